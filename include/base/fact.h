@@ -36,6 +36,11 @@ struct number_fact {
 	int64_t value;
 };
 
+struct real_fact {
+	struct fact fact;
+	double value;
+};
+
 struct flag_fact {
 	struct fact fact;
 	bool value;
@@ -61,6 +66,7 @@ void fact_set_errno(struct fact *fact, int error, const char *object);
 void fact_set_text(struct text_fact *fact, const char *value);
 void fact_set_span(struct text_fact *fact, struct span value);
 void fact_set_number(struct number_fact *fact, int64_t value);
+void fact_set_real(struct real_fact *fact, double value);
 void fact_set_flag(struct flag_fact *fact, bool value);
 
 /* Stores a known value, or, if it is NULL, that it is absent for this reason. */

@@ -65,6 +65,12 @@ void fact_set_number(struct number_fact *fact, int64_t value)
 	fact->value = value;
 }
 
+void fact_set_real(struct real_fact *fact, double value)
+{
+	fact_set_known(&fact->fact);
+	fact->value = value;
+}
+
 void fact_set_flag(struct flag_fact *fact, bool value)
 {
 	fact_set_known(&fact->fact);

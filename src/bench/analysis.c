@@ -31,7 +31,7 @@ bool bench_is_same_cpu(const struct number_fact *left, const struct number_fact 
 	return left->fact.state == right->fact.state && left->value == right->value;
 }
 
-static const struct bench_row *find_row(
+const struct ns_stats *bench_find_stats(
 	const struct bench *bench, const struct bench_row *like, enum call_path path)
 {
 	for (size_t i = 0; like && i < bench->row_count; i++) {
@@ -40,16 +40,9 @@ static const struct bench_row *find_row(
 		if (row->subject.path == path && bench_is_same_cpu(&row->cpu, &like->cpu) &&
 			strcmp(row->subject.call, like->subject.call) == 0 &&
 			strcmp(row->subject.clock, like->subject.clock) == 0)
-			return fact_is_known(&row->stats.fact) ? row : NULL;
+			return fact_is_known(&row->stats.fact) ? &row->stats : NULL;
 	}
 	return NULL;
-}
-
-double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum call_path path)
-{
-	const struct bench_row *found = find_row(bench, row, path);
-
-	return found ? found->stats.ns.minimum : NAN;
 }
 
 void bench_evaluate(struct bench *bench)
@@ -57,84 +50,68 @@ void bench_evaluate(struct bench *bench)
 	bench->found = false;
 	for (size_t i = 0; i < bench->row_count; i++) {
 		struct bench_row *row = &bench->rows[i];
-		double least = bench_min_ns(bench, row, row->subject.path);
+		const struct ns_stats *raw = bench_find_stats(bench, row, PATH_SYSCALL);
+		bool known = fact_is_known(&row->stats.fact);
 
-		row->ratio = least > 0 ? bench_min_ns(bench, row, PATH_SYSCALL) / least : NAN;
-		bench->found = bench->found || fact_is_known(&row->stats.fact);
+		fact_set(&row->ratio.fact, FACT_UNREAD, "not measured by each path");
+		if (known && raw)
+			fact_set_real(&row->ratio, raw->ns.minimum / row->stats.ns.minimum);
+		bench->found = bench->found || known;
 	}
 	for (size_t i = 0; i < bench->run_count; i++) {
 		struct bench_run *run = &bench->runs[i];
-		bool known = fact_is_known(&run->fact);
-		double cpu_ns = NS_PER_SECOND * (run->user_s + run->sys_s);
 
-		run->ns = known && run->calls ? cpu_ns / (double)run->calls : NAN;
-		bench->found = bench->found || known;
+		run->ns = NS_PER_SECOND * (run->user_s + run->sys_s) / (double)run->calls;
+		bench->found = bench->found || fact_is_known(&run->fact);
 	}
 	for (size_t i = 0; i < bench->contention_count; i++) {
 		struct bench_contention *contention = &bench->contentions[i];
-		bool known = fact_is_known(&contention->fact);
 
-		contention->ratio = known ? contention->together.ns / contention->alone.ns : NAN;
-		bench->found = bench->found || known;
+		contention->ratio = contention->together.ns / contention->alone.ns;
+		bench->found = bench->found || fact_is_known(&contention->fact);
 	}
 }
 
 /* ---- breakdown ---- */
 
-static double baseline_ns(const struct bench *bench, enum baseline baseline)
+static struct real_fact baseline_ns(const struct bench *bench, enum baseline baseline)
 {
 	const struct ns_stats *stats = &bench->baselines[baseline].stats;
 
-	return fact_is_known(&stats->fact) ? stats->ns.minimum : NAN;
+	return (struct real_fact){.fact = stats->fact, .value = stats->ns.minimum};
 }
 
-/* Returns NAN where either is unknown, which fmax() would drop. */
-static double subtract(double whole, double part)
+static struct real_fact subtract(struct real_fact whole, const struct real_fact *part)
 {
-	return whole < part ? 0 : whole - part;
-}
-
-/* Returns the fact of the first baseline that is not known; without one, a known fact. */
-static struct fact find_missing(
-	const struct bench *bench, const enum baseline *needed, size_t count)
-{
-	struct fact known = {.state = FACT_KNOWN};
-
-	for (size_t i = 0; i < count; i++) {
-		if (!fact_is_known(&bench->baselines[needed[i]].stats.fact))
-			return bench->baselines[needed[i]].stats.fact;
-	}
-	return known;
+	whole.value = fmax(whole.value - part->value, 0);
+	return fact_is_known(&part->fact) ? whole : *part;
 }
 
 struct breakdown breakdown_find(const struct bench *bench)
 {
-	static const enum baseline syscall_baselines[] = {BASELINE_CLOCK_SYSCALL, BASELINE_GETPPID};
-	static const enum baseline vdso_baselines[] = {
-		BASELINE_CLOCK_VDSO, BASELINE_COUNTER, BASELINE_ORDERED};
-	double ordered = baseline_ns(bench, BASELINE_ORDERED);
+	struct real_fact ordered = baseline_ns(bench, BASELINE_ORDERED);
+	struct real_fact invalid = baseline_ns(bench, BASELINE_ENTRY);
 	struct breakdown parts = {
 		.syscall = baseline_ns(bench, BASELINE_CLOCK_SYSCALL),
-		/* The cheaper one counts: some kernels take longer to refuse a number. */
-		.entry = fmin(
-			baseline_ns(bench, BASELINE_ENTRY), baseline_ns(bench, BASELINE_GETPPID)),
-		.vdso_fact = find_missing(bench, vdso_baselines, ARRAY_SIZE(vdso_baselines)),
+		.entry = baseline_ns(bench, BASELINE_GETPPID),
 		.vdso = baseline_ns(bench, BASELINE_CLOCK_VDSO),
 		.counter = baseline_ns(bench, BASELINE_COUNTER),
 	};
 
-	parts.syscall_fact = find_missing(bench, syscall_baselines, isnan(parts.entry) ? 2 : 1);
-	parts.kernel = subtract(parts.syscall, parts.entry);
-	parts.order = subtract(ordered, parts.counter);
-	parts.arithmetic = subtract(parts.vdso, ordered);
+	/* The cheaper one counts: some kernels take longer to refuse a number. */
+	if (fact_is_known(&invalid.fact) &&
+		(!fact_is_known(&parts.entry.fact) || invalid.value < parts.entry.value))
+		parts.entry = invalid;
+	parts.kernel = subtract(parts.syscall, &parts.entry);
+	parts.order = subtract(ordered, &parts.counter);
+	parts.arithmetic = subtract(parts.vdso, &ordered);
 	/* Such a call may have entered the kernel, and the rest is not arithmetic. */
-	if (parts.vdso >= parts.entry) {
-		parts.vdso_takes_as_long_as_entry = true;
-		parts.arithmetic = NAN;
-		if (fact_is_known(&parts.vdso_fact))
-			fact_set(&parts.vdso_fact, FACT_FAILED,
-				"no less than a kernel entry: it may be a system call");
-	}
+	parts.vdso_takes_as_long_as_entry = fact_is_known(&parts.vdso.fact) &&
+	                                    fact_is_known(&parts.entry.fact) &&
+	                                    parts.vdso.value >= parts.entry.value;
+	if (parts.vdso_takes_as_long_as_entry)
+		fact_set(&parts.arithmetic.fact, FACT_FAILED,
+			"no less than a kernel entry: it may be a system call");
 	return parts;
 }
 
@@ -150,12 +127,12 @@ struct breakdown breakdown_find(const struct bench *bench)
 /* Rows beyond this number are left out: all CPUs of a large machine show the same. */
 #define ROWS_MAX 1024
 
-static double row_excess(const struct bench_row *row)
+static double find_excess(const struct ns_stats *stats)
 {
-	if (!row || !fact_is_known(&row->stats.fact) || isnan(row->stats.ns.trimmed_mean) ||
-		row->stats.ns.minimum <= 0)
+	if (!stats || !fact_is_known(&stats->fact) || isnan(stats->ns.trimmed_mean) ||
+		stats->ns.minimum <= 0)
 		return NAN;
-	return row->stats.ns.median / row->stats.ns.minimum - 1;
+	return stats->ns.median / stats->ns.minimum - 1;
 }
 
 struct noise noise_find(const struct bench *bench)
@@ -173,7 +150,7 @@ struct noise noise_find(const struct bench *bench)
 		             stats->batches.too_short + stats->batches.stalled;
 		samples += stats->ns.count;
 		outliers += stats->ns.outliers;
-		excess[count] = row_excess(&bench->rows[i]);
+		excess[count] = find_excess(stats);
 		count += excess[count] >= 0;
 	}
 	if (!count) {
@@ -186,7 +163,7 @@ struct noise noise_find(const struct bench *bench)
 	noise.median_excess = statistics_median(excess, count);
 	for (enum call_path path = PATH_VDSO; path < PATH_COUNT; path++)
 		noise.answer_excess = fmax(noise.answer_excess,
-			row_excess(find_row(bench, bench_answer_row(bench), path)));
+			find_excess(bench_find_stats(bench, bench_answer_row(bench), path)));
 	noise.quiet = noise.answer_excess <= ANSWER_EXCESS_QUIET;
 	return noise;
 }

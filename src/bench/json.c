@@ -124,8 +124,8 @@ const struct field bench_row_fields[] = {
 	{INLINE(subject, subject_fields)},
 	{CPU("cpu", cpu), .doc = "CPU that the call was measured on; null: it could not be pinned"},
 	{INLINE(stats, time_fields)},
-	{REAL("ratio", ratio, NS_DECIMALS), .options = FIELD_NAN_NONE, .title = "ratio", .width = 6,
-		.cell_decimals = 1,
+	{REAL("ratio", ratio.value, NS_DECIMALS), .fact = FACT(ratio.fact), .title = "ratio",
+		.width = 6, .cell_decimals = 1,
 		.doc = "how many times as long the raw system call takes; null: unknown"},
 	{CALL_NS("call_p50_ns", p50_ns, "ns of single calls, 50th percentile")},
 	{CALL_NS("call_p90_ns", p90_ns, "ns of single calls, 90th percentile")},
@@ -154,7 +154,7 @@ const struct field bench_baseline_fields[] = {
 #undef OF
 #define OF struct breakdown
 #define PART(name, member, why)                                                                    \
-	REAL(name, member, NS_DECIMALS), .options = FIELD_NAN_NONE, .reason = (why)
+	REAL(name, member.value, NS_DECIMALS), .fact = FACT(member.fact), .reason = (why)
 
 static const struct field breakdown_fields[] = {
 	{PART("syscall_ns", syscall, "syscall_reason"),
@@ -163,8 +163,7 @@ static const struct field breakdown_fields[] = {
 		.doc = "ns of it to enter the kernel and return"},
 	{PART("syscall_kernel_ns", kernel, "syscall_reason"),
 		.doc = "ns of it in the kernel, the rest"},
-	{REASON("syscall_reason"), .fact = FACT(syscall_fact),
-		.doc = "why parts of the system call are null; else null"},
+	{REASON("syscall_reason"), .doc = "why parts of the system call are null; else null"},
 	{PART("vdso_ns", vdso, "vdso_reason"),
 		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) by the vDSO"},
 	{PART("vdso_counter_ns", counter, "vdso_reason"),
@@ -173,8 +172,7 @@ static const struct field breakdown_fields[] = {
 		.doc = "ns of it to wait for earlier instructions"},
 	{PART("vdso_arithmetic_ns", arithmetic, "vdso_reason"),
 		.doc = "ns of it to convert ticks, the rest"},
-	{REASON("vdso_reason"), .fact = FACT(vdso_fact),
-		.doc = "why parts of the vDSO's call are null; else null"},
+	{REASON("vdso_reason"), .doc = "why parts of the vDSO's call are null; else null"},
 	{0},
 };
 
@@ -242,7 +240,7 @@ const struct field bench_run_fields[] = {
 		.doc = "seconds that they took by the clock"},
 	{SECONDS("user_s", user_s, "user"), .doc = "seconds of CPU time in user space"},
 	{SECONDS("sys_s", sys_s, "sys"), .doc = "seconds of CPU time in the kernel"},
-	{NS("ns", ns), .options = FIELD_COLUMN | FIELD_NAN_NONE, .title = "ns/call", .width = 8},
+	{NS("ns", ns), .fact = FACT(fact), .options = FIELD_COLUMN, .title = "ns/call", .width = 8},
 	{REASON("reason"), .doc = "why the times are null; else null"},
 	{0},
 };
@@ -263,7 +261,7 @@ const struct field bench_contention_fields[] = {
 		.doc = "ns of CPU time per call, all threads together"},
 	{CONTENTION_NS("slowest_ns", together.slowest_ns, "slowest"),
 		.doc = "ns of CPU time per call of the thread that made the fewest calls"},
-	{REAL("ratio", ratio, 2), .options = FIELD_COLUMN | FIELD_NAN_NONE, .title = "ratio",
+	{REAL("ratio", ratio, 2), .fact = FACT(fact), .options = FIELD_COLUMN, .title = "ratio",
 		.width = 7},
 	{REASON("reason"), .doc = "why the times are null; else null"},
 	{0},

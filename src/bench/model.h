@@ -95,7 +95,7 @@ struct bench_row {
 	struct bench_subject subject;
 	struct number_fact cpu;
 	struct ns_stats stats;
-	double ratio; /* time of a system call over this one; NAN: unknown */
+	struct real_fact ratio; /* time of a system call over this one */
 	struct histogram histogram;
 };
 
@@ -141,7 +141,7 @@ struct bench_run {
 	double real_s;
 	double user_s;
 	double sys_s;
-	double ns; /* CPU time of a call, user and system; NAN: unknown */
+	double ns; /* CPU time of a call, user and system */
 };
 
 /* ns of one CPU per call, in the best window; 0 if every window was disturbed. */
@@ -158,7 +158,7 @@ struct bench_contention {
 	unsigned cpus; /* CPUs that they ran on */
 	struct contention_result alone;
 	struct contention_result together;
-	double ratio; /* together over alone; NAN: unknown */
+	double ratio; /* together over alone */
 };
 
 /* ---- a benchmark ---- */
@@ -259,30 +259,24 @@ void baseline_set_up(struct timed_call cases[BASELINE_COUNT], const struct call 
 /* The call that the answer is about: clock_gettime(CLOCK_MONOTONIC), else the first; or NULL. */
 const struct bench_row *bench_answer_row(const struct bench *bench);
 
-/* Least ns of the row's call by this path on the row's CPU; NAN: unknown, or no row. */
-double bench_min_ns(const struct bench *bench, const struct bench_row *row, enum call_path path);
+/* The cost of the row's call by this path on the row's CPU; NULL: unknown, or no row. */
+const struct ns_stats *bench_find_stats(
+	const struct bench *bench, const struct bench_row *row, enum call_path path);
 
 /* Computes the ratios and the ns of the runs, and whether there is a number at all. */
 void bench_evaluate(struct bench *bench);
 
 bool bench_is_same_cpu(const struct number_fact *left, const struct number_fact *right);
 
-/*
- * The parts of a call's cost, in ns. NAN: unknown; else never below zero, although the CPU may do
- * two things in the time of one.
- */
+/* The parts of a call's cost, in ns: none is below zero, although the CPU may overlap two. */
 struct breakdown {
-	/* clock_gettime(CLOCK_MONOTONIC) by system call */
-	struct fact syscall_fact;
-	double syscall;
-	double entry;  /* into the kernel and back, with the seccomp filters */
-	double kernel; /* finding the clock, reading it, copying the time */
-	/* clock_gettime(CLOCK_MONOTONIC) by the vDSO */
-	struct fact vdso_fact;
-	double vdso;
-	double counter;                   /* reading the CPU's counter */
-	double order;                     /* waiting for earlier instructions */
-	double arithmetic;                /* the rest: from ticks to seconds and nanoseconds */
+	struct real_fact syscall;         /* clock_gettime(CLOCK_MONOTONIC) by system call */
+	struct real_fact entry;           /* into the kernel and back, with the seccomp filters */
+	struct real_fact kernel;          /* finding the clock, reading it, copying the time */
+	struct real_fact vdso;            /* clock_gettime(CLOCK_MONOTONIC) by the vDSO */
+	struct real_fact counter;         /* reading the CPU's counter */
+	struct real_fact order;           /* waiting for earlier instructions */
+	struct real_fact arithmetic;      /* the rest: from ticks to seconds and nanoseconds */
 	bool vdso_takes_as_long_as_entry; /* arithmetic is unknown: there may be a system call */
 };
 

@@ -5,7 +5,6 @@
  */
 #include "model.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -32,29 +31,31 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 		[PATH_VDSO] = "vDSO", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "system call"};
 	static const enum call_path order[] = {PATH_VDSO, PATH_SYSCALL, PATH_LIBC};
 	const struct bench_row *row = bench_answer_row(bench);
-	double vdso = bench_min_ns(bench, row, PATH_VDSO);
-	double raw = bench_min_ns(bench, row, PATH_SYSCALL);
+	const struct ns_stats *vdso = bench_find_stats(bench, row, PATH_VDSO);
+	const struct ns_stats *raw = bench_find_stats(bench, row, PATH_SYSCALL);
 	char first[32], second[32];
 
 	*text = '\0';
-	if (vdso > 0 && raw > 0) {
-		format_ns(vdso, first);
-		format_ns(raw, second);
-		if (vdso > NO_FASTER * raw)
+	if (vdso && raw) {
+		format_ns(vdso->ns.minimum, first);
+		format_ns(raw->ns.minimum, second);
+		if (vdso->ns.minimum > NO_FASTER * raw->ns.minimum)
 			snprintf(text, size,
 				"%s(%s): %s ns, no faster than a system call (%s ns): the vDSO may "
 				"not serve it; run vdsocheck",
 				row->subject.call, row->subject.clock, first, second);
 		else
 			snprintf(text, size, "%s(%s): vDSO %s ns, system call %s ns (%.1fx)",
-				row->subject.call, row->subject.clock, first, second, raw / vdso);
+				row->subject.call, row->subject.clock, first, second,
+				raw->ns.minimum / vdso->ns.minimum);
 	}
 	for (size_t i = 0; row && !*text && i < ARRAY_SIZE(order); i++) {
-		double least = bench_min_ns(bench, row, order[i]);
+		const struct ns_stats *stats = bench_find_stats(bench, row, order[i]);
 
-		if (least > 0)
+		if (stats)
 			snprintf(text, size, "%s(%s): %s %s ns", row->subject.call,
-				row->subject.clock, names[order[i]], format_ns(least, first));
+				row->subject.clock, names[order[i]],
+				format_ns(stats->ns.minimum, first));
 	}
 	for (size_t i = 0; i < bench->contention_count && !*text; i++) {
 		const struct bench_contention *contention = &bench->contentions[i];
@@ -248,9 +249,9 @@ static void write_baselines(const struct bench *bench, FILE *out)
 
 /* ---- breakdown ---- */
 
-static const char *part(double ns, char buffer[32])
+static const char *part(const struct real_fact *ns, char buffer[32])
 {
-	return isnan(ns) ? "?" : format_ns(ns, buffer);
+	return fact_is_known(&ns->fact) ? format_ns(ns->value, buffer) : "?";
 }
 
 static void write_breakdown(const struct bench_report *report, FILE *out)
@@ -260,33 +261,33 @@ static void write_breakdown(const struct bench_report *report, FILE *out)
 	struct strbuf syscall = {.used = 0}, vdso = {.used = 0};
 	char text[4][32];
 
-	if (isnan(parts->syscall) && isnan(parts->vdso))
+	if (!fact_is_known(&parts->syscall.fact) && !fact_is_known(&parts->vdso.fact))
 		return;
 	fputs("\n  cost breakdown of clock_gettime(CLOCK_MONOTONIC), from the minima\n", out);
-	if (!isnan(parts->syscall)) {
+	if (fact_is_known(&parts->syscall.fact)) {
 		strbuf_add(&syscall,
 			"%s ns = %s ns kernel entry and exit + %s ns reading the clock there",
-			part(parts->syscall, text[0]), part(parts->entry, text[1]),
-			part(parts->kernel, text[2]));
+			part(&parts->syscall, text[0]), part(&parts->entry, text[1]),
+			part(&parts->kernel, text[2]));
 		if (fact_is_known(&seccomp->fact))
 			strbuf_add(&syscall, "%s",
 				seccomp->value ? "; the seccomp filters in force are part of that"
 					       : "; no seccomp filter is in force");
 		wrap_print(out, "system call", INDENT, syscall.text);
 	}
-	if (isnan(parts->vdso))
+	if (!fact_is_known(&parts->vdso.fact))
 		return;
 	if (parts->vdso_takes_as_long_as_entry)
 		strbuf_add(&vdso,
 			"%s ns, no less than a kernel entry: it may be a system call; reading the "
 			"counter would take %s ns",
-			part(parts->vdso, text[0]), part(parts->counter, text[1]));
+			part(&parts->vdso, text[0]), part(&parts->counter, text[1]));
 	else
 		strbuf_add(&vdso,
 			"%s ns = %s ns reading the counter + %s ns ordering the read + %s ns "
 			"arithmetic",
-			part(parts->vdso, text[0]), part(parts->counter, text[1]),
-			part(parts->order, text[2]), part(parts->arithmetic, text[3]));
+			part(&parts->vdso, text[0]), part(&parts->counter, text[1]),
+			part(&parts->order, text[2]), part(&parts->arithmetic, text[3]));
 	wrap_print(out, "vDSO call", INDENT, vdso.text);
 }
 
