@@ -64,6 +64,11 @@ enum field_option {
 	FIELD_ONCE = 1 << 9,         /* the column's cell is blank where it repeats the one above */
 };
 
+/* A bool, number or pointer that is zero where a value is null. */
+struct field_given {
+	size_t at, size;
+};
+
 /* One key of a document. Offsets are into the struct that the table describes. */
 struct field {
 	const char *key; /* NULL ends a table */
@@ -75,11 +80,11 @@ struct field {
 	json_int_t most;
 	const char *const *words;
 	const struct field *fields;
-	size_t count_at, count_most; /* a list's size_t with its length, and the limit */
-	const size_t *fact;          /* offset of its fact: null unless that is known */
-	const size_t *whole;         /* the fact of the measurement that it is a part of */
-	const size_t *given;         /* a bool of the object: null unless it is true */
-	const char *reason;          /* the key of this object that says why it is null */
+	size_t count_at, count_most;     /* a list's size_t with its length, and the limit */
+	const size_t *fact;              /* offset of its fact: null unless that is known */
+	const size_t *whole;             /* the fact of the measurement that it is a part of */
+	const struct field_given *given; /* null where this member of the object is zero */
+	const char *reason;              /* the key of this object that says why it is null */
 	bool (*has)(const void *object);
 
 	/*
@@ -123,7 +128,8 @@ struct field {
 
 #define FACT(member) (&(const size_t){offsetof(OF, member)})
 #define GIVEN(member)                                                                              \
-	(&(const size_t){offsetof(OF, member) + 0 * sizeof((bool *){&((OF *)0)->member})})
+	(&(const struct field_given){offsetof(OF, member),                                         \
+		sizeof(((OF *)0)->member) / (sizeof(((OF *)0)->member) <= sizeof(uint64_t))})
 
 #define TEXT(name, member) .key = name, .kind = FIELD_TEXT, TYPED(member, char(*)[])
 #define STRING(name, member) .key = name, .kind = FIELD_STRING, TYPED(member, const char **)

@@ -121,13 +121,6 @@ static const char *const how_words[] = {
 	NULL,
 };
 
-static bool knows_mode(const void *object)
-{
-	const struct vclock_evidence *vclock = object;
-
-	return vclock->how != VCLOCK_UNKNOWN;
-}
-
 static bool knows_namespace(const void *object)
 {
 	const struct vclock_evidence *vclock = object;
@@ -150,7 +143,7 @@ static const char *settle_vclock(void *object, const json_t *from)
 #define OF struct vclock_evidence
 
 static const struct field vclock_fields[] = {
-	{INTEGER("mode", mode, VCLOCK_MODE_TIMENS), .has = knows_mode,
+	{INTEGER("mode", mode, VCLOCK_MODE_TIMENS), .given = GIVEN(how),
 		.doc = "the kernel's number of the clock mode, 0 for none; null: unknown"},
 	{TEXT("name", name),
 		.doc = "name of the clock mode; null: unknown, or the number has no name"},

@@ -84,9 +84,12 @@ static bool is_empty(const struct field *field, const void *object)
 /* A value is null if its row says so, if its fact is not known, or if it is empty. */
 static bool is_null(const struct field *field, const void *object)
 {
+	static const char zero[sizeof(uint64_t)];
+
 	if (field->has && !field->has(object))
 		return true;
-	if (field->given && !*((const bool *)object + *field->given))
+	if (field->given &&
+		memcmp((const char *)object + field->given->at, zero, field->given->size) == 0)
 		return true;
 	return unknown_fact(field, object) || (!field->compute && is_empty(field, object));
 }

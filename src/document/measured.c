@@ -140,16 +140,6 @@ static json_t *judged_signal(const void *object, const void *whole)
 	                                   : json_null();
 }
 
-static bool has_error(const void *object)
-{
-	return ((const struct call_evidence *)object)->raw_error;
-}
-
-static bool is_libc_counted(const void *object)
-{
-	return ((const struct call_evidence *)object)->path[PATH_LIBC].attempts;
-}
-
 static bool has_vdso_p99(const void *object)
 {
 	const struct path_evidence *path = &((const struct call_evidence *)object)->path[PATH_VDSO];
@@ -271,12 +261,12 @@ const struct field call_fields[] = {
 		.most = UINT32_MAX,
 		.doc = "calls by this path that were made under the proof; null: not proven"},
 	{INTEGER("libc_entered_kernel", path[PATH_LIBC].entered, UINT32_MAX),
-		.options = FIELD_NEEDED, .has = is_libc_counted,
+		.options = FIELD_NEEDED, .given = GIVEN(path[PATH_LIBC].attempts),
 		.doc = "calls by libc that entered the kernel under the proof; null: not proven"},
 	{INTEGER("libc_attempts", path[PATH_LIBC].attempts, UINT32_MAX), .options = FIELD_NEEDED,
-		.has = is_libc_counted,
+		.given = GIVEN(path[PATH_LIBC].attempts),
 		.doc = "calls by libc that were made under the proof; null: not proven"},
-	{INTEGER("syscall_error", raw_error, ERRNO_MAX), .has = has_error,
+	{INTEGER("syscall_error", raw_error, ERRNO_MAX), .given = GIVEN(raw_error),
 		.doc = "errno of the raw system call in plain use; null: no error was seen"},
 	{FLAG_FACT("agrees", agrees),
 		.doc = "whether the vDSO's values lie between those of two system calls"},

@@ -246,16 +246,6 @@ const struct field trace_process_fields[] = {
 
 /* ---- the run ---- */
 
-static bool has_pid(const void *object)
-{
-	return ((const struct trace_evidence *)object)->program.pid > 0;
-}
-
-static bool is_repeated(const void *object)
-{
-	return ((const struct trace_evidence *)object)->repeats > 0;
-}
-
 #define OF struct trace_evidence
 
 static const struct field run_fields[] = {
@@ -267,7 +257,7 @@ static const struct field run_fields[] = {
 		.doc = "calls of 32-bit code that are not among those listed"},
 	{TEXT("program", program.path),
 		.doc = "path of the program; null: unknown, or the whole host was traced"},
-	{INTEGER("pid", program.pid, INT32_MAX), .has = has_pid,
+	{INTEGER("pid", program.pid, INT32_MAX), .given = GIVEN(program.pid),
 		.doc = "process ID of the program; null: unknown, or the whole host was traced"},
 	{REAL("duration_s", duration_s, 3), .fact = FACT(duration_fact), .reason = "reason",
 		.doc = "seconds that calls were counted"},
@@ -290,13 +280,13 @@ static const struct field run_fields[] = {
 	{INTEGER("repeats", repeats, INT64_MAX),
 		.doc = "runs of the program, untouched and as if this host fell back each, that "
 		       "were compared"},
-	{REAL("untouched_s", untouched.wall_s, 6), .has = is_repeated,
+	{REAL("untouched_s", untouched.wall_s, 6), .given = GIVEN(repeats),
 		.doc = "least seconds of an untouched run; null: not repeated"},
-	{REAL("untouched_cpu_s", untouched.cpu_s, 6), .has = is_repeated,
+	{REAL("untouched_cpu_s", untouched.cpu_s, 6), .given = GIVEN(repeats),
 		.doc = "least seconds of CPU time of these; null: not repeated"},
-	{REAL("as_if_fallback_s", fallen_back.wall_s, 6), .has = is_repeated,
+	{REAL("as_if_fallback_s", fallen_back.wall_s, 6), .given = GIVEN(repeats),
 		.doc = "least seconds of a run as if this host fell back; null: not repeated"},
-	{REAL("as_if_fallback_cpu_s", fallen_back.cpu_s, 6), .has = is_repeated,
+	{REAL("as_if_fallback_cpu_s", fallen_back.cpu_s, 6), .given = GIVEN(repeats),
 		.doc = "least seconds of CPU time of these; null: not repeated"},
 	{LIST_AT("places", places.list, places.count, trace_place_fields), .fact = FACT(served),
 		.reason = "served_reason",

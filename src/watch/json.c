@@ -9,14 +9,7 @@
 #include "document.h"
 #include "model.h"
 
-#define EVENT(object) ((const struct watch_event *)(object))
-
 /* ---- a check, and the state of the clocksource ---- */
-
-static bool knows_mode(const void *object)
-{
-	return ((const struct watch_check *)object)->evidence.vclock.how != VCLOCK_UNKNOWN;
-}
 
 static json_t *exit_status(const void *object, const void *whole)
 {
@@ -31,7 +24,8 @@ static const struct field state_fields[] = {
 	{TEXT("clocksource", evidence.clocksource.latest),
 		.fact = FACT(evidence.clocksource.current_fact), .options = FIELD_OWN_REASON,
 		.doc = "clocksource in use"},
-	{INTEGER("mode", evidence.vclock.mode, VCLOCK_MODE_TIMENS), .has = knows_mode,
+	{INTEGER("mode", evidence.vclock.mode, VCLOCK_MODE_TIMENS),
+		.given = GIVEN(evidence.vclock.how),
 		.doc = "the kernel's number of the clock mode, 0 for none; null: unknown"},
 	{TEXT("mode_name", evidence.vclock.name),
 		.doc = "name of the clock mode; null: unknown, or the number has no name"},
@@ -58,15 +52,12 @@ static const struct field check_fields[] = {
 
 /* ---- the event ---- */
 
-static bool has_before(const void *object)
-{
-	return EVENT(object)->before;
-}
-
 static json_t *verdict_before(const void *object, const void *whole)
 {
+	const struct watch_event *event = object;
+
 	(void)whole;
-	return json_string(verdict_names[EVENT(object)->before->diagnosis.verdict.kind]);
+	return json_string(verdict_names[event->before->diagnosis.verdict.kind]);
 }
 
 #define OF struct watch_event
@@ -83,9 +74,9 @@ const struct field watch_event_fields[] = {
 		       "the host was suspended and resumed; null: no restore"},
 	{INLINE_AT(now, check_fields)},
 	{COMPUTED("verdict_before", FIELD_WORD, verdict_before), .words = verdict_names,
-		.has = has_before,
+		.given = GIVEN(before),
 		.doc = "verdict before the change or restore; null: another event"},
-	{OBJECT_AT("from", before, state_fields), .has = has_before,
+	{OBJECT_AT("from", before, state_fields), .given = GIVEN(before),
 		.doc = "state before the change or restore; null: another event"},
 	{OBJECT_AT("to", now, state_fields), .doc = "state now"},
 	{TEXT("kernel_log", log.text), .fact = FACT(log.fact), .options = FIELD_OWN_REASON,
