@@ -5,8 +5,6 @@
  */
 #include "document.h"
 
-#include <math.h>
-
 #include "model.h"
 
 static void print_mhz(const void *object, const void *whole, FILE *out)
@@ -128,7 +126,7 @@ static const struct field evidence_fields[] = {
 const struct field counter_report_fields[] = {
 	{INLINE_AT(timestamp, timestamp_fields)},
 	{INLINE(verdict, verdict_fields)},
-	{REAL("hz", verdict.hz, 0), .options = FIELD_NAN_NONE,
+	{REAL("hz", verdict.hz.value, 0), .fact = FACT(verdict.hz.fact),
 		.doc = "rate of the counter in Hz: the first of the rates that is known; null: none"},
 	{LIST("rates", rates, rate_count, rate_fields), .doc = "the rate by each source"},
 	{INLINE_AT(evidence, evidence_fields)},
@@ -155,10 +153,10 @@ bool counter_report_prometheus(const void *result, const struct style *style, FI
 	for (unsigned i = 0; counter_outcome_names[i]; i++)
 		fprintf(out, "vdsocheck_counter_verdict{verdict=\"%s\"} %d\n",
 			counter_outcome_names[i], i == (unsigned)report->verdict.outcome);
-	if (!isnan(report->verdict.hz))
+	if (fact_is_known(&report->verdict.hz.fact))
 		fprintf(out,
 			"# HELP vdsocheck_counter_hertz Rate of the CPU's counter.\n# TYPE "
 			"vdsocheck_counter_hertz gauge\nvdsocheck_counter_hertz %.0f\n",
-			report->verdict.hz);
+			report->verdict.hz.value);
 	return true;
 }

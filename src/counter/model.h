@@ -86,8 +86,8 @@ struct counter_verdict {
 	enum counter_outcome outcome;
 	const char *rule; /* id of the rule that decided; static storage */
 	char summary[COUNTER_SENTENCE_SIZE];
-	double hz;         /* the first rate that is known; NAN: none is */
-	const char *until; /* what ends a safe verdict; NULL: nothing known, or it is not safe */
+	struct real_fact hz; /* the first rate that is known */
+	const char *until;   /* what ends a safe verdict; NULL: nothing known, or it is not safe */
 	struct counter_view view;
 	size_t note_count;
 	struct counter_note notes[COUNTER_NOTE_MAX];

@@ -146,13 +146,13 @@ static const struct program {
 };
 
 /* True if the rate that the program takes is known to be wrong. */
-static bool takes_wrong_rate(
-	const struct program *program, const struct counter_evidence *evidence, double hz)
+static bool takes_wrong_rate(const struct program *program, const struct counter_evidence *evidence,
+	const struct real_fact *hz)
 {
 	const struct number_fact *taken = program->rate ? program->rate(evidence) : NULL;
 
-	return taken && fact_is_known(&taken->fact) &&
-	       fabs((double)taken->value / hz - 1) * 1e6 > RATE_CLAIM_LIMIT_PPM;
+	return taken && fact_is_known(&taken->fact) && fact_is_known(&hz->fact) &&
+	       fabs((double)taken->value / hz->value - 1) * 1e6 > RATE_CLAIM_LIMIT_PPM;
 }
 
 size_t program_list(const struct counter_evidence *evidence, const struct counter_verdict *verdict,
@@ -180,7 +180,7 @@ size_t program_list(const struct counter_evidence *evidence, const struct counte
 			choice->answer = PROGRAM_CLOCK;
 		else if (verdict->outcome == COUNTER_UNSAFE)
 			choice->answer = PROGRAM_WRONG;
-		else if (takes_wrong_rate(program, evidence, verdict->hz))
+		else if (takes_wrong_rate(program, evidence, &verdict->hz))
 			choice->answer = PROGRAM_WRONG_RATE;
 		else if (verdict->outcome == COUNTER_SAFE)
 			choice->answer = PROGRAM_RIGHT;

@@ -254,8 +254,8 @@ static void judge_safe(const struct counter_evidence *evidence, struct counter_v
 	const char *name = verdict->view.x86 ? "TSC" : "counter";
 	char mhz[48], rate[64] = "", cpus[48];
 
-	if (!isnan(verdict->hz))
-		snprintf(rate, sizeof(rate), " %s MHz,", format_mhz(verdict->hz, 4, mhz));
+	if (fact_is_known(&verdict->hz.fact))
+		snprintf(rate, sizeof(rate), " %s MHz,", format_mhz(verdict->hz.value, 4, mhz));
 	if (evidence->warp.cpu_count == 1)
 		snprintf(cpus, sizeof(cpus), "on the only CPU");
 	else
@@ -275,7 +275,9 @@ void counter_judge(const struct counter_evidence *evidence, const struct rate ra
 	const struct host_evidence *host = &evidence->host.host;
 	const struct rate *first = rate_first(rates);
 
-	*verdict = (struct counter_verdict){.hz = first ? first->hz : NAN};
+	*verdict = (struct counter_verdict){.outcome = COUNTER_UNKNOWN};
+	if (first)
+		fact_set_real(&verdict->hz, first->hz);
 	counter_view_make(&evidence->host, &verdict->view);
 	if (evidence->readable.state == FACT_FAILED)
 		conclude(verdict, COUNTER_UNSAFE, "unreadable",
