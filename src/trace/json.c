@@ -344,12 +344,13 @@ static const struct field diagnosis_fields[] = {
 		.doc = "seconds that they would take where the vDSO cannot be used; null: unknown"},
 	{REAL("lost_s", sums.lost_s, 6), .options = FIELD_NAN_NONE,
 		.doc = "seconds lost by them against the vDSO; null: unknown"},
-	{REAL("vdso_calls_per_s", vdso_per_s, 1), .options = FIELD_NAN_NONE,
+	{REAL("vdso_calls_per_s", vdso_per_s.value, 1), .fact = FACT(vdso_per_s.fact),
 		.doc = "calls per second into the vDSO by a running process, at least; null: not "
 		       "estimated"},
-	{STRING("vdso_calls_reason", vdso_per_s_reason),
+	{TEXT("vdso_calls_reason", vdso_per_s.fact.reason),
 		.doc = "why they were not estimated; null: they were, or a program was started"},
-	{REAL("vdso_calls_per_s_most", vdso_per_s_most, 1), .options = FIELD_NAN_NONE,
+	{REAL("vdso_calls_per_s_most", vdso_per_s_most.value, 1),
+		.fact = FACT(vdso_per_s_most.fact),
 		.doc = "the same, at most; null: not estimated, or no bound is known"},
 	{TEXT("sigsys_call", sigsys_call),
 		.doc = "clock system call for which the program got SIGSYS by its seccomp filter; "

@@ -226,8 +226,7 @@ struct trace_diagnosis {
 	size_t line_count;
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
 	struct trace_sums sums;
-	double vdso_per_s, vdso_per_s_most; /* calls into it by the estimate; NAN: not known */
-	const char *vdso_per_s_reason;      /* "": known, or not asked for */
+	struct real_fact vdso_per_s, vdso_per_s_most; /* calls into it by the estimate */
 	char sigsys_call[128]; /* "clock_gettime CLOCK_MONOTONIC"; "": it got no SIGSYS for one */
 	size_t hint_count;     /* why only this program is affected: static storage, or `origin` */
 	const char *hints[TRACE_HINT_MAX];

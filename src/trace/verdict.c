@@ -249,31 +249,31 @@ static void describe_loss(
 static void judge_estimate(const struct trace_estimate *estimate, struct trace_diagnosis *diagnosis)
 {
 	double lost_s = (double)estimate->calls * estimate->hit_s;
+	double per_s = (double)estimate->calls / estimate->window_s;
 
-	diagnosis->vdso_per_s = diagnosis->vdso_per_s_most = NAN;
-	diagnosis->vdso_per_s_reason = estimate->fact.reason;
-	if (!fact_is_known(&estimate->fact) || estimate->window_s <= 0)
+	diagnosis->vdso_per_s = (struct real_fact){estimate->fact, per_s};
+	if (!fact_is_known(&estimate->fact))
 		return;
-	diagnosis->vdso_per_s = (double)estimate->calls / estimate->window_s;
-	if (estimate->calls == 0 || lost_s < LOST_MOST * estimate->cpu_s)
-		diagnosis->vdso_per_s_most =
-			diagnosis->vdso_per_s *
-			(estimate->calls ? estimate->cpu_s / (estimate->cpu_s - lost_s) : 1);
+	if (estimate->calls == 0)
+		fact_set_real(&diagnosis->vdso_per_s_most, 0);
+	else if (lost_s < LOST_MOST * estimate->cpu_s)
+		fact_set_real(&diagnosis->vdso_per_s_most,
+			per_s * estimate->cpu_s / (estimate->cpu_s - lost_s));
 }
 
 char *trace_describe_rate(const struct trace_diagnosis *diagnosis, char text[80])
 {
 	char least[32], most[32];
-	uint64_t from = (uint64_t)(diagnosis->vdso_per_s + 0.5);
+	uint64_t from = (uint64_t)(diagnosis->vdso_per_s.value + 0.5);
+	uint64_t to = (uint64_t)(diagnosis->vdso_per_s_most.value + 0.5);
 
 	format_count(from, least);
-	if (isnan(diagnosis->vdso_per_s_most))
+	if (!fact_is_known(&diagnosis->vdso_per_s_most.fact))
 		snprintf(text, 80, "at least %s", least);
-	else if ((uint64_t)(diagnosis->vdso_per_s_most + 0.5) == from)
+	else if (to == from)
 		snprintf(text, 80, "about %s", least);
 	else
-		snprintf(text, 80, "%s to %s", least,
-			format_count((uint64_t)(diagnosis->vdso_per_s_most + 0.5), most));
+		snprintf(text, 80, "%s to %s", least, format_count(to, most));
 	return text;
 }
 
@@ -366,6 +366,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	const bool has_reads = fact_is_known(&trace->served);
 	bool counts_clock_calls = false; /* that the vDSO serves, or could */
 	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
+	bool uses_vdso = fact_is_known(&trace->estimate.fact) && trace->estimate.calls > 0;
 	char count[32], loss[256] = "", rate[80];
 
 	*diagnosis = (struct trace_diagnosis){.is_counted = fact_is_known(&trace->method_fact),
@@ -441,9 +442,9 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 			host_is_ok ? ""
 				   : "; clock_gettime() and gettimeofday() fall back on this "
 				     "host, but were not called",
-			diagnosis->vdso_per_s > 0 ? "; by the vDSO it read the clock " : "",
-			diagnosis->vdso_per_s > 0 ? trace_describe_rate(diagnosis, rate) : "",
-			diagnosis->vdso_per_s > 0 ? " times per s" : "");
+			uses_vdso ? "; by the vDSO it read the clock " : "",
+			uses_vdso ? trace_describe_rate(diagnosis, rate) : "",
+			uses_vdso ? " times per s" : "");
 	if (diagnosis->verdict == TRACE_FALLBACK && host_is_ok && !trace->system_wide)
 		find_hints(trace, diagnosis);
 }

@@ -272,11 +272,12 @@ static void the_calls_of_a_running_process_are_bounded(void **state)
 	trace.estimate.calls = 0;
 	trace_diagnose(&trace, &diagnosis);
 	assert_null(strstr(diagnosis.summary, "by the vDSO it"));
-	assert_true(diagnosis.vdso_per_s_most == 0);
+	assert_true(fact_is_known(&diagnosis.vdso_per_s_most.fact));
+	assert_true(diagnosis.vdso_per_s_most.value == 0);
 	fact_set(&trace.estimate.fact, FACT_DENIED, "refused");
 	trace_diagnose(&trace, &diagnosis);
-	assert_true(isnan(diagnosis.vdso_per_s));
-	assert_string_equal(diagnosis.vdso_per_s_reason, "refused");
+	assert_int_equal(diagnosis.vdso_per_s.fact.state, FACT_DENIED);
+	assert_string_equal(diagnosis.vdso_per_s.fact.reason, "refused");
 }
 
 static void why_only_this_program(void **state)
