@@ -51,7 +51,7 @@ static bool fleet_take(struct cli *cli, int id, const char *value)
 #define OF struct fleet_document
 
 static const struct field cost_fields[] = {
-	{REAL("rate_per_s", rate, -1), .options = FIELD_NAN_NONE},
+	{REAL("rate_per_s", rate, -1)},
 	{0},
 };
 

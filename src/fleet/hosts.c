@@ -12,8 +12,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-static const struct fleet_sums no_hosts = {.mean_lost_ns = NAN, .lost_cpus = NAN};
-
 void fleet_add(struct fleet *fleet, const struct fleet_document *document, const char *place)
 {
 	static struct diagnosis diagnosis;
@@ -102,12 +100,12 @@ static void count_host(struct fleet_sums *sums, const struct fleet_host *host)
 		return;
 	sums->affected++;
 	if (!isnan(host->lost_ns)) {
-		double sum = sums->timed ? (double)sums->timed * sums->mean_lost_ns : 0;
+		double sum = (double)sums->timed * sums->mean_lost_ns;
 
 		sums->mean_lost_ns = (sum + host->lost_ns) / (double)++sums->timed;
 	}
 	if (!isnan(host->lost_cpus)) {
-		sums->lost_cpus = (sums->rated ? sums->lost_cpus : 0) + host->lost_cpus;
+		sums->lost_cpus += host->lost_cpus;
 		sums->rated++;
 	}
 }
@@ -123,14 +121,13 @@ static void count_in_group(
 	if (place == groups->count) {
 		groups->list = array_grow(
 			groups->list, groups->count, &groups->room, sizeof(*groups->list));
-		groups->list[groups->count++] = (struct fleet_group){name, no_hosts};
+		groups->list[groups->count++] = (struct fleet_group){.name = name};
 	}
 	count_host(&groups->list[place].sums, host);
 }
 
 void fleet_sum(struct fleet *fleet)
 {
-	fleet->sums = no_hosts;
 	fleet->verdict = fleet->broken ? VERDICT_UNKNOWN : VERDICT_OK;
 	if (fleet->count)
 		qsort(fleet->hosts, fleet->count, sizeof(*fleet->hosts), compare_hosts);

@@ -17,10 +17,10 @@ static const struct field sums_fields[] = {
 	{HOSTS("wrong", verdicts[VERDICT_WRONG]), .doc = "number of hosts with the verdict wrong"},
 	{HOSTS("unknown", verdicts[VERDICT_UNKNOWN]),
 		.doc = "number of hosts with the verdict unknown"},
-	{NS("mean_lost_ns", mean_lost_ns), .options = FIELD_NAN_NONE,
+	{NS("mean_lost_ns", mean_lost_ns), .given = GIVEN(timed),
 		.doc = "ns lost per call against the vDSO, mean over hosts that are not ok; null: "
 		       "unknown for all"},
-	{REAL("lost_cpus", lost_cpus, 3), .options = FIELD_NAN_NONE,
+	{REAL("lost_cpus", lost_cpus, 3), .given = GIVEN(rated),
 		.doc = "CPUs lost by the hosts that are not ok, total; null: no host's rate of "
 		       "calls is known"},
 	{HOSTS("rated_hosts", rated), .doc = "hosts that lost_cpus is the total of"},

@@ -47,7 +47,7 @@ struct fleet_sums {
 	size_t hosts, affected; /* all, and those that are not ok */
 	size_t verdicts[FLEET_VERDICTS];
 	size_t timed;        /* affected hosts with known lost_ns */
-	double mean_lost_ns; /* ns per call, over these; NAN: there are none, here and below */
+	double mean_lost_ns; /* ns per call, over these */
 	size_t rated;        /* affected hosts with known lost_cpus */
 	double lost_cpus;    /* CPUs, of all of these together */
 };
