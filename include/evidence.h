@@ -156,9 +156,9 @@ enum call_path { PATH_VDSO, PATH_LIBC, PATH_SYSCALL, PATH_COUNT };
 
 /* The times and counts of a call by one path. */
 struct path_evidence {
-	bool available; /* this path exists for this call */
-	bool timed;
-	double min_ns; /* over many short batches; nothing is subtracted (measure/loop.c) */
+	bool available;   /* this path exists for this call */
+	struct fact fact; /* known: the times hold */
+	double min_ns;    /* over many short batches; nothing is subtracted (measure/loop.c) */
 	double median_ns;
 	double p99_ns;     /* 99th percentile of the batches' averages; 0: not recorded */
 	uint32_t attempts; /* calls made under the proof; 0: not proven */

@@ -399,11 +399,11 @@ static void print_remark(const void *object, const void *form, FILE *out)
 
 static const struct field call_columns[] = {
 	{TEXT("call", call), .title = "ns per call", .width = 34, .left = true, .cell = print_call},
-	{NS("vdso_ns", path[PATH_VDSO].min_ns), .given = GIVEN(path[PATH_VDSO].timed),
-		.title = "vDSO", .width = 8},
-	{NS("libc_ns", path[PATH_LIBC].min_ns), .given = GIVEN(path[PATH_LIBC].timed),
-		.title = "libc", .width = 8},
-	{NS("syscall_ns", path[PATH_SYSCALL].min_ns), .given = GIVEN(path[PATH_SYSCALL].timed),
+	{NS("vdso_ns", path[PATH_VDSO].min_ns), .fact = FACT(path[PATH_VDSO].fact), .title = "vDSO",
+		.width = 8},
+	{NS("libc_ns", path[PATH_LIBC].min_ns), .fact = FACT(path[PATH_LIBC].fact), .title = "libc",
+		.width = 8},
+	{NS("syscall_ns", path[PATH_SYSCALL].min_ns), .fact = FACT(path[PATH_SYSCALL].fact),
 		.title = "syscall", .width = 8},
 	{TEXT("remark", call), .title = "", .left = true, .cell = print_remark},
 	{0},

@@ -74,7 +74,7 @@ static void write_perfdata(const struct check_request *request, FILE *out)
 			continue;
 		entered += path->entered;
 		attempts += path->attempts;
-		if (!path->timed)
+		if (!fact_is_known(&path->fact))
 			continue;
 		fprintf(out, "%s %s=%.4fus;;", separator, policy_call_name(call->call, call->clock),
 			path->min_ns / NS_PER_US);

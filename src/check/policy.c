@@ -185,7 +185,7 @@ static void judge_time(const struct policy *policy, const struct evidence *evide
 
 		if (!policy_decides(policy, call))
 			continue;
-		if (!path->timed) {
+		if (!fact_is_known(&path->fact)) {
 			untimed = call;
 		} else if (path->min_ns > most) {
 			slowest = call;

@@ -93,7 +93,7 @@ static void write_calls(const struct check_request *request, bool all, FILE *out
 
 			if (!all && !call->decides && !policy_decides(&request->policy, call))
 				continue;
-			if (is_ratio ? !path->attempts : !path->timed)
+			if (is_ratio ? !path->attempts : !fact_is_known(&path->fact))
 				continue;
 			begin_sample(out, is_ratio ? &ratio : &seconds);
 			write_label(out, "{", "call", call->call);

@@ -156,7 +156,7 @@ static void time_candidate(
 			least->timing = now.timing;
 		call = clock_gettime_of(&now, "CLOCK_MONOTONIC");
 		timed = fact_is_known(&now.timing.fact) && call &&
-		        call->path[call_judged_path(call)].timed;
+		        fact_is_known(&call->path[call_judged_path(call)].fact);
 		if (timed)
 			candidate->timings_ns[candidate->timing_count++] =
 				call->path[call_judged_path(call)].min_ns;
@@ -166,9 +166,10 @@ static void time_candidate(
 			const struct path_evidence *from = &now.calls[i].path[path];
 			struct path_evidence *to = &least->calls[i].path[path];
 
-			if (!from->timed || (to->timed && to->min_ns <= from->min_ns))
+			if (!fact_is_known(&from->fact) ||
+				(fact_is_known(&to->fact) && to->min_ns <= from->min_ns))
 				continue;
-			to->timed = true;
+			fact_set_known(&to->fact);
 			to->min_ns = from->min_ns;
 			to->median_ns = from->median_ns;
 		}

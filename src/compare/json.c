@@ -39,7 +39,7 @@ static json_t *call_reason(const void *object, const void *whole)
 	bool complete = call->path[call_judged_path(call)].attempts > 0;
 
 	for (int path = 0; path < PATH_COUNT; path++)
-		complete &= call->path[path].timed;
+		complete &= fact_is_known(&call->path[path].fact);
 	if (!fact_is_known(&evidence->timing.fact))
 		return field_reason(&evidence->timing.fact);
 	if (!fact_is_known(&evidence->proof.fact))
@@ -49,7 +49,7 @@ static json_t *call_reason(const void *object, const void *whole)
 }
 
 #define OF struct call_evidence
-#define TIMED(name, member) NS(name, member.min_ns), .given = GIVEN(member.timed)
+#define TIMED(name, member) NS(name, member.min_ns), .fact = FACT(member.fact)
 #define COMPUTED_COUNT(name, function) COMPUTED(name, FIELD_INTEGER, function), .most = INT64_MAX
 
 static const struct field call_fields[] = {
@@ -108,7 +108,7 @@ static void print_syscall(const void *object, const void *whole, FILE *out)
 	char text[32];
 
 	(void)whole;
-	if (call && call->path[PATH_SYSCALL].timed)
+	if (call && fact_is_known(&call->path[PATH_SYSCALL].fact))
 		fputs(format_ns(call->path[PATH_SYSCALL].min_ns, text), out);
 }
 

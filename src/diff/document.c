@@ -122,7 +122,7 @@ static void add_check_costs(struct diff *diff, const struct diff_document *docum
 
 			text_copy(cost.call, sizeof(cost.call), call->call);
 			text_copy(cost.clock, sizeof(cost.clock), call->clock);
-			if (times->timed)
+			if (fact_is_known(&times->fact))
 				add_cost(diff, document, cost);
 		}
 	}

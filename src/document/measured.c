@@ -144,7 +144,7 @@ static bool has_vdso_p99(const void *object)
 {
 	const struct path_evidence *path = &((const struct call_evidence *)object)->path[PATH_VDSO];
 
-	return path->timed && path->p99_ns > 0;
+	return fact_is_known(&path->fact) && path->p99_ns > 0;
 }
 
 /* Reading it back only makes the same reason again: the judge needs no raw system call. */
@@ -171,12 +171,14 @@ static json_t *call_reason(const void *object, const void *whole)
 		return json_string("absent: the vDSO does not export this call");
 	if (call->raw_error)
 		return json_sprintf("denied: the system call: %s", strerror(call->raw_error));
-	if (!raw->timed && !fact_is_known(floor))
+	if (!fact_is_known(&raw->fact) && !fact_is_known(floor))
 		return field_reason(floor);
 	if (!raw->available)
 		return json_string(no_such_call);
-	if (!raw->timed || !path[PATH_VDSO].timed || !path[PATH_LIBC].timed)
-		return json_string("failed: every measurement was disturbed");
+	for (int i = 0; i < PATH_COUNT; i++) {
+		if (!fact_is_known(&path[i].fact))
+			return field_reason(&path[i].fact);
+	}
 	return json_null();
 }
 
@@ -187,7 +189,6 @@ static uint32_t take_count(const json_t *from, const char *key)
 
 const char *settle_call(void *object, const json_t *from)
 {
-	static const char *const times[] = {"vdso_ns", "libc_ns", "syscall_ns"};
 	struct call_evidence *call = object;
 	const char *path_name = json_string_value(json_object_get(from, "judged_by"));
 	const char *reason = json_string_value(json_object_get(from, "reason"));
@@ -195,15 +196,12 @@ const char *settle_call(void *object, const json_t *from)
 		&call->path[strcmp(path_name, "vdso") == 0 ? PATH_VDSO : PATH_LIBC];
 
 	for (int path = 0; path < PATH_COUNT; path++) {
-		call->path[path].timed = json_is_number(json_object_get(from, times[path]));
-		call->path[path].available = call->path[path].timed;
+		call->path[path].available = fact_is_known(&call->path[path].fact);
+		if (!call->path[path].available && !reason)
+			return "has a time that is null, but no reason";
 	}
 	if (judged != &call->path[PATH_VDSO] && call->path[PATH_VDSO].available)
 		return "is judged by libc, although the vDSO has it";
-	for (int path = 0; path < PATH_COUNT && !reason; path++) {
-		if (!call->path[path].timed)
-			return "has a time that is null, but no reason";
-	}
 	judged->available = true;
 	call->path[PATH_LIBC].available = true;
 	call->path[PATH_SYSCALL].available = !reason || strcmp(reason, no_such_call) != 0;
@@ -226,7 +224,8 @@ const char *settle_call(void *object, const json_t *from)
 #undef OF
 #define OF struct call_evidence
 
-#define TIMED(name, by, member) NS(name, path[by].member), .given = GIVEN(path[by].timed)
+#define TIMED(name, by) NS(name, path[by].min_ns), .fact = FACT(path[by].fact), .reason = "reason"
+#define MEDIAN(name, by) NS(name, path[by].median_ns), .whole = FACT(path[by].fact)
 
 const struct field call_fields[] = {
 	{TEXT("call", call), .options = FIELD_NEEDED | FIELD_FILLED, .doc = "name of the call"},
@@ -234,17 +233,17 @@ const struct field call_fields[] = {
 		.doc = "clock that it reads; null: the call takes none"},
 	{FLAG("decides", decides), .options = FIELD_NEEDED | FIELD_FILLED,
 		.doc = "whether the verdict rests on this call"},
-	{TIMED("vdso_ns", PATH_VDSO, min_ns), .options = FIELD_NEEDED,
+	{TIMED("vdso_ns", PATH_VDSO), .options = FIELD_NEEDED,
 		.doc = "ns per call by the vDSO, least of all batches; null: not timed"},
-	{TIMED("vdso_median_ns", PATH_VDSO, median_ns),
+	{MEDIAN("vdso_median_ns", PATH_VDSO),
 		.doc = "ns per call by the vDSO, median of the batches; null: not timed"},
-	{TIMED("libc_ns", PATH_LIBC, min_ns), .options = FIELD_NEEDED,
+	{TIMED("libc_ns", PATH_LIBC), .options = FIELD_NEEDED,
 		.doc = "ns per call by libc, least of all batches; null: not timed"},
-	{TIMED("libc_median_ns", PATH_LIBC, median_ns),
+	{MEDIAN("libc_median_ns", PATH_LIBC),
 		.doc = "ns per call by libc, median of the batches; null: not timed"},
-	{TIMED("syscall_ns", PATH_SYSCALL, min_ns), .options = FIELD_NEEDED,
+	{TIMED("syscall_ns", PATH_SYSCALL), .options = FIELD_NEEDED,
 		.doc = "ns per call by raw system call, least of all batches; null: not timed"},
-	{TIMED("syscall_median_ns", PATH_SYSCALL, median_ns),
+	{MEDIAN("syscall_median_ns", PATH_SYSCALL),
 		.doc = "ns per call by raw system call, median of the batches; null: not timed"},
 	{NS("vdso_batch_p99_ns", path[PATH_VDSO].p99_ns), .has = has_vdso_p99,
 		.doc = "ns per call by the vDSO, 99th percentile of the batches' averages; null: "

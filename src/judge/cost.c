@@ -22,8 +22,8 @@ static double estimate_user_space(const struct view *v)
 	const struct call_evidence *call = clock_gettime_of(v->evidence, "CLOCK_MONOTONIC_COARSE");
 	const struct path_evidence *coarse = call ? &call->path[PATH_VDSO] : NULL;
 
-	if (!fact_is_known(&timing->counter_fact) || !coarse || !coarse->timed || coarse->entered ||
-		v->counter_trapped)
+	if (!fact_is_known(&timing->counter_fact) || !coarse || !fact_is_known(&coarse->fact) ||
+		coarse->entered || v->counter_trapped)
 		return NAN;
 	return coarse->min_ns +
 	       (fact_is_known(&timing->ordered_fact) ? timing->ordered_ns : timing->counter_ns);
@@ -74,8 +74,8 @@ static const char *why_unknown(
 		return "the verdict is unknown";
 	if (v->verdict == VERDICT_WRONG)
 		return "the values are wrong, not slow";
-	if (!path || !fact_is_known(&v->evidence->timing.fact) || !path->timed ||
-		!call->path[PATH_SYSCALL].timed)
+	if (!path || !fact_is_known(&v->evidence->timing.fact) || !fact_is_known(&path->fact) ||
+		!fact_is_known(&call->path[PATH_SYSCALL].fact))
 		return "the calls were not timed";
 	if (v->verdict == VERDICT_FALLBACK &&
 		was_timed_while_served(path, call->path[PATH_SYSCALL].min_ns))

@@ -134,7 +134,8 @@ static bool timing_clears(const struct evidence *evidence)
 
 		if (!evidence->calls[i].decides)
 			continue;
-		if (!vdso->timed || vdso->p99_ns <= 0 || !raw->timed || raw->min_ns < most_ns ||
+		if (!fact_is_known(&vdso->fact) || vdso->p99_ns <= 0 ||
+			!fact_is_known(&raw->fact) || raw->min_ns < most_ns ||
 			vdso->p99_ns >= most_ns || vdso->p99_ns >= CLEARING_MARGIN * raw->min_ns)
 			return false;
 		calls++;

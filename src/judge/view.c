@@ -435,7 +435,8 @@ void view_make(const struct evidence *evidence, enum verdict_kind verdict, struc
 		.libc = counts_by_path(evidence, PATH_LIBC),
 		.verdict = verdict};
 	for (int path = 0; call && path < PATH_COUNT; path++)
-		v->monotonic[path] = call->path[path].timed ? &call->path[path] : NULL;
+		v->monotonic[path] =
+			fact_is_known(&call->path[path].fact) ? &call->path[path] : NULL;
 	view_add_host(v);
 	view_add_clocksource(v);
 	view_add_tsc(v);

@@ -57,13 +57,13 @@ static void report_call(struct timed_call *timed, double ns_per_tick, struct pat
 		return;
 	path->signal = timed->signal;
 	ns_stats_compute(timed, ns_per_tick, &stats);
-	if (!fact_is_known(&stats.fact))
-		return;
+	fact_set(&path->fact, FACT_FAILED, "every measurement was disturbed");
 	path->min_ns = statistics_in_tenths(stats.ns.minimum);
 	path->median_ns = statistics_in_tenths(stats.ns.median);
 	path->p99_ns = statistics_in_tenths(stats.ns.p99);
 	/* Less than half a tenth is not the time of a call. */
-	path->timed = path->min_ns > 0;
+	if (path->min_ns > 0)
+		fact_set_known(&path->fact);
 }
 
 /* The fact already has the reason if there is no function. */
@@ -98,7 +98,7 @@ static bool measure_clearing_pass(struct timing_job *job)
 		const struct call_evidence *call = &job->calls[i];
 
 		cases[i] = (struct timed_call){.samples = samples[i], .capacity = CLEARING_ROUNDS};
-		if (call->decides && call->path[PATH_VDSO].timed)
+		if (call->decides && fact_is_known(&call->path[PATH_VDSO].fact))
 			cases[i].call = job->table->rows[i].path[PATH_VDSO];
 	}
 	if (!sampler_start(&sampler, CLEARING_BATCH_NS, &(struct fact){0})) {

@@ -88,11 +88,11 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 		line.served.value = (int64_t)into_vdso;
 	else if (into_vdso > count)
 		line.served.value = (int64_t)(into_vdso - count);
-	if (served_here && call->path[PATH_VDSO].timed)
+	if (served_here && fact_is_known(&call->path[PATH_VDSO].fact))
 		line.vdso_ns = call->path[PATH_VDSO].min_ns;
 	else if (call && !served_here && call->decides && fact_is_known(&host->copy.what_if_fact))
 		line.vdso_ns = host->copy.what_if_ns;
-	if (call && call->path[PATH_SYSCALL].timed) {
+	if (call && fact_is_known(&call->path[PATH_SYSCALL].fact)) {
 		line.syscall_ns = call->path[PATH_SYSCALL].min_ns;
 	} else if (fact_is_known(&host->timing.syscall_floor_fact)) {
 		line.syscall_ns = host->timing.syscall_floor_ns;

@@ -174,9 +174,9 @@ static void for_the_screen_the_deciding_calls_alone_are_measured(void **state)
 	assert_int_equal(counts_deciding(&evidence).calls, 3);
 	for (size_t i = 0; i < evidence.call_count; i++) {
 		for (int path = 0; path < PATH_COUNT; path++) {
-			timed += evidence.calls[i].path[path].timed;
+			timed += fact_is_known(&evidence.calls[i].path[path].fact);
 			assert_true(evidence.calls[i].decides || path == PATH_VDSO ||
-				    !evidence.calls[i].path[path].timed);
+				    !fact_is_known(&evidence.calls[i].path[path].fact));
 		}
 	}
 	assert_in_range(timed, 9, 10);

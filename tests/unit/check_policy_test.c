@@ -123,7 +123,7 @@ static void a_call_that_was_not_timed_is_undetermined_unless_another_is_too_slow
 {
 	(void)state;
 	policy.max_ns = 1000;
-	evidence_find_call(&evidence, "gettimeofday", "")->path[PATH_VDSO].timed = false;
+	evidence_find_call(&evidence, "gettimeofday", "")->path[PATH_VDSO].fact = (struct fact){0};
 	assert_int_equal(status_of_policy(), 2);
 	assert_answer(POLICY_UNDETERMINED, "gettimeofday was not timed");
 	policy.max_ns = 1;
@@ -192,11 +192,11 @@ static void the_exit_status_follows_from_what_settles_it(void **state)
 	assert_true(policy_settles(&outcome, &outcome.requirements[1]));
 	set_up(state);
 	policy.max_ns = 1000;
-	evidence_find_call(&evidence, "gettimeofday", "")->path[PATH_VDSO].timed = false;
+	evidence_find_call(&evidence, "gettimeofday", "")->path[PATH_VDSO].fact = (struct fact){0};
 	assert_int_equal(status_of_policy(), 2);
 	assert_true(policy_settles(&outcome, &outcome.requirements[0]));
 	evidence_make_falling_back(&evidence, "hpet");
-	evidence_find_call(&evidence, "gettimeofday", "")->path[PATH_VDSO].timed = false;
+	evidence_find_call(&evidence, "gettimeofday", "")->path[PATH_VDSO].fact = (struct fact){0};
 	assert_int_equal(status_of_policy(), 1);
 	assert_false(policy_settles(&outcome, &outcome.requirements[0]));
 	decide_by("time", "");

@@ -49,10 +49,10 @@ static void make_candidate(struct candidate *candidate, const char *name, double
 		.clock = "CLOCK_MONOTONIC",
 		.decides = true,
 		.path[PATH_VDSO] = {.available = true,
-			.timed = true,
+			.fact.state = FACT_KNOWN,
 			.min_ns = ns,
 			.attempts = 1000},
-		.path[PATH_SYSCALL] = {.available = true, .timed = true, .min_ns = ns}};
+		.path[PATH_SYSCALL] = {.available = true, .fact.state = FACT_KNOWN, .min_ns = ns}};
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 		candidate->warp.results[id] = (struct warp_result){.fact.state = FACT_KNOWN,
 			.reads = 999999999,

@@ -436,7 +436,8 @@ static void numbers_of_json_are_the_measured_ones(void **state)
 
 	(void)state;
 	trapped();
-	evidence_find_call(&request.evidence, "gettimeofday", "")->path[PATH_LIBC].timed = false;
+	evidence_find_call(&request.evidence, "gettimeofday", "")->path[PATH_LIBC].fact =
+		(struct fact){0};
 	root = render_json();
 	call = json_array_get(json_object_get(root, "calls"), 2);
 	assert_string_equal(json_string_value(json_object_get(call, "clock")), "CLOCK_MONOTONIC");
@@ -801,14 +802,15 @@ static void a_time_that_is_missing_has_its_own_reason(void **state)
 	(void)state;
 	healthy();
 	raw = &request.evidence.calls[0].path[PATH_SYSCALL];
-	raw->timed = false;
+	fact_set(&raw->fact, FACT_FAILED, "every measurement was disturbed");
 	assert_reason_of_first_call("failed: every measurement was disturbed");
 	fact_set(&request.evidence.timing.syscall_floor_fact, FACT_FAILED, "disturbed, all of it");
 	assert_reason_of_first_call("failed: disturbed, all of it");
 	request.evidence.calls[0].raw_error = EPERM;
 	assert_reason_of_first_call("denied: the system call: Operation not permitted");
 	healthy();
-	raw->timed = raw->available = false;
+	raw->fact = (struct fact){0};
+	raw->available = false;
 	assert_reason_of_first_call("absent: no such system call on this architecture");
 }
 

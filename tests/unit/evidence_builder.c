@@ -45,7 +45,7 @@ static const struct {
 static void set_path(struct path_evidence *path, double ns, bool enters)
 {
 	*path = (struct path_evidence){.available = true,
-		.timed = true,
+		.fact.state = FACT_KNOWN,
 		.min_ns = ns,
 		.median_ns = ns * 1.02,
 		.p99_ns = ns * 1.2,
@@ -255,7 +255,7 @@ void evidence_remove_timing(struct evidence *evidence)
 	fact_set(&evidence->timing.fact, FACT_FAILED, "not done within 60 s");
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		for (int path = 0; path < PATH_COUNT; path++)
-			evidence->calls[i].path[path].timed = false;
+			evidence->calls[i].path[path].fact = (struct fact){0};
 	}
 }
 
@@ -374,7 +374,10 @@ static void roll_path(struct path_evidence *path, bool available, struct dice *d
 	uint64_t tenths = dice_roll(dice, 25000);
 
 	path->available = available;
-	path->timed = path->available && dice_roll(dice, 4);
+	if (path->available && dice_roll(dice, 4))
+		fact_set_known(&path->fact);
+	else
+		fact_set(&path->fact, FACT_FAILED, "for some reason");
 	path->min_ns = (double)tenths / 10; /* as documents have them */
 	path->median_ns = path->min_ns;
 	path->p99_ns = (double)(dice_roll(dice, 4) ? tenths * 6 / 5 : tenths * 3) / 10;

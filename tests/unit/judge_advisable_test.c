@@ -65,7 +65,7 @@ static void a_tsc_that_gains_nothing_is_not_advisable(void **state)
 	(void)state;
 	make_guest("kvm", "hpet", "tsc hpet");
 	for (size_t i = 0; i < evidence.call_count; i++) {
-		evidence.calls[i].path[PATH_VDSO].timed = true;
+		evidence.calls[i].path[PATH_VDSO].fact.state = FACT_KNOWN;
 		evidence.calls[i].path[PATH_VDSO].min_ns = 600;
 	}
 	fact_set_known(&evidence.copy.what_if_fact);

@@ -87,7 +87,7 @@ static void timing_and_proof_that_disagree_are_a_contradiction(void **state)
 	/* Noise: the minima of two system calls of one host. */
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = evidence.timing.syscall_floor_ns * 0.8;
 	assert_int_equal(contradictions(""), 0);
-	evidence_monotonic(&evidence, PATH_VDSO)->timed = false;
+	evidence_monotonic(&evidence, PATH_VDSO)->fact = (struct fact){0};
 	assert_int_equal(contradictions(""), 0);
 	evidence_make_healthy(&evidence);
 	assert_false(contradiction_may_be_a_change(&evidence));

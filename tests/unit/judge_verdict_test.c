@@ -347,7 +347,7 @@ static void changing_once_without_proof(struct evidence *evidence)
 static void without_proof_and_one_untimed(struct evidence *evidence)
 {
 	without_proof(evidence);
-	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].timed = false;
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].fact = (struct fact){0};
 }
 
 static void without_proof_and_entry(struct evidence *evidence)

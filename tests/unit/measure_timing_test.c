@@ -32,9 +32,10 @@ static void every_available_path_is_timed_and_no_other(void **state)
 		for (int path = 0; path < PATH_COUNT; path++) {
 			const struct path_evidence *times = &evidence.calls[i].path[path];
 
-			assert_int_equal(times->timed, times->available);
-			assert_true(!times->timed || times->min_ns > 0);
-			assert_true(!times->timed || times->min_ns <= times->median_ns);
+			assert_int_equal(fact_is_known(&times->fact), times->available);
+			assert_true(!fact_is_known(&times->fact) || times->min_ns > 0);
+			assert_true(
+				!fact_is_known(&times->fact) || times->min_ns <= times->median_ns);
 			assert_int_equal(times->signal, 0);
 			assert_int_equal(times->attempts, 0);
 		}
@@ -59,7 +60,7 @@ static void brief_timing_has_what_a_verdict_needs(void **state)
 
 		for (int path = 0; path < PATH_COUNT; path++) {
 			if (call->decides && is_judged_by(call, path))
-				assert_true(call->path[path].timed);
+				assert_true(fact_is_known(&call->path[path].fact));
 		}
 	}
 }
@@ -77,7 +78,7 @@ static void brief_timing_after_a_proof_is_of_one_call(void **state)
 		bool bears = strcmp(call->clock, "CLOCK_MONOTONIC") == 0;
 
 		for (int path = 0; path < PATH_COUNT; path++)
-			assert_int_equal(call->path[path].timed,
+			assert_int_equal(fact_is_known(&call->path[path].fact),
 				bears && path != PATH_LIBC && call->path[path].available);
 	}
 }
@@ -123,9 +124,9 @@ static void a_call_that_crashes_is_reported_and_the_others_are_timed(void **stat
 	measure(TIMING_WHOLE);
 	assert_true(fact_is_known(&evidence.timing.fact));
 	assert_int_not_equal(evidence.calls[3].path[PATH_VDSO].signal, 0);
-	assert_false(evidence.calls[3].path[PATH_VDSO].timed);
-	assert_true(evidence.calls[3].path[PATH_LIBC].timed);
-	assert_true(evidence.calls[4].path[PATH_LIBC].timed);
+	assert_false(fact_is_known(&evidence.calls[3].path[PATH_VDSO].fact));
+	assert_true(fact_is_known(&evidence.calls[3].path[PATH_LIBC].fact));
+	assert_true(fact_is_known(&evidence.calls[4].path[PATH_LIBC].fact));
 }
 
 int main(void)

@@ -342,9 +342,9 @@ static void make_call(size_t i, const char *call, const char *clock, double vdso
 	text_copy(evidence->call, sizeof(evidence->call), call);
 	text_copy(evidence->clock, sizeof(evidence->clock), clock);
 	evidence->path[PATH_VDSO] = (struct path_evidence){
-		.available = true, .timed = true, .min_ns = vdso_ns, .attempts = 1000};
+		.available = true, .fact.state = FACT_KNOWN, .min_ns = vdso_ns, .attempts = 1000};
 	evidence->path[PATH_SYSCALL] =
-		(struct path_evidence){.available = true, .timed = true, .min_ns = ns};
+		(struct path_evidence){.available = true, .fact.state = FACT_KNOWN, .min_ns = ns};
 	trace.host.call_count = i + 1;
 }
 

@@ -173,12 +173,12 @@ static void make_host(bool falls_back)
 	fact_set_known(&trace.host.proof.fact);
 	*call = (struct call_evidence){.call = "gettimeofday", .decides = true};
 	call->path[PATH_VDSO] = (struct path_evidence){.available = true,
-		.timed = true,
+		.fact.state = FACT_KNOWN,
 		.min_ns = falls_back ? 530 : 28,
 		.attempts = 1000,
 		.entered = falls_back ? 1000 : 0};
 	call->path[PATH_SYSCALL] =
-		(struct path_evidence){.available = true, .timed = true, .min_ns = 530};
+		(struct path_evidence){.available = true, .fact.state = FACT_KNOWN, .min_ns = 530};
 	if (falls_back)
 		fact_set_known(&trace.host.copy.what_if_fact);
 	trace.host.copy.what_if_ns = 28;
