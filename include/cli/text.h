@@ -27,6 +27,10 @@
  */
 void wrap_print(FILE *out, const char *label, int indent, const char *text);
 
+/* Does the same with a text that is made printf-like, of STRBUF_SIZE at most. */
+void wrap_format(FILE *out, const char *label, int indent, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
 /*
  * Prints text that begins at `column`, where the line already is, and goes on at `indent` on
  * further lines; ends the last one.

@@ -208,7 +208,6 @@ static void write_by_cpu(
 static void write_contention(const struct bench *bench, FILE *out)
 {
 	const struct bench_contention *contention = bench->contentions;
-	struct strbuf sb = {.used = 0};
 
 	if (!bench->contention_count)
 		return;
@@ -218,15 +217,15 @@ static void write_contention(const struct bench *bench, FILE *out)
 		offsetof(struct bench_contention, fact), out);
 	if (!bench->found)
 		return;
+	fputc('\n', out);
 	if (contention->cpus < 2)
-		strbuf_add(&sb, "on one CPU: contention between CPUs takes two to measure");
+		wrap_print(out, "together", INDENT,
+			"on one CPU: contention between CPUs takes two to measure");
 	else
-		strbuf_add(&sb,
+		wrap_format(out, "together", INDENT,
 			"%u threads on %u CPUs at once. Ratio 1.00: the threads do not slow each "
 			"other down. %u.00: reads are fully serialized, as with hpet and acpi_pm.",
 			contention->threads, contention->cpus, contention->cpus);
-	fputc('\n', out);
-	wrap_print(out, "together", INDENT, sb.text);
 }
 
 /* A table that was stopped in its first round may have no baselines. */

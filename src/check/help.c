@@ -29,10 +29,7 @@ const char *help_topic(size_t place)
 
 static void write_item(const char *id, const char *text, FILE *out)
 {
-	struct strbuf sb = {.used = 0};
-
-	strbuf_add(&sb, "%.*s", describe_first_sentence(text), text);
-	wrap_print(out, id, LIST_INDENT, sb.text);
+	wrap_format(out, id, LIST_INDENT, "%.*s", describe_first_sentence(text), text);
 }
 
 /* The question says more than the text of advice that consists in asking. */
@@ -80,11 +77,8 @@ static void write_cause(const struct cause_explanation *cause, FILE *out)
 	wrap_print(out, "Means", LABEL_INDENT, cause->text);
 	wrap_print(out, "Signs", LABEL_INDENT, cause->signs);
 	for (size_t i = 0; i < CAUSE_ADVICE_MAX && cause->advice[i]; i++) {
-		struct strbuf sb = {.used = 0};
-
 		find_advice(cause->advice[i], &advice);
-		strbuf_add(&sb, "%s: %s", advice.id, advice.text);
-		wrap_print(out, i ? "" : "Fix", LABEL_INDENT, sb.text);
+		wrap_format(out, i ? "" : "Fix", LABEL_INDENT, "%s: %s", advice.id, advice.text);
 	}
 	if (cause->more)
 		wrap_print(out, "See", LABEL_INDENT, cause->more);

@@ -8,7 +8,6 @@
 
 #include <ctype.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,18 +166,6 @@ static void write_calls(const struct screen *screen)
 
 /* ---- why ---- */
 
-static __attribute__((format(printf, 3, 4))) void write_paragraph(
-	const struct screen *screen, const char *label, const char *format, ...)
-{
-	char text[STRBUF_SIZE];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	wrap_print(screen->out, label, PARAGRAPH_INDENT, text);
-}
-
 /* Returns the length of the text or, where `part` is left out, of its first sentence. */
 static int shown_length(const struct screen *screen, enum part part, const char *text)
 {
@@ -194,15 +181,15 @@ static void write_cause(const struct screen *screen, const struct cause *cause, 
 	/* After the colon "The" becomes "the"; "TSC" stays. */
 	if (possible && !isupper((unsigned char)cause->text[1]))
 		start = (char)tolower((unsigned char)start);
-	write_paragraph(screen, label, "%s%c%.*s", possible ? "Possibly: " : "", start,
-		shown_length(screen, PART_CAUSE, cause->text) - 1, cause->text + 1);
+	wrap_format(screen->out, label, PARAGRAPH_INDENT, "%s%c%.*s", possible ? "Possibly: " : "",
+		start, shown_length(screen, PART_CAUSE, cause->text) - 1, cause->text + 1);
 	if (!screen->verbose)
 		return;
 	for (size_t i = 0; i < cause->evidence_count; i++)
 		strbuf_add(&sb, "%s%s", i ? "; " : "(", cause->evidence[i]);
 	if (sb.used)
-		write_paragraph(screen, "", "%s)", sb.text);
-	write_paragraph(screen, "", "See 'vdsocheck help %s'%s%s", cause->id,
+		wrap_format(screen->out, "", PARAGRAPH_INDENT, "%s)", sb.text);
+	wrap_format(screen->out, "", PARAGRAPH_INDENT, "See 'vdsocheck help %s'%s%s", cause->id,
 		cause->more ? " and " : "", cause->more ? cause->more : "");
 }
 
@@ -212,7 +199,8 @@ static void write_why(struct screen *screen)
 	const char *label = describe_why(screen->request);
 
 	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
-		write_paragraph(screen, i ? "" : "But", "%s", diagnosis->contradictions[i].text);
+		wrap_print(screen->out, i ? "" : "But", PARAGRAPH_INDENT,
+			diagnosis->contradictions[i].text);
 	for (size_t i = 0; i < diagnosis->cause_count; i++) {
 		if (i == 0 || shows(screen, PART_OTHER_CAUSE))
 			write_cause(screen, &diagnosis->causes[i], i ? "" : label);
@@ -296,7 +284,7 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 	if (!advice->keep_count || (is_step && !screen->verbose))
 		return;
 	if (screen->verbose) {
-		write_paragraph(screen, label,
+		wrap_print(screen->out, label, PARAGRAPH_INDENT,
 			*advice->clocksource ? "To make it permanent, one of:"
 			: is_step            ? "With another boot loader:"
 					     : "Depending on the boot loader, one of:");
@@ -306,8 +294,8 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 		   (shows(screen, PART_KEEP) || strlen(here) <= WRAP_COLUMNS - PARAGRAPH_INDENT)) {
 		write_labelled(screen, label, here);
 	} else if (*advice->clocksource) {
-		write_paragraph(screen, label, "Boot with clocksource=%s (-v shows how).",
-			advice->clocksource);
+		wrap_format(screen->out, label, PARAGRAPH_INDENT,
+			"Boot with clocksource=%s (-v shows how).", advice->clocksource);
 	} else {
 		write_hint(screen, label, "For each boot loader", "-v");
 	}
@@ -322,7 +310,8 @@ static void write_undo(const struct screen *screen, const struct advice *advice)
 		if (!*advice->clocksource || shows(screen, PART_UNDO))
 			write_labelled(screen, "Undo", advice->steps[i].undo);
 		else
-			write_paragraph(screen, "Undo", "Write %s to the file of step %zu.",
+			wrap_format(screen->out, "Undo", PARAGRAPH_INDENT,
+				"Write %s to the file of step %zu.",
 				screen->request->evidence.clocksource.current, i + 1);
 	}
 }
@@ -334,21 +323,21 @@ static void write_one_advice(
 	/* Advice without steps is printed whole, since its sentences are all there is. */
 	enum part rest = advice->step_count ? PART_ADVICE : PART_END;
 
-	write_paragraph(
-		screen, label, "%.*s", shown_length(screen, rest, advice->text), advice->text);
+	wrap_format(screen->out, label, PARAGRAPH_INDENT, "%.*s",
+		shown_length(screen, rest, advice->text), advice->text);
 	for (size_t i = 0; i < advice->step_count; i++)
 		write_step(screen, &advice->steps[i], advice->step_count > 1 ? i + 1 : 0);
 	if (advice->ask && screen->verbose)
-		write_paragraph(screen, "Ask", "%s", advice->ask);
+		wrap_print(screen->out, "Ask", PARAGRAPH_INDENT, advice->ask);
 	else if (advice->ask && !advice_sends_report(advice))
 		write_hint(screen, "", "The question to send", "--format report");
 	write_undo(screen, advice);
 	write_keep(screen, advice);
 	if (advice->risk)
-		write_paragraph(screen, "Risk", "%.*s",
+		wrap_format(screen->out, "Risk", PARAGRAPH_INDENT, "%.*s",
 			shown_length(screen, PART_RISK, advice->risk), advice->risk);
 	if (source && shows(screen, PART_SOURCE))
-		write_paragraph(screen, "Source", "%.*s",
+		wrap_format(screen->out, "Source", PARAGRAPH_INDENT, "%.*s",
 			address && !shows(screen, PART_ADDRESS) ? (int)(address - source) : INT_MAX,
 			source);
 }
@@ -401,7 +390,7 @@ static void write_others(const struct screen *screen)
 				other->why_not);
 		else if (!timed)
 			strbuf_add(&sb, "no reason against it; vdsocheck compare measures it");
-		write_paragraph(screen, i ? "" : "Other", "%s.", sb.text);
+		wrap_format(screen->out, i ? "" : "Other", PARAGRAPH_INDENT, "%s.", sb.text);
 	}
 }
 
@@ -426,7 +415,7 @@ static void write_screen(struct screen *screen, bool color)
 	if (shows(screen, PART_COST) || fact_is_known(&diagnosis->cost.rate_fact))
 		describe_cost(diagnosis, &cost);
 	if (cost.used)
-		write_paragraph(screen, "Cost", "%s", cost.text);
+		wrap_print(screen->out, "Cost", PARAGRAPH_INDENT, cost.text);
 	write_others(screen);
 	/* A screen that is pasted into a ticket needs its time, and its host if that is asked for.
 	 */
@@ -434,7 +423,7 @@ static void write_screen(struct screen *screen, bool color)
 	if (fact_is_known(&name->fact))
 		strbuf_add(&timestamp, "%son %s", timestamp.used ? ", " : "", name->value);
 	if (timestamp.used && screen->verbose)
-		write_paragraph(screen, "Time", "%s", timestamp.text);
+		wrap_print(screen->out, "Time", PARAGRAPH_INDENT, timestamp.text);
 	if (screen->left_out && shows(screen, PART_MORE))
 		write_hint(screen, "More", "Other causes and fixes", "-v");
 }

@@ -150,10 +150,9 @@ static void write_state_left(const struct compare_report *report, FILE *out)
 	strbuf_add(&sb, "; after: ");
 	describe_ntp(&result->after, &sb);
 	wrap_print(out, "NTP", LABEL_INDENT, sb.text);
-	sb = (struct strbuf){.used = 0};
-	strbuf_add(&sb, "the clocksource was restored to %s", report->original);
 	if (result->restored == SWITCH_DONE)
-		wrap_print(out, "Now", LABEL_INDENT, sb.text);
+		wrap_format(out, "Now", LABEL_INDENT, "the clocksource was restored to %s",
+			report->original);
 }
 
 /* ---- advice ---- */
@@ -169,11 +168,9 @@ static void write_advice(const struct compare_report *report, FILE *out)
 	const struct ranking *ranking = &report->ranking;
 	struct strbuf sb = {.used = 0};
 
-	if (ranking->why_not) {
-		strbuf_add(&sb, "%s is not recommended, because %s", ranking->fastest->name,
-			ranking->why_not);
-		wrap_print(out, "Why not", LABEL_INDENT, sb.text);
-	}
+	if (ranking->why_not)
+		wrap_format(out, "Why not", LABEL_INDENT, "%s is not recommended, because %s",
+			ranking->fastest->name, ranking->why_not);
 	if (!fact_is_known(&report->advice_fact))
 		return;
 	wrap_print(out, "Do", LABEL_INDENT, "use it until the next reboot:");
@@ -182,7 +179,6 @@ static void write_advice(const struct compare_report *report, FILE *out)
 	fprintf(out, "    %s\n", report->advice.parameter);
 	wrap_print(out, "Undo", LABEL_INDENT, "go back to the clocksource in use now:");
 	write_command(report->advice.undo, out);
-	sb = (struct strbuf){.used = 0};
 	strbuf_add(&sb,
 		"no warp in %g s does not prove that there are none: run vdsocheck warp -d 600 first.",
 		report->warp_s);

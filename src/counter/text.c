@@ -21,7 +21,6 @@ static void write_rates(const struct counter_report *report, bool verbose, FILE 
 {
 	struct rate known[RATE_COUNT];
 	struct table table = {.fields = rate_fields, TABLE_ROWS(known, 0)};
-	char text[FACT_REASON_SIZE + 64];
 	size_t count = 0;
 
 	for (int id = 0; id < RATE_COUNT; id++) {
@@ -40,8 +39,8 @@ static void write_rates(const struct counter_report *report, bool verbose, FILE 
 
 		if (fact_is_known(&rate->fact))
 			continue;
-		snprintf(text, sizeof(text), "%s: %s", rate->source, rate->fact.reason);
-		wrap_print(out, count == RATE_COUNT ? "" : "not known", LABEL_INDENT, text);
+		wrap_format(out, count == RATE_COUNT ? "" : "not known", LABEL_INDENT, "%s: %s",
+			rate->source, rate->fact.reason);
 		count = RATE_COUNT;
 	}
 }
@@ -137,11 +136,10 @@ static void write_programs(const struct counter_report *report, bool verbose, FI
 
 	for (size_t i = 0; i < report->program_count && verbose; i++) {
 		const struct program_choice *program = &report->programs[i];
-		struct strbuf sb = {.used = 0};
 
-		strbuf_add(&sb, "%s (%s): %s. It reads the counter where: %s (%s).", program->name,
+		wrap_format(out, label, LABEL_INDENT,
+			"%s (%s): %s. It reads the counter where: %s (%s).", program->name,
 			program->version, words[program->answer], program->rule, program->source);
-		wrap_print(out, label, LABEL_INDENT, sb.text);
 		label = "";
 	}
 	for (unsigned answer = 0; program_answer_names[answer] && !verbose; answer++) {
@@ -164,13 +162,11 @@ bool counter_report_text(const void *result, const struct style *style, FILE *ou
 {
 	const struct counter_report *report = result;
 	const struct counter_verdict *verdict = &report->verdict;
-	struct strbuf sb = {.used = 0};
 
 	wrap_answer(out, &headings[verdict->outcome], style->color, verdict->summary);
-	if (verdict->until) {
-		strbuf_add(&sb, "Until: %s", verdict->until);
-		wrap_print(out, "", (int)strlen(headings[verdict->outcome].word) + 2, sb.text);
-	}
+	if (verdict->until)
+		wrap_format(out, "", (int)strlen(headings[verdict->outcome].word) + 2, "Until: %s",
+			verdict->until);
 	write_rates(report, style->verbose, out);
 	write_counter(report, out);
 	write_cpus(&report->evidence->warp, out);

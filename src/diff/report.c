@@ -163,13 +163,11 @@ static void write_state(const struct diff_property *state, FILE *out)
 {
 	const char *before = *state->before ? state->before : "unknown";
 	const char *now = *state->now ? state->now : "unknown";
-	struct strbuf text = {.used = 0};
 
 	if (strcmp(before, now) == 0)
-		strbuf_add(&text, "%s in both", now);
+		wrap_format(out, state->name, INDENT, "%s in both", now);
 	else
-		strbuf_add(&text, "%s -> %s", before, now);
-	wrap_print(out, state->name, INDENT, text.text);
+		wrap_format(out, state->name, INDENT, "%s -> %s", before, now);
 }
 
 static void write_suspects(const struct diff *diff, FILE *out)

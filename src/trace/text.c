@@ -78,10 +78,9 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 static void write_repeats(const struct trace_evidence *trace, FILE *out)
 {
 	const struct trace_times *before = &trace->untouched, *after = &trace->fallen_back;
-	struct strbuf sb = {.used = 0};
 	char wall[2][32], cpu[2][32];
 
-	strbuf_add(&sb,
+	wrap_format(out, "repeated", LABEL_INDENT,
 		"untouched %s, %s of CPU time; as if this host fell back %s (%+.0f%%), %s "
 		"(%+.0f%%): the least of %" PRIu64 " runs each",
 		trace_describe_seconds(before->wall_s, wall[0]),
@@ -90,21 +89,20 @@ static void write_repeats(const struct trace_evidence *trace, FILE *out)
 		100 * (after->wall_s / before->wall_s - 1),
 		trace_describe_seconds(after->cpu_s, cpu[1]),
 		100 * (after->cpu_s / before->cpu_s - 1), trace->repeats);
-	wrap_print(out, "repeated", LABEL_INDENT, sb.text);
 }
 
 static void write_estimate(
 	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis, FILE *out)
 {
-	struct strbuf sb = {.used = 0};
 	char rate[80];
 
 	if (fact_is_known(&trace->estimate.fact))
-		strbuf_add(&sb, "%s calls per s, by breakpoints in %" PRIu64 " windows of 10 ms",
+		wrap_format(out, "vDSO", LABEL_INDENT,
+			"%s calls per s, by breakpoints in %" PRIu64 " windows of 10 ms",
 			trace_describe_rate(diagnosis, rate), trace->estimate.windows);
 	else
-		strbuf_add(&sb, "calls into it are not estimated: %s", trace->estimate.fact.reason);
-	wrap_print(out, "vDSO", LABEL_INDENT, sb.text);
+		wrap_format(out, "vDSO", LABEL_INDENT, "calls into it are not estimated: %s",
+			trace->estimate.fact.reason);
 }
 
 static void write_tables(

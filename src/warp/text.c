@@ -118,26 +118,25 @@ static void write_notes(const struct warp_evidence *warp, FILE *out)
 {
 	unsigned discarded =
 		warp->results[WARP_REALTIME].discarded + warp->results[WARP_TIMEOFDAY].discarded;
-	char text[WARP_SENTENCE_SIZE];
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
 		const struct warp_result *result = &warp->results[id];
 
-		snprintf(text, sizeof(text), "%s: %s", result->name, result->fact.reason);
 		if (!fact_is_known(&result->fact))
-			wrap_print(out, "untested", LABEL_INDENT, text);
+			wrap_format(out, "untested", LABEL_INDENT, "%s: %s", result->name,
+				result->fact.reason);
 	}
-	snprintf(text, sizeof(text), "tested %zu of the %zu CPUs available to this process",
-		warp->cpu_count, warp->allowed);
 	if (warp->cpu_count != warp->allowed)
-		wrap_print(out, "CPUs", LABEL_INDENT, text);
-	snprintf(text, sizeof(text), "the clock was set during the test; %u %s discarded",
-		discarded, discarded == 1 ? "slice was" : "slices were");
+		wrap_format(out, "CPUs", LABEL_INDENT,
+			"tested %zu of the %zu CPUs available to this process", warp->cpu_count,
+			warp->allowed);
 	if (discarded)
-		wrap_print(out, "set", LABEL_INDENT, text);
-	snprintf(text, sizeof(text), "interrupted after %.2f s", warp->duration_s);
+		wrap_format(out, "set", LABEL_INDENT,
+			"the clock was set during the test; %u %s discarded", discarded,
+			discarded == 1 ? "slice was" : "slices were");
 	if (warp->stopped)
-		wrap_print(out, "stopped", LABEL_INDENT, text);
+		wrap_format(
+			out, "stopped", LABEL_INDENT, "interrupted after %.2f s", warp->duration_s);
 }
 
 bool warp_report_text(const void *result, const struct style *style, FILE *out)
