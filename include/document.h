@@ -41,13 +41,13 @@ enum field_kind {
 	FIELD_STRING,  /* const char *, written only; null where it is NULL or empty */
 	FIELD_FLAG,    /* bool */
 	FIELD_INTEGER, /* an integer of 4 or 8 bytes; is read from 0 to `most` */
-	FIELD_REAL,   /* double, rounded to `decimals`, not if negative; is read from 0 to `most` */
-	FIELD_WORD,   /* an enum; `words` has its names, ended by NULL; "" is null */
-	FIELD_KNOWN,  /* true where the row's fact is known, else false */
-	FIELD_REASON, /* why the facts that name this key as their reason are not known */
-	FIELD_OBJECT, /* a struct described by `fields` */
-	FIELD_INLINE, /* a struct whose fields are written among these; is not read */
-	FIELD_LIST,   /* an array of them, or of one value each if the only row has the key "" */
+	FIELD_REAL,    /* double, null if NAN; of `decimals`, all if negative; read up to `most` */
+	FIELD_WORD,    /* an enum; `words` has its names, ended by NULL; "" is null */
+	FIELD_KNOWN,   /* true where the row's fact is known, else false */
+	FIELD_REASON,  /* why the facts that name this key as their reason are not known */
+	FIELD_OBJECT,  /* a struct described by `fields` */
+	FIELD_INLINE,  /* a struct whose fields are written among these; is not read */
+	FIELD_LIST,    /* an array of them, or of one value each if the only row has the key "" */
 };
 
 /* Options of a field, to be added up. */
@@ -59,7 +59,7 @@ enum field_option {
 	FIELD_LEFT_OUT = 1 << 4,     /* not written where it is null */
 	FIELD_SIGNED = 1 << 5,       /* a number that may be below zero, down to -`most` */
 	FIELD_POINTER = 1 << 6,      /* the member points to the struct or list; is not read */
-	FIELD_NAN_NONE = 1 << 7,     /* NAN is null, and null is read as NAN */
+	FIELD_NAN_NONE = 1 << 7,     /* null is read as NAN, not left zero */
 	FIELD_COLUMN = 1 << 8,       /* only a column of tables, not a key of documents */
 	FIELD_ONCE = 1 << 9,         /* the column's cell is blank where it repeats the one above */
 };

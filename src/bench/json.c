@@ -64,8 +64,8 @@ static const struct field time_fields[] = {
 		.doc = "ns per call, median of the batches"},
 	{TIME_NS("batch_p99_ns", ns.p99), .title = "batch p99", .width = 10,
 		.doc = "ns per call, 99th percentile of the batches' averages"},
-	{TIME_NS("trimmed_mean_ns", ns.trimmed_mean), .options = FIELD_NAN_NONE, .title = "mean",
-		.width = 7, .doc = "ns per call, mean of the batches without outliers"},
+	{TIME_NS("trimmed_mean_ns", ns.trimmed_mean), .title = "mean", .width = 7,
+		.doc = "ns per call, mean of the batches without outliers"},
 	{COUNT("calls_per_batch", iterations), .doc = "calls in a batch"},
 	{COUNT("batches", batches.begun), .doc = "batches begun"},
 	{COUNT("batches_preempted", batches.preempted),
@@ -92,8 +92,9 @@ struct bucket {
 #define OF struct bucket
 
 static const struct field bucket_fields[] = {
-	{REAL("from_ns", from_ns, NS_DECIMALS), .doc = "lower end of the bucket in ns"},
-	{REAL("to_ns", to_ns, NS_DECIMALS), .options = FIELD_NAN_NONE,
+	{REAL("from_ns", from_ns, NS_DECIMALS), .options = FIELD_FILLED,
+		.doc = "lower end of the bucket in ns"},
+	{REAL("to_ns", to_ns, NS_DECIMALS),
 		.doc = "upper end of the bucket in ns; null: it has none"},
 	{COUNT("calls", calls), .doc = "calls that took this long"},
 	{0},
@@ -339,7 +340,7 @@ const struct field bench_report_fields[] = {
 		.doc = "0: measured; 2: nothing was; 128 and the number of a signal: interrupted"},
 	{TEXT("summary", summary), .doc = "answer in one line; null: there is none"},
 	{INLINE_AT(bench, stopped_fields)},
-	{REAL("duration_s", time_s, SECOND_DECIMALS),
+	{REAL("duration_s", time_s, SECOND_DECIMALS), .options = FIELD_FILLED,
 		.doc = "seconds planned for the table, histograms and contention"},
 	{INLINE_AT(evidence, surroundings_fields)},
 	{OBJECT("noise", noise, noise_fields), .doc = "how far the times can be trusted"},

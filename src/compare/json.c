@@ -179,7 +179,11 @@ static json_t *candidate_clocks(const void *object, const void *whole)
 }
 
 static const struct field timing_element[] = {
-	{.key = "", .kind = FIELD_REAL, .decimals = 1, .most = DOCUMENT_NS_MAX},
+	{.key = "",
+		.kind = FIELD_REAL,
+		.options = FIELD_FILLED,
+		.decimals = 1,
+		.most = DOCUMENT_NS_MAX},
 	{0},
 };
 
@@ -203,10 +207,9 @@ const struct field compare_candidate_fields[] = {
 	{WORD("gain", gain, candidate_gain_names),
 		.doc = "gain over the one in use; vdso: no longer a system call; cost: cheaper; "
 		       "no-warps: the one in use ran backwards; none: no clear one"},
-	{NS("cost_ns", cost_ns), .options = FIELD_NAN_NONE, .reason = "reason", .title = "vDSO",
-		.width = 6, .doc = "ns per clock_gettime(CLOCK_MONOTONIC), least of its timings"},
-	{NS("spread_ns", spread_ns), .options = FIELD_NAN_NONE, .reason = "reason",
-		.title = "spread", .width = 7,
+	{NS("cost_ns", cost_ns), .reason = "reason", .title = "vDSO", .width = 6,
+		.doc = "ns per clock_gettime(CLOCK_MONOTONIC), least of its timings"},
+	{NS("spread_ns", spread_ns), .reason = "reason", .title = "spread", .width = 7,
 		.doc = "ns between the largest and the least of its timings"},
 	{TEXT("syscall", name), .options = FIELD_COLUMN, .title = "syscall", .width = 8,
 		.cell = print_syscall},
@@ -280,7 +283,7 @@ const struct field compare_report_fields[] = {
 	{TEXT("fastest", fastest.value), .fact = FACT(fastest.fact), .reason = "fastest_reason",
 		.doc = "fastest clocksource without a warp"},
 	{REASON("fastest_reason"), .doc = "why fastest is null; else null"},
-	{REAL("duration_s", warp_s, 3),
+	{REAL("duration_s", warp_s, 3), .options = FIELD_FILLED,
 		.doc = "seconds that each clocksource was tested for warps"},
 	{INLINE_AT(result, result_fields)},
 	{.key = "advice",

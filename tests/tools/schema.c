@@ -25,6 +25,7 @@ static bool is_nullable(const struct field *field)
 	switch (field->kind) {
 	case FIELD_TEXT:
 	case FIELD_STRING:
+	case FIELD_REAL:
 	case FIELD_REASON:
 		return true;
 	case FIELD_KNOWN:
@@ -38,8 +39,7 @@ static bool is_nullable(const struct field *field)
 	default:
 		break;
 	}
-	return field->compute || field->has || field->given || field->fact || field->whole ||
-	       field->options & FIELD_NAN_NONE;
+	return field->compute || field->has || field->given || field->fact || field->whole;
 }
 
 static const char *type_name(enum field_kind kind)
