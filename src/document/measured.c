@@ -140,13 +140,6 @@ static json_t *judged_signal(const void *object, const void *whole)
 	                                   : json_null();
 }
 
-static bool has_vdso_p99(const void *object)
-{
-	const struct path_evidence *path = &((const struct call_evidence *)object)->path[PATH_VDSO];
-
-	return fact_is_known(&path->fact) && path->p99_ns > 0;
-}
-
 /* Reading it back only makes the same reason again: the judge needs no raw system call. */
 static const char no_such_call[] = "absent: no such system call on this architecture";
 
@@ -245,7 +238,8 @@ const struct field call_fields[] = {
 		.doc = "ns per call by raw system call, least of all batches; null: not timed"},
 	{MEDIAN("syscall_median_ns", PATH_SYSCALL),
 		.doc = "ns per call by raw system call, median of the batches; null: not timed"},
-	{NS("vdso_batch_p99_ns", path[PATH_VDSO].p99_ns), .has = has_vdso_p99,
+	{NS("vdso_batch_p99_ns", path[PATH_VDSO].p99_ns), .whole = FACT(path[PATH_VDSO].fact),
+		.given = GIVEN(path[PATH_VDSO].p99_ns),
 		.doc = "ns per call by the vDSO, 99th percentile of the batches' averages; null: "
 		       "not timed"},
 	{COMPUTED("judged_by", FIELD_WORD, judged_by), .options = FIELD_NEEDED | FIELD_FILLED,
