@@ -32,7 +32,7 @@ void trace_program_inspect(struct trace_program *program);
 /* Sets is_elf, is_static and is_32_bit by the open file of the program. */
 void trace_program_read(struct trace_program *program, int file);
 
-/* Calls visit() for each thread, until it returns an errno value, which is returned; or 0. */
+/* Calls visit() for each thread, or with 0 for each process, until it returns an errno value. */
 int trace_program_threads(pid_t pid, int (*visit)(void *argument, pid_t id), void *argument);
 
 /* ---- run.c ---- */
@@ -163,7 +163,7 @@ void trace_estimate_end(struct estimating *estimating, struct trace_evidence *tr
 
 /* ---- system_wide.c, cgroup.c ---- */
 
-/* Puts those with the most samples first, and forgets all but `shown`. */
+/* Puts those with the most calls first, and forgets all but `shown`. */
 void trace_callers_sort(struct trace_callers *callers, uint64_t shown);
 
 /* Finds the path of a process in the text of its /proc/PID/cgroup. */
@@ -177,6 +177,21 @@ void cgroup_describe(const char *path, char name[CGROUP_SIZE]);
 
 /* Adds the samples of the processes to their groups, and forgets the processes. */
 void cgroup_add_processes(struct trace_top *top);
+
+/* Adds the group of a running process, without samples; `run` is a struct trace_run. */
+int cgroup_add_running(void *run, pid_t pid);
+
+/* Opens counters for the first groups in trace->top; trace->counted says why there is none. */
+void cgroup_open_counters(struct trace_events *events);
+
+/* Forgets all callers but the groups with counters. */
+void cgroup_begin(struct trace_evidence *trace);
+
+/* Moves the counts since the last time to the list of the groups. */
+void cgroup_take_counts(struct trace_evidence *trace);
+
+/* Closes the directories of the groups. */
+void cgroup_close(struct trace_counted *counted);
 
 /* ---- perf.c: the kernel's tracepoints ---- */
 
@@ -225,7 +240,8 @@ bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 struct trace_target {
 	pid_t thread;
 	int cpu;
-	int leader;                        /* the event that enables it, too; 0: none */
+	int leader;          /* the event that enables it, too; 0: none */
+	unsigned long flags; /* PERF_FLAG_PID_CGROUP: `thread` is a group's open directory */
 	struct perf_event_attr attributes; /* with what perf_event_open(2) calls them */
 };
 

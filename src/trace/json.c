@@ -210,15 +210,23 @@ const struct field trace_call_place_fields[] = {
 /* ---- the whole host ---- */
 
 CELL(print_pid, struct trace_caller, fprintf(out, "%d", row->pid))
-CELL(print_calls, struct trace_caller,
-	print_count((double)(row->samples *TRACE_SAMPLE_PERIOD), out))
+CELL(print_calls, struct trace_caller, print_count((double)row->calls, out))
+CELL(print_group_calls, struct trace_caller, fputs(row->is_exact ? "" : "~", out);
+	print_count((double)row->calls, out))
+CELL(print_processes, struct trace_caller,
+	print_count(row->processes ? (double)row->processes : NAN, out))
 
 #define OF struct trace_caller
 
 const struct field trace_group_fields[] = {
-	{INTEGER("samples", samples, INT64_MAX), .title = "calls, about", .width = 12,
-		.cell = print_calls, .doc = "samples of the calls of its processes"},
+	{INTEGER("calls", calls, INT64_MAX), .title = "calls", .width = 12,
+		.cell = print_group_calls, .doc = "calls of its processes"},
+	{FLAG("exact", is_exact),
+		.doc = "whether they were counted, with those of groups made below it since; "
+		       "false: estimated by the samples"},
+	{INTEGER("samples", samples, INT64_MAX), .doc = "samples of the calls of its processes"},
 	{INTEGER("processes", processes, INT64_MAX), .title = "processes", .width = 9,
+		.cell = print_processes,
 		.doc = "processes that had samples; one that was sampled again later may count "
 		       "twice"},
 	{TEXT("name", name), .title = "control group", .left = true,
@@ -300,6 +308,9 @@ static const struct field run_fields[] = {
 		.given = GIVEN(lists_groups),
 		.doc = "control groups whose processes made the most calls, in this order; null: "
 		       "not asked for"},
+	{TEXT("control_groups_estimated_reason", counted.fact.reason),
+		.doc = "why no control group was counted exactly; null: some were, or not asked "
+		       "for"},
 	{INTEGER("calls_per_sample", top.period, TRACE_SAMPLE_PERIOD), .given = GIVEN(system_wide),
 		.doc = "calls that a sample stands for; null: one program was traced"},
 	{INTEGER("samples_lost", top.missed, INT64_MAX), .given = GIVEN(system_wide),

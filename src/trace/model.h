@@ -75,6 +75,9 @@ struct trace_program {
 /* A process that makes calls, or a control group of such processes. */
 struct trace_caller {
 	uint64_t samples;
+	uint64_t samples_32_bit;  /* of these, calls by 32-bit code */
+	uint64_t calls;           /* that the samples stand for, or that were counted */
+	bool is_exact;            /* of a group: they were, with those of the groups below it */
 	pid_t pid;                /* of a process */
 	uint64_t processes;       /* of a group */
 	char name[CGROUP_SIZE];   /* "": the process had ended before that could be read */
@@ -91,6 +94,16 @@ struct trace_top {
 	struct trace_callers processes, groups;
 	uint64_t missed; /* samples that were lost, or of other processes */
 	uint32_t period; /* calls that a sample stands for */
+};
+
+#define TRACE_COUNTED_MAX 64
+
+/* The control groups that have counters of their own. */
+struct trace_counted {
+	struct fact fact; /* why there is none; unread: groups are not listed */
+	size_t count;
+	struct trace_caller list[TRACE_COUNTED_MAX];
+	int directories[TRACE_COUNTED_MAX]; /* open */
 };
 
 #define TRACE_PLACE_MAX 1000
@@ -149,6 +162,7 @@ struct trace_evidence {
 	bool system_wide;                   /* all programs of the host were counted */
 	bool lists_processes, lists_groups; /* one of the two is set then */
 	struct trace_top top;
+	struct trace_counted counted;
 	const struct trace_plan *plan;
 	struct fact method_fact; /* why the system calls were not counted; known: they were */
 	enum trace_method method;

@@ -129,7 +129,7 @@ int trace_event_open(struct trace_events *events, const struct trace_target *tar
 
 	attributes.size = sizeof(attributes);
 	file = (int)syscall(SYS_perf_event_open, &attributes, target->thread, target->cpu,
-		target->leader ? target->leader : -1, PERF_FLAG_FD_CLOEXEC);
+		target->leader ? target->leader : -1, PERF_FLAG_FD_CLOEXEC | target->flags);
 	if (file < 0)
 		return errno;
 	events->list =

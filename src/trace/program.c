@@ -147,7 +147,7 @@ int trace_program_threads(pid_t pid, int (*visit)(void *argument, pid_t id), voi
 	DIR *tasks;
 	int error = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	snprintf(path, sizeof(path), pid ? "/proc/%d/task" : "/proc", pid);
 	tasks = opendir(path);
 	if (!tasks)
 		return kill(pid, 0) < 0 ? errno : ENOENT;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts the calls of the whole host: events on every CPU give exact totals, and samples of the
- * same events, one in TRACE_SAMPLE_PERIOD calls, give the processes that make most of them.
+ * same events, one in TRACE_SAMPLE_PERIOD calls, give the processes that make most of them. Control
+ * groups have counters, too, which are opened before the time begins.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -16,6 +18,10 @@
 
 /* A CPU's ring of 64 KiB holds 4096 samples, those of 20 million calls a second. */
 #define RING_PAGES 16
+
+/* The groups to count are found by the samples of half a second, which are read so often. */
+#define FINDING_TURNS 25
+#define TURN_NS 20000000
 
 /* Sends all samples of a CPU to one ring, that of its first sampler, *first. 0 or an errno value.
  */
@@ -73,7 +79,7 @@ static int open_cpus(struct trace_events *events)
 
 /* ---- samples ---- */
 
-static void add_sample(const struct trace_run *run, pid_t pid)
+static void add_sample(const struct trace_run *run, pid_t pid, bool is_32_bit)
 {
 	struct trace_top *top = &run->trace->top;
 	struct trace_callers *processes = &top->processes;
@@ -93,6 +99,7 @@ static void add_sample(const struct trace_run *run, pid_t pid)
 		return;
 	}
 	process->samples++;
+	process->samples_32_bit += is_32_bit;
 	if (process < processes->list + processes->count)
 		return;
 	processes->count++;
@@ -116,22 +123,52 @@ static void drain_rings(const struct trace_run *run)
 				run->trace->top.missed += record.words[1];
 			else if (record.type == PERF_RECORD_SAMPLE &&
 				 (record.count < 2 || record.words[1] == PERF_SAMPLE_REGS_ABI_32))
-				add_sample(run, record.pid);
+				add_sample(run, record.pid, record.count >= 2);
 		}
 	}
 }
 
-static int compare_samples(const void *one, const void *other)
+static int compare_calls(const void *one, const void *other)
 {
 	const struct trace_caller *a = one, *b = other;
 
-	return (a->samples < b->samples) - (a->samples > b->samples);
+	return (a->calls < b->calls) - (a->calls > b->calls);
 }
 
 void trace_callers_sort(struct trace_callers *callers, uint64_t shown)
 {
-	qsort(callers->list, callers->count, sizeof(callers->list[0]), compare_samples);
+	for (size_t i = 0; i < callers->count; i++) {
+		struct trace_caller *caller = &callers->list[i];
+		uint64_t sampled = caller->samples * TRACE_SAMPLE_PERIOD;
+
+		if (!caller->is_exact && caller->calls < sampled)
+			caller->calls = sampled;
+	}
+	qsort(callers->list, callers->count, sizeof(callers->list[0]), compare_calls);
 	callers->count = callers->count < shown ? callers->count : (size_t)shown;
+}
+
+/* Counts the calls of some groups exactly: if there are more, of those that make the most now. */
+static void count_groups(struct trace_run *run, struct trace_events *events)
+{
+	struct trace_top *top = &run->trace->top;
+
+	trace_program_threads(0, cgroup_add_running, run);
+	if (top->groups.count > TRACE_COUNTED_MAX) {
+		run->events = events;
+		trace_events_control(events, PERF_EVENT_IOC_ENABLE);
+		for (int turn = 0; turn < FINDING_TURNS && !run->stop; turn++) {
+			nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
+			drain_rings(run);
+		}
+		trace_events_control(events, PERF_EVENT_IOC_DISABLE);
+		trace_events_control(events, PERF_EVENT_IOC_RESET);
+		drain_rings(run);
+		cgroup_add_processes(top);
+		trace_callers_sort(&top->groups, TRACE_CALLER_MAX);
+	}
+	cgroup_open_counters(events);
+	cgroup_begin(run->trace);
 }
 
 /* ---- the count ---- */
@@ -140,10 +177,14 @@ static void finish_top(const struct trace_run *run)
 {
 	struct trace_top *top = &run->trace->top;
 
-	if (run->trace->lists_groups)
+	if (run->trace->lists_groups) {
 		cgroup_add_processes(top);
+		cgroup_take_counts(run->trace);
+	}
 	trace_callers_sort(&top->processes, run->shown);
 	trace_callers_sort(&top->groups, run->shown);
+	while (top->groups.count && !top->groups.list[top->groups.count - 1].calls)
+		top->groups.count--;
 	top->period = TRACE_SAMPLE_PERIOD;
 }
 
@@ -161,7 +202,7 @@ static bool report_interval(struct trace_run *run)
 		return false;
 	memset(trace->counts, 0, sizeof(trace->counts));
 	trace->unlisted.value = 0;
-	memset(&trace->top, 0, sizeof(trace->top));
+	cgroup_begin(trace);
 	run->begin_ns += (int64_t)(trace->duration_s * NS_PER_SECOND);
 	while (run->next_ns <= run->begin_ns)
 		run->next_ns += run->interval_ns;
@@ -186,11 +227,14 @@ bool trace_system_wide(struct trace_run *run, struct fact *why)
 	if (error) {
 		trace_events_explain(error, why);
 	} else {
+		if (run->trace->lists_groups)
+			count_groups(run, &events);
 		trace_events_watch(run, &events, look_around);
 		drain_rings(run);
 		finish_top(run);
 	}
 	run->events = NULL;
+	cgroup_close(&run->trace->counted);
 	trace_events_close(&events);
 	return !error;
 }

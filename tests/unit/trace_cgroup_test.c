@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* trace/cgroup: paths of control groups, their names, and the samples of their processes. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "trace/count.h"
 #include "unit/unit.h"
@@ -104,12 +107,100 @@ static void processes_of_a_group_are_added_up(void **state)
 	assert_int_equal(top.missed, 0);
 }
 
+static void add_process(struct trace_top *top, const char *path, uint64_t samples, bool is_32_bit)
+{
+	struct trace_caller process = {
+		.samples = samples, .samples_32_bit = is_32_bit ? samples : 0};
+
+	snprintf(process.cgroup, sizeof(process.cgroup), "%s", path);
+	top->processes.list[top->processes.count++] = process;
+}
+
+static void counted_groups_have_the_calls_of_those_made_below(void **state)
+{
+	static struct trace_evidence trace;
+	static struct trace_plan plan;
+	static const struct {
+		const char *path;
+		uint64_t calls;
+	} counts[] = {{"/c.slice/d", 30}, {"/a.service", 1234}, {"/b.scope", 50}, {"/idle", 0},
+		{"/removed", 20}};
+	static const struct {
+		const char *path;
+		uint64_t calls;
+		bool is_exact;
+	} rows[2][7] = {
+		{
+			{"/a.service", 1234, true},
+			{"/a.service2", 900, false},
+			{"", 300, false},
+			{"/b.scope", 200, false}, /* 32-bit code makes calls there */
+			{"/c.slice/d", 30, true},
+			{"/removed", 20, false},
+			{"/idle", 0, true},
+		},
+		{
+			{"/a.service2", 900, false},
+			{"", 800, false},
+			{"/b.scope", 200, false},
+		},
+	};
+
+	char directory[] = "/tmp/vdsocheck-cgroup-XXXXXX", file[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(file, sizeof(file), "%s/cgroup.procs", directory);
+	close(creat(file, 0600));
+	trace_plan_start(&plan);
+	trace_plan_add_clock_calls(&plan);
+	/* 350 calls are in no group that is counted or has samples. */
+	trace = (struct trace_evidence){.plan = &plan,
+		.counts = {{1234 + 900 + 30 + 20, 350}},
+		.unlisted.value = 200,
+		.counted.count = COUNT(counts)};
+	for (size_t i = 0; i < COUNT(counts); i++) {
+		struct trace_caller *group = &trace.counted.list[i];
+
+		group->is_exact = true;
+		group->calls = counts[i].calls;
+		text_copy(group->cgroup, sizeof(group->cgroup), counts[i].path);
+		trace.counted.directories[i] =
+			open(i < 4 ? directory : "/", O_RDONLY | O_DIRECTORY);
+	}
+	for (size_t interval = 0; interval < 2; interval++) {
+		cgroup_begin(&trace);
+		add_process(&trace.top, "/a.service", 1, false);
+		add_process(&trace.top, "/a.service/init.scope", 11, false);
+		add_process(&trace.top, "/a.service2", 9, interval);
+		add_process(&trace.top, "/b.scope", 2, true);
+		add_process(&trace.top, "", 8, false);
+		cgroup_add_processes(&trace.top);
+		cgroup_take_counts(&trace);
+		trace_callers_sort(&trace.top.groups, 10);
+		assert_int_equal(trace.top.groups.count, COUNT(rows[0]));
+		/* In the second interval the counted groups make no calls. */
+		for (size_t i = 0; i < COUNT(rows[0]) && rows[interval][i].path; i++) {
+			const struct trace_caller *group = &trace.top.groups.list[i];
+
+			assert_string_equal(group->cgroup, rows[interval][i].path);
+			assert_int_equal(group->calls, rows[interval][i].calls);
+			assert_int_equal(group->is_exact, rows[interval][i].is_exact);
+		}
+	}
+	assert_int_equal(trace.top.groups.list[3].calls, 0);
+	cgroup_close(&trace.counted);
+	unlink(file);
+	rmdir(directory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_path_is_that_of_the_manager),
 		cmocka_unit_test(a_group_is_named_by_its_manager),
 		cmocka_unit_test(processes_of_a_group_are_added_up),
+		cmocka_unit_test(counted_groups_have_the_calls_of_those_made_below),
 	};
 
 	return cmocka_run_group_tests_name("cgroup", tests, NULL, NULL);
