@@ -1,36 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the frames of the C library's functions. clock_gettime() of libc calls the vDSO, so that
- * the return address there is libc's own, and the place of the call is one frame up. The distance
- * on the stack is in libc's call frame information (.eh_frame, see the DWARF and LSB standards),
- * which unwinders rely on, too. It is read for each indirect call in the function; the ABIs of
- * x86-64 and arm64 align the stack to 16 bytes there. If these do not agree, or anything is not as
- * compilers write it for C, the place stays the one in libc.
+ * the return address there is libc's own, and the place of the call is one frame up, or more where
+ * gettimeofday() calls clock_gettime(). The distance on the stack is in libc's call frame
+ * information (.eh_frame, see the DWARF and LSB standards), which unwinders rely on, too. It is
+ * read for the call of a function that was found, or for each indirect call in the function; the
+ * ABIs align the stack to 16 bytes there. If these do not agree, or anything is not as compilers
+ * write it for C, the place stays the one in libc.
  */
+#include <string.h>
+
 #include "base/elf.h"
 #include "served.h"
 
-/* In DWARF's numbers. A call pushes the return address on x86-64, and leaves it in x30 on arm64. */
+/* In DWARF's numbers. A call pushes the return address on x86, and leaves it in x30 on arm64. */
 #if defined(__aarch64__)
-#define STACK_POINTER 31
-#define RETURN_ADDRESS 30
-#define PUSHED 0
+#define STACK_POINTER(file) 31U
+#define RETURN_ADDRESS(file) 30U
+#define PUSHED(file) 0U
 #define INSTRUCTION_STEP 4
+#define DIRECT_CALL 4
 #else
-#define STACK_POINTER 7
-#define RETURN_ADDRESS 16
-#define PUSHED 8
+#define STACK_POINTER(file) ((file)->narrow ? 4U : 7U)
+#define RETURN_ADDRESS(file) ((file)->narrow ? 8U : 16U)
+#define PUSHED(file) FRAME_WORD(file)
 #define INSTRUCTION_STEP 1
+#define DIRECT_CALL 5
 #endif
 #define FUNCTION_MAX 4096
 #define STATE_MAX 4
 
+/* The bytes that the stack pointer and a return address have. */
+#define FRAME_WORD(file) ((file)->narrow ? 4U : 8U)
+
 /* Addresses are encoded in four bytes with a sign, relative to where they are. */
 #define ENCODING_HERE 0x1b
 
-/* Registers are saved at multiples of -8, a signed number of 7 bits. */
-#define SAVED_UNIT 8
-#define SAVED_UNIT_ENCODED 0x78
+/* Registers are saved at multiples of minus one word, a signed number of 7 bits. */
+#define SAVED_UNIT_ENCODED(file) (0x80 - FRAME_WORD(file))
 
 struct cursor {
 	const struct elf *file;
@@ -91,7 +98,7 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 		case 0x2d: /* DW_CFA_AARCH64_negate_ra_state: the signature is above its 48 bits */
 			break;
 		case 0xc0: /* DW_CFA_restore */
-			if ((code & 0x3f) == RETURN_ADDRESS)
+			if ((code & 0x3f) == RETURN_ADDRESS(cursor->file))
 				state->saved = 0;
 			break;
 		case 0x05: /* DW_CFA_offset_extended */
@@ -100,8 +107,8 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 			take_leb(cursor);
 			break;
 		case 0x80: /* DW_CFA_offset */
-			below = take_leb(cursor) * SAVED_UNIT;
-			if ((code & 0x3f) == RETURN_ADDRESS)
+			below = take_leb(cursor) * FRAME_WORD(cursor->file);
+			if ((code & 0x3f) == RETURN_ADDRESS(cursor->file))
 				state->saved = below;
 			break;
 		case 0x06: /* DW_CFA_restore_extended, undefined, same_value, GNU_args_size */
@@ -155,72 +162,147 @@ static bool read_frame(const struct elf *file, uint64_t at, uint64_t location, u
 		take(&start, 1) != 'R' || take(&start, 1) != 0)
 		return false;
 	unit = take_leb(&start);
-	if (take(&start, 1) != SAVED_UNIT_ENCODED || take_leb(&start) != RETURN_ADDRESS ||
-		take_leb(&start) != 1 || take(&start, 1) != ENCODING_HERE || take_leb(&entry) != 0)
+	if (take(&start, 1) != SAVED_UNIT_ENCODED(file) ||
+		take_leb(&start) != RETURN_ADDRESS(file) || take_leb(&start) != 1 ||
+		take(&start, 1) != ENCODING_HERE || take_leb(&entry) != 0)
 		return false;
 	*state = (struct frame_state){.base = 0};
 	/* The first instructions are those for the whole function. */
 	return execute(&start, unit, &(uint64_t){0}, UINT64_MAX, state) &&
-	       execute(&entry, unit, &location, wanted, state) && state->base == STACK_POINTER;
+	       execute(&entry, unit, &location, wanted, state) &&
+	       state->base == STACK_POINTER(file);
 }
 
-/* Static programs have .eh_frame without the table that finds an entry by its address. */
-static bool find_frame(const struct elf *file, uint64_t address, struct frame_state *state)
+/*
+ * Returns the offset of the entry for this address, and the address that it begins with; 0: there
+ * is none. Static programs have .eh_frame without the table that finds an entry.
+ */
+static uint64_t find_entry(const struct elf *file, uint64_t address, uint64_t *location)
 {
 	uint64_t section = elf_section(file, ".eh_frame");
 	uint64_t at = ELF_READ(file, section, Shdr, sh_offset);
 	uint64_t load = ELF_READ(file, section, Shdr, sh_addr) - at, size;
 
 	for (; section && (size = elf_number(file, at, 4)); at += 4 + size) {
-		uint64_t location = load + at + 8;
-
-		location += (uint64_t)(int64_t)(int32_t)elf_number(file, at + 8, 4);
+		*location = load + at + 8 + (uint64_t)(int64_t)(int32_t)elf_number(file, at + 8, 4);
 		if (elf_number(file, at + 4, 4) != 0 &&
-			address - location < elf_number(file, at + 12, 4))
-			return read_frame(file, at, location, address, state);
+			address - *location < elf_number(file, at + 12, 4))
+			return at;
+	}
+	return 0;
+}
+
+/* The functions that have a frame. */
+struct found {
+	uint64_t starts[SERVED_FRAMES];
+	size_t count;
+};
+
+/* Returns how far the function is that is called directly, in instructions of arm64; 0: none. */
+static uint64_t find_callee(const struct elf *file, uint64_t at)
+{
+#if defined(__aarch64__)
+	uint64_t code = elf_number(file, at, 4), sign = 1 << 25;
+
+	return code >> 26 == 0x25 ? 4 * (((code & 0x3ffffff) ^ sign) - sign) : 0;
+#else
+	if (elf_number(file, at, 1) != 0xe8)
+		return 0;
+	return 5 + (uint64_t)(int64_t)(int32_t)elf_number(file, at + 1, 4);
+#endif
+}
+
+static bool calls_found(
+	const struct elf *file, uint64_t at, uint64_t address, const struct found *found)
+{
+	uint64_t callee = find_callee(file, at);
+
+	for (size_t i = 0; callee && i < found->count; i++) {
+		if (found->starts[i] == address + callee)
+			return true;
 	}
 	return false;
 }
 
-/* It calls through a register (arm64: blr) or memory: 0xff with the operation 2. */
+/*
+ * It calls through a register (arm64: blr) or memory: 0xff with the operation 2, behind 0x41 for
+ * the upper registers. 32-bit programs make system calls through gs:, 0x65.
+ */
 static bool is_indirect_call(const struct elf *file, uint64_t at)
 {
 #if defined(__aarch64__)
 	return (elf_number(file, at, 4) & 0xfffffc1f) == 0xd63f0000;
 #else
-	return (elf_number(file, at, 2) & 0x38ff) == 0x10ff;
+	if (elf_number(file, at, 1) == 0x41)
+		at++;
+	return (elf_number(file, at, 2) & 0x38ff) == 0x10ff && elf_number(file, at - 1, 1) != 0x65;
 #endif
 }
 
-bool frames_find(
-	const unsigned char *bytes, size_t length, const char *name, struct served_frame *frame)
+static bool make_frame(const struct elf *file, uint64_t start, uint64_t size,
+	const struct frame_state *state, struct served_frame *frame)
 {
-	struct elf_symbol symbol = {.name = text_span(name)};
-	struct elf file;
-	uint64_t code, up = 0;
-	bool found = false;
+	uint64_t up = state->offset - state->saved + PUSHED(file);
 
-	*frame = (struct served_frame){.size = 0};
-	if (!elf_start(&file, bytes, length) || file.narrow || !elf_find(&file, &symbol))
+	if (state->offset == 0 || state->offset % 16 != 0 || !state->saved ||
+		state->saved > state->offset || state->offset > UINT16_MAX)
 		return false;
-	code = elf_offset(&file, symbol.start);
-	if (!code || symbol.size > FUNCTION_MAX || symbol.size > length - code)
-		return false;
-	for (uint64_t i = 0; i + 1 < symbol.size; i += INSTRUCTION_STEP) {
+	*frame = (struct served_frame){
+		start - file->load, (uint32_t)size, (uint16_t)up, (uint16_t)state->offset};
+	return true;
+}
+
+/* Bytes of other instructions may look like an indirect call, but not like a direct one. */
+static bool find_in_function(const struct elf *file, const struct elf_symbol *symbol, uint64_t code,
+	const struct found *found, struct served_frame *frame)
+{
+	bool is_known = true;
+
+	for (uint64_t i = 0; i + 1 < symbol->size; i += INSTRUCTION_STEP) {
+		uint64_t address = symbol->start + i, location, entry;
+		bool is_direct = calls_found(file, code + i, address, found);
 		struct frame_state state;
+		struct served_frame next;
 
-		if (!is_indirect_call(&file, code + i))
+		if (!is_direct && !is_indirect_call(file, code + i))
 			continue;
-		if (!find_frame(&file, symbol.start + i, &state))
+		entry = find_entry(file, address, &location);
+		if (!entry || !read_frame(file, entry, location, address, &state))
 			return false;
-		if (state.offset == 0 || state.offset % 16 != 0 || !state.saved)
+		if (is_direct)
+			return make_frame(file, address + DIRECT_CALL, 1, &state, frame);
+		if (!make_frame(file, symbol->start, symbol->size, &state, &next))
 			continue;
-		if (found && up != state.offset - state.saved + PUSHED)
-			return false;
-		up = state.offset - state.saved + PUSHED;
-		found = true;
+		is_known = !frame->size ||
+		           (is_known && frame->up == next.up && frame->frame == next.frame);
+		*frame = next;
 	}
-	if (found)
-		*frame = (struct served_frame){symbol.start - file.load, symbol.size, up, 0};
-	return found;
+	return frame->size && is_known;
+}
+
+size_t frames_find(const unsigned char *bytes, size_t length, const char *const *names,
+	struct served_frame *frames)
+{
+	struct found found = {.count = 0};
+	struct elf file;
+	uint64_t code;
+
+	memset(frames, 0, SERVED_FRAMES * sizeof(*frames));
+	if (!elf_start(&file, bytes, length))
+		return 0;
+	for (; found.count < SERVED_FRAMES - 1 && *names; names++) {
+		struct elf_symbol symbol = {.name = text_span(*names)};
+		struct served_frame frame = {.size = 0};
+
+		if (!elf_find(&file, &symbol))
+			continue;
+		code = elf_offset(&file, symbol.start);
+		if (!code || code > length || symbol.size > FUNCTION_MAX ||
+			symbol.size > length - code ||
+			!find_in_function(&file, &symbol, code, &found, &frame))
+			continue;
+		found.starts[found.count] = symbol.start;
+		frames[found.count++] = frame;
+	}
+	return found.count;
 }

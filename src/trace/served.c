@@ -136,17 +136,15 @@ static void read_frames(struct served_library *library)
 		file >= 0 && status.st_ino == library->inode && status.st_size <= LIBRARY_SIZE;
 	struct span bytes = file_take(file, is_read ? (size_t)status.st_size + 1 : 1);
 
-	for (size_t call = 0; call < SERVED_CALL_COUNT && is_read; call++) {
-		if (served_calls[call].function)
-			frames_find((const unsigned char *)bytes.at, bytes.length,
-				served_calls[call].function, &library->frames[call]);
-	}
+	for (size_t call = 0; call < SERVED_CALL_COUNT && is_read; call++)
+		frames_find((const unsigned char *)bytes.at, bytes.length,
+			served_calls[call].functions, library->frames[call]);
 	span_free(bytes);
 }
 
 void served_learn(struct served_table *table, pid_t pid, struct served_library *library)
 {
-	struct served_frame frames[SERVED_CALL_COUNT];
+	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
 	struct mapping line;
 
 	served_look(table, pid);
@@ -158,8 +156,8 @@ void served_learn(struct served_table *table, pid_t pid, struct served_library *
 		read_frames(library);
 	}
 	memcpy(frames, library->frames, sizeof(frames));
-	for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
-		frames[call].start += line.start;
+	for (size_t i = 0; i < SERVED_CALL_COUNT * SERVED_FRAMES; i++)
+		frames[i / SERVED_FRAMES][i % SERVED_FRAMES].start += line.start;
 	(void)!pwrite(table->file, frames, sizeof(frames), SERVED_FRAMES_AT);
 }
 

@@ -27,7 +27,8 @@
  * share, and that is open here:
  *
  *	0            uint64_t [256]: calls, by call and clock, for which no entry was free
- *	FRAMES_AT    struct served_frame of each call: the C library's function that makes it
+ *	FRAMES_AT    struct served_frame [SERVED_FRAMES] of each call: the C library's functions
+ *	             that lead to it, a caller behind those that it calls, and an end of size 0
  *	REFUSED_AT   uint64_t of each call: system calls in its place that a filter refused
  *	SHARDS_AT    SERVED_SHARDS shards of SERVED_SHARD_SIZE bytes, chosen by the stack's address;
  *	             each is a hash table of struct served_entry, with SERVED_PROBES more of them
@@ -39,6 +40,7 @@
 #define SERVED_CLOCK_OTHER 24 /* clock ids below are themselves */
 #define SERVED_PROBES 16
 #define SERVED_FRAMES_AT 2048
+#define SERVED_FRAMES 8
 #define SERVED_REFUSED_AT 3072
 #define SERVED_SHARDS_AT 4096
 #define SERVED_SHARDS 64
@@ -53,12 +55,12 @@ struct served_entry {
 	uint64_t count;
 };
 
-/* If the return address is in a function, its caller's is `up` bytes above on the stack. */
+/* If the return address is in this code, the caller's is `up` bytes above on the stack. */
 struct served_frame {
 	uint64_t start;
-	uint64_t size; /* 0: there is no such function, or its frame is not known */
-	uint64_t up;
-	uint64_t unused;
+	uint32_t size;
+	uint16_t up;
+	uint16_t frame; /* bytes from the stack pointer here to that of the caller; for arm64 */
 };
 
 /* They have the numbers that are in a key. */
@@ -73,9 +75,9 @@ enum served_call {
 };
 
 struct served_row {
-	const char *name;     /* "clock_gettime" */
-	const char *function; /* the C library's; NULL: it has none of its own */
+	const char *name; /* "clock_gettime" */
 	bool takes_clock;
+	const char *functions[SERVED_FRAMES]; /* the C library's; a caller behind what it calls */
 };
 
 extern const struct served_row served_calls[SERVED_CALL_COUNT];
@@ -173,7 +175,7 @@ struct span served_maps(const struct served_table *table);
 struct served_library {
 	char path[SERVED_PATH_SIZE];
 	uint64_t inode; /* 0: there was none yet */
-	struct served_frame frames[SERVED_CALL_COUNT];
+	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
 };
 
 /* Calls served_look() once the C library is loaded, and finds the frames of its functions. */
@@ -182,10 +184,12 @@ void served_learn(struct served_table *table, pid_t pid, struct served_library *
 /* ---- frames.c: pure ---- */
 
 /*
- * Finds the frame of this function in the bytes of an ELF file. Its start is relative to the first
- * byte that is loaded. False, and a size of 0, if it is not known for sure.
+ * Finds the frames of these functions in the bytes of an ELF file; NULL or SERVED_FRAMES - 1 names
+ * end the list. A function has one where it calls the vDSO or a function before it, if its frame is
+ * known for sure. Starts are relative to the first byte that is loaded. Returns the number of
+ * frames; the one behind them has a size of 0.
  */
-bool frames_find(
-	const unsigned char *bytes, size_t length, const char *name, struct served_frame *frame);
+size_t frames_find(const unsigned char *bytes, size_t length, const char *const *names,
+	struct served_frame *frames);
 
 #endif

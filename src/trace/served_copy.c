@@ -9,13 +9,21 @@
 #include "base/elf.h"
 #include "served.h"
 
+/* On 32-bit hosts functions with two sizes of the time call each other: glibc's and musl's names.
+ */
+#define CLOCK_FUNCTIONS                                                                            \
+	{                                                                                          \
+		"__clock_gettime64", "clock_gettime", "__gettimeofday64", "__gettimeofday_time64", \
+			"gettimeofday", "__time64", "time"                                         \
+	}
+
 const struct served_row served_calls[SERVED_CALL_COUNT] = {
-	[SERVED_CLOCK_GETTIME] = {"clock_gettime", "clock_gettime", true},
-	[SERVED_CLOCK_GETTIME64] = {"clock_gettime64", NULL, true},
-	[SERVED_GETTIMEOFDAY] = {"gettimeofday", "gettimeofday", false},
-	[SERVED_TIME] = {"time", "time", false},
-	[SERVED_CLOCK_GETRES] = {"clock_getres", "clock_getres", true},
-	[SERVED_GETCPU] = {"getcpu", "sched_getcpu", false},
+	[SERVED_CLOCK_GETTIME] = {"clock_gettime", true, CLOCK_FUNCTIONS},
+	[SERVED_CLOCK_GETTIME64] = {"clock_gettime64", true, CLOCK_FUNCTIONS},
+	[SERVED_GETTIMEOFDAY] = {"gettimeofday", false, {"gettimeofday"}},
+	[SERVED_TIME] = {"time", false, {"time"}},
+	[SERVED_CLOCK_GETRES] = {"clock_getres", true, {"clock_getres"}},
+	[SERVED_GETCPU] = {"getcpu", false, {"sched_getcpu"}},
 };
 
 enum served_call served_find_call(struct span name)

@@ -30,6 +30,9 @@
 /* Limits what is read of the environment: 16,000 variables, and the auxiliary vector. */
 #define STACK_SIZE (128 * 1024)
 
+/* The number of set_thread_area(2) in 32-bit programs, for which this program has no name. */
+#define COMPAT_SET_THREAD_AREA 243
+
 #if defined(__x86_64__) || defined(__aarch64__)
 
 struct target {
@@ -417,15 +420,18 @@ size_t served_system_call(const struct trace_plan *plan, pid_t thread)
 /*
  * Loaders set up the first thread when they have mapped the libraries, before they bind them. On
  * arm64 glibc does so from 2.34 on; before, it protects what it has relocated. A program without a
- * C library sets up its signals. The stubs of 32-bit programs have no use for frames.
+ * C library sets up its signals.
  */
 bool served_is_loaded(pid_t thread)
 {
 #if defined(__x86_64__)
 	struct user_regs_struct registers;
 
-	return registers_get(thread, &registers) < 0 || is_compat(&registers) ||
-	       (registers.orig_rax == SYS_arch_prctl && registers.rdi == ARCH_SET_FS) ||
+	if (registers_get(thread, &registers) < 0)
+		return true;
+	if (is_compat(&registers))
+		return registers.orig_rax == COMPAT_SET_THREAD_AREA;
+	return (registers.orig_rax == SYS_arch_prctl && registers.rdi == ARCH_SET_FS) ||
 	       registers.orig_rax == SYS_set_tid_address;
 #elif defined(__aarch64__)
 	struct user_regs_struct registers;

@@ -21,11 +21,12 @@ static void read_file(const unsigned char *bytes, size_t size)
 	unsigned char *file = (unsigned char *)fuzz_copy((const uint8_t *)bytes, size);
 	struct served_copy copy = {.from = 0x7ffff7fc1000, .to = 0x7ffff7000000, .table = 4096};
 	struct elf_symbol symbol = {.address = 0x1234};
-	struct served_frame frame;
+	struct served_frame frames[SERVED_FRAMES];
 	struct elf elf;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (frames_find(file, size, names[i], &frame) != (frame.size > 0))
+		if ((frames_find(file, size, (const char *const[]){names[i], NULL}, frames) == 0) !=
+			(frames[0].size == 0))
 			abort();
 	}
 	if (elf_start(&elf, file, size) && elf_find(&elf, &symbol) &&

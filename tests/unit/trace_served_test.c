@@ -269,7 +269,7 @@ static void a_function_is_found_in_the_file(void **state)
 	assert_true(elf_find(&elf, &symbol));
 	assert_true(text_equals(symbol.name, "a_function_with_a_name"));
 	for (size_t i = 0; i < 2000; i++) {
-		struct served_frame frame;
+		struct served_frame frames[SERVED_FRAMES];
 
 		bytes[dice_roll(&dice, 64)] = (unsigned char)dice_roll(&dice, 256);
 		memcpy(bytes, "\177ELF", 4);
@@ -277,7 +277,8 @@ static void a_function_is_found_in_the_file(void **state)
 		symbol = (struct elf_symbol){.address = dice_roll(&dice, 1 << 20)};
 		elf_find(&elf, &symbol);
 		assert_true(symbol.name.length <= (size_t)status.st_size);
-		frames_find(bytes, dice_roll(&dice, (size_t)status.st_size), "main", &frame);
+		frames_find(bytes, dice_roll(&dice, (size_t)status.st_size),
+			(const char *const[]){"main", NULL}, frames);
 	}
 	close(file);
 }
@@ -299,6 +300,7 @@ FUNCTION("frame_of_another_register",
 	PUSH(8) "mov %rsp, %rbp\n.cfi_def_cfa_register rbp\ncall *%rdi\n"
 		".cfi_def_cfa_register rsp\n" POP(8));
 FUNCTION("frame_without_a_call", "nop\n");
+FUNCTION("frame_above_another", PUSH(24) "call frame_of_32\n" POP(24));
 
 static void frames_are_those_of_the_call_frame_information(void **state)
 {
@@ -312,8 +314,9 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 		{"frame_of_another_register", 0},
 		{"frame_without_a_call", 0},
 		{"no_such_function", 0},
+		{"frame_above_another", 0},
 	};
-	struct served_frame frame;
+	struct served_frame frames[SERVED_FRAMES];
 	struct stat status;
 	unsigned char *bytes;
 	int file = open("/proc/self/exe", O_RDONLY);
@@ -323,11 +326,19 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
 	close(file);
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		assert_int_equal(frames_find(bytes, (size_t)status.st_size, rows[i].name, &frame),
+		assert_int_equal(frames_find(bytes, (size_t)status.st_size,
+					 (const char *const[]){rows[i].name, NULL}, frames),
 			rows[i].up != 0);
-		assert_int_equal(frame.up, rows[i].up);
-		assert_int_equal(frame.size != 0, rows[i].up != 0);
+		assert_int_equal(frames[0].up, rows[i].up);
+		assert_int_equal(frames[0].size != 0, rows[i].up != 0);
 	}
+	assert_int_equal(frames_find(bytes, (size_t)status.st_size,
+				 (const char *const[]){"no_such_function", "frame_of_32",
+					 "frame_above_another", NULL},
+				 frames),
+		2);
+	assert_int_equal(frames[1].up, 32);
+	assert_int_equal(frames[2].size, 0);
 	munmap(bytes, (size_t)status.st_size);
 }
 #endif
