@@ -6,11 +6,12 @@
  * information (.eh_frame, see the DWARF and LSB standards), which unwinders rely on, too. It is
  * read for the call of a function that was found, or for each indirect call in the function; the
  * ABIs align the stack to 16 bytes there. If these do not agree, or anything is not as compilers
- * write it for C, the place stays the one in libc.
+ * write it for C, the place stays the one in libc. musl has no such information: there the
+ * function's own instructions up to its first call give the frame, which holds for that call alone.
  */
 #include <string.h>
 
-#include "base/elf.h"
+#include "frame.h"
 #include "served.h"
 
 /* In DWARF's numbers. A call pushes the return address on x86, and leaves it in x30 on arm64. */
@@ -29,9 +30,6 @@
 #endif
 #define FUNCTION_MAX 4096
 #define STATE_MAX 4
-
-/* The bytes that the stack pointer and a return address have. */
-#define FRAME_WORD(file) ((file)->narrow ? 4U : 8U)
 
 /* Addresses are encoded in four bytes with a sign, relative to where they are. */
 #define ENCODING_HERE 0x1b
@@ -66,11 +64,6 @@ static uint64_t take_leb(struct cursor *cursor)
 	} while (byte & 0x80);
 	return value;
 }
-
-struct frame_state {
-	uint64_t base, offset; /* the frame's address is register `base` plus `offset` */
-	uint64_t saved;        /* the return address is so far below it; 0: in a register */
-};
 
 /*
  * Executes instructions up to that for `wanted`; *location is the address that they have reached.
@@ -239,6 +232,14 @@ static bool is_indirect_call(const struct elf *file, uint64_t at)
 #endif
 }
 
+/* False if it calls a function that may not return, unlike that which tells i386 code its place. */
+static bool goes_on(const struct elf *file, uint64_t at)
+{
+	uint64_t callee = find_callee(file, at);
+
+	return !callee || (elf_number(file, at + callee, 4) & 0xffffc7ff) == 0xc324048b;
+}
+
 static bool make_frame(const struct elf *file, uint64_t start, uint64_t size,
 	const struct frame_state *state, struct served_frame *frame)
 {
@@ -250,6 +251,26 @@ static bool make_frame(const struct elf *file, uint64_t start, uint64_t size,
 	*frame = (struct served_frame){
 		start - file->load, (uint32_t)size, (uint16_t)up, (uint16_t)state->offset};
 	return true;
+}
+
+/* By the instructions from the start to the first call, and for its return address only. */
+static bool find_by_code(const struct elf *file, const struct elf_symbol *symbol, uint64_t code,
+	const struct found *found, struct served_frame *frame)
+{
+	struct frame_state state = {STACK_POINTER(file), PUSHED(file), PUSHED(file)};
+	uint64_t length;
+
+	for (uint64_t at = 0; at < symbol->size; at += length) {
+		bool is_wanted = is_indirect_call(file, code + at) ||
+		                 calls_found(file, code + at, symbol->start + at, found);
+
+		length = prologue_step(file, code + at, &state);
+		if (!length || (!is_wanted && !goes_on(file, code + at)))
+			return false;
+		if (is_wanted)
+			return make_frame(file, symbol->start + at + length, 1, &state, frame);
+	}
+	return false;
 }
 
 /* Bytes of other instructions may look like an indirect call, but not like a direct one. */
@@ -267,7 +288,9 @@ static bool find_in_function(const struct elf *file, const struct elf_symbol *sy
 		if (!is_direct && !is_indirect_call(file, code + i))
 			continue;
 		entry = find_entry(file, address, &location);
-		if (!entry || !read_frame(file, entry, location, address, &state))
+		if (!entry)
+			return find_by_code(file, symbol, code, found, frame);
+		if (!read_frame(file, entry, location, address, &state))
 			return false;
 		if (is_direct)
 			return make_frame(file, address + DIRECT_CALL, 1, &state, frame);

@@ -15,6 +15,7 @@
 #include "base/elf.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "trace/frame.h"
 #include "trace/places.h"
 #include "trace/served.h"
 #include "unit/dice.h"
@@ -288,6 +289,9 @@ static void a_function_is_found_in_the_file(void **state)
 #define FUNCTION(name, body)                                                                       \
 	__asm__(".pushsection .text\n.type " name ",@function\n" name ":\n.cfi_startproc\n" body   \
 		"ret\n.cfi_endproc\n.size " name ", .-" name "\n.popsection\n")
+#define BARE(name, body)                                                                           \
+	__asm__(".pushsection .text\n.type " name ",@function\n" name ":\n" body                   \
+		"ret\n.size " name ", .-" name "\n.popsection\n")
 #define PUSH(size) "sub $" #size ", %rsp\n.cfi_adjust_cfa_offset " #size "\n"
 #define POP(size) "add $" #size ", %rsp\n.cfi_adjust_cfa_offset -" #size "\n"
 
@@ -302,6 +306,21 @@ FUNCTION("frame_of_another_register",
 FUNCTION("frame_without_a_call", "nop\n");
 FUNCTION("frame_above_another", PUSH(24) "call frame_of_32\n" POP(24));
 
+/* Functions without call frame information. */
+BARE("bare_frame_of_32",
+	"endbr64\npush %rbx\nmov %edi, %ebx\nsub $16, %rsp\nmov %fs:40, %rax\n"
+	"mov %rax, 8(%rsp)\nmov 8(%rsi, %rdi), %rax\ntest %rax, %rax\nje 1f\n"
+	"lea 0x1234(%rip), %rsi\nmov $1, %edx\ncall *8(%rax)\n1: add $16, %rsp\npop %rbx\n");
+BARE("bare_frame_of_416", "push %r12\nsub $400, %rsp\ncall *%r12\nadd $400, %rsp\npop %r12\n");
+BARE("bare_frame_above_another", "sub $24, %rsp\ncall frame_of_32\nadd $24, %rsp\n");
+BARE("bare_frame_that_is_popped", "push %rbx\npop %rbx\nsub $8, %rsp\ncall *%rdi\nadd $8, %rsp\n");
+BARE("bare_frame_behind_a_jump", "sub $8, %rsp\njmp 1f\n1: call *%rdi\nadd $8, %rsp\n");
+BARE("bare_frame_behind_another_call",
+	"sub $8, %rsp\ncall frame_without_a_call\ncall *%rdi\nadd $8, %rsp\n");
+BARE("bare_frame_by_a_register", "sub $8, %rsp\nsub %rax, %rsp\ncall *%rdi\nleave\n");
+BARE("bare_frame_that_is_aligned", "sub $8, %rsp\nand $-16, %rsp\ncall *%rdi\nleave\n");
+BARE("bare_frame_that_is_moved", "sub $8, %rsp\nlea -32(%rdi), %rsp\ncall *%rdi\nleave\n");
+
 static void frames_are_those_of_the_call_frame_information(void **state)
 {
 	static const struct {
@@ -314,7 +333,16 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 		{"frame_of_another_register", 0},
 		{"frame_without_a_call", 0},
 		{"no_such_function", 0},
+		{"bare_frame_of_32", 32},
+		{"bare_frame_of_416", 416},
+		{"bare_frame_that_is_popped", 0},
+		{"bare_frame_behind_a_jump", 0},
+		{"bare_frame_behind_another_call", 0},
+		{"bare_frame_by_a_register", 0},
+		{"bare_frame_that_is_aligned", 0},
+		{"bare_frame_that_is_moved", 0},
 		{"frame_above_another", 0},
+		{"bare_frame_above_another", 0},
 	};
 	struct served_frame frames[SERVED_FRAMES];
 	struct stat status;
@@ -334,12 +362,157 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 	}
 	assert_int_equal(frames_find(bytes, (size_t)status.st_size,
 				 (const char *const[]){"no_such_function", "frame_of_32",
-					 "frame_above_another", NULL},
+					 "frame_above_another", "bare_frame_above_another", NULL},
 				 frames),
-		2);
-	assert_int_equal(frames[1].up, 32);
-	assert_int_equal(frames[2].size, 0);
+		3);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(frames[i].up, 32);
+	assert_int_equal(frames[3].size, 0);
 	munmap(bytes, (size_t)status.st_size);
+}
+
+/* The functions of 32-bit programs, by their bytes. */
+static void steps_of_32_bit_code_are_followed(void **state)
+{
+	static const struct {
+		unsigned char bytes[12];
+		uint64_t length, pushed;
+	} rows[] = {
+		{{0xf3, 0x0f, 0x1e, 0xfb}, 4, 0},          /* endbr32 */
+		{{0x57}, 1, 4},                            /* push %edi */
+		{{0x6a, 0x05}, 2, 4},                      /* push $5 */
+		{{0xff, 0x74, 0x24, 0x3c}, 4, 4},          /* push 0x3c(%esp) */
+		{{0x83, 0xec, 0x28}, 3, 40},               /* sub $40, %esp */
+		{{0x81, 0xec, 0, 2, 0, 0}, 6, 512},        /* sub $512, %esp */
+		{{0x83, 0xec, 0x80}, 0, 0},                /* sub $-128, %esp */
+		{{0x83, 0xc4, 0x10}, 0, 0},                /* add $16, %esp */
+		{{0x89, 0xec}, 0, 0},                      /* mov %ebp, %esp */
+		{{0x89, 0xe5}, 2, 0},                      /* mov %esp, %ebp */
+		{{0x65, 0xa1, 0x14, 0, 0, 0}, 6, 0},       /* mov %gs:20, %eax */
+		{{0x65, 0x8b, 0x3d, 0x14, 0, 0, 0}, 7, 0}, /* mov %gs:20, %edi */
+		{{0x8b, 0x80, 0x1c, 3, 0, 0}, 6, 0},       /* mov 0x31c(%eax), %eax */
+		{{0x8d, 0x44, 0x24, 0x14}, 4, 0},          /* lea 20(%esp), %eax */
+		{{0x8d, 0x64, 0x24, 0x14}, 0, 0},          /* lea 20(%esp), %esp */
+		{{0xc7, 0x44, 0x24, 4, 1, 0, 0, 0}, 8, 0}, /* movl $1, 4(%esp) */
+		{{0x81, 0xc3, 0x88, 0xee, 3, 0}, 6, 0},    /* add $0x3ee88, %ebx */
+		{{0x05, 0xeb, 0x35, 4, 0}, 5, 0},          /* add $0x435eb, %eax */
+		{{0x74, 0x17}, 2, 0},                      /* je */
+		{{0x0f, 0x84, 0xba, 0, 0, 0}, 6, 0},       /* je */
+		{{0xff, 0xd0}, 2, 0},                      /* call *%eax */
+		{{0xff, 0xe0}, 0, 0},                      /* jmp *%eax */
+		{{0xeb, 0x17}, 0, 0},                      /* jmp */
+		{{0xc3}, 0, 0},                            /* ret */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct elf file = {
+			.bytes = rows[i].bytes, .length = sizeof(rows[i].bytes), .narrow = true};
+		struct frame_state frame = {.offset = 4, .saved = 4};
+
+		assert_int_equal(prologue_step(&file, 0, &frame), rows[i].length);
+		if (rows[i].length)
+			assert_int_equal(frame.offset, 4 + rows[i].pushed);
+	}
+}
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
+/* A function of a C library that calls the vDSO, and one that calls it. */
+#if defined(__x86_64__)
+__asm__(".pushsection .text\n.type chain_inner, @function\nchain_inner:\npush %rbx\nsub $16, %rsp\n"
+	"call *%rdi\nadd $16, %rsp\npop %rbx\nret\n.size chain_inner, .-chain_inner\n"
+	".type chain_outer, @function\nchain_outer:\nsub $40, %rsp\ncall chain_inner\n"
+	"add $40, %rsp\nret\n.size chain_outer, .-chain_outer\n.popsection\n");
+#else
+__asm__(".pushsection .text\n.type chain_inner, %function\nchain_inner:\n"
+	"stp x19, x20, [sp, #-32]!\nstr x30, [sp, #16]\nmov x19, x0\nblr x0\n"
+	"ldr x30, [sp, #16]\nldp x19, x20, [sp], #32\nret\n.size chain_inner, .-chain_inner\n"
+	".type chain_outer, %function\nchain_outer:\nsub sp, sp, #64\n"
+	"stp x29, x30, [sp, #48]\nadd x29, sp, #48\nbl chain_inner\nldp x29, x30, [sp, #48]\n"
+	"add sp, sp, #64\nret\n.size chain_outer, .-chain_outer\n.popsection\n");
+#endif
+int chain_outer(clock_function *get);
+
+__attribute__((noinline)) static int call_by_chain(clock_function *get)
+{
+	return chain_outer(get) + 1;
+}
+
+static void a_stub_finds_the_caller_of_the_c_library(void **state)
+{
+	unsigned char *table = make_table();
+	uint64_t base = getauxval(AT_PHDR) & ~(uint64_t)(SERVED_PAGE - 1), address = 0;
+	struct served_frame frames[SERVED_FRAMES];
+	struct elf_symbol symbol = {.address = 0};
+	struct elf elf;
+	int file = open("/proc/self/exe", O_RDONLY);
+
+	(void)state;
+	assert_true(file >= 0 && elf_map(&elf, file));
+	close(file);
+	assert_int_equal(frames_find(elf.bytes, elf.length,
+				 (const char *const[]){"chain_inner", "chain_outer", NULL}, frames),
+		2);
+	for (size_t i = 0; i < 2; i++)
+		frames[i].start += base;
+	memcpy(table + SERVED_FRAMES_AT, frames, sizeof(frames));
+	answered += call_by_chain(make_stub(SERVED_CLOCK_GETTIME, table));
+	for (size_t at = SERVED_SHARDS_AT; at < SERVED_TABLE_SIZE && !address;
+		at += sizeof(struct served_entry))
+		memcpy(&address, table + at, sizeof(address));
+	symbol.address = (address & 0xffffffffffff) - 1 - base + elf.load;
+	assert_true(elf_find(&elf, &symbol));
+	assert_true(text_starts(symbol.name, "call_by_chain"));
+	elf_unmap(&elf);
+}
+#endif
+
+#if defined(__aarch64__)
+static void steps_are_followed(void **state)
+{
+	static const struct {
+		uint32_t code;
+		uint64_t length, offset, saved;
+	} rows[] = {
+		{0xa9be7bfd, 4, 48, 40},  /* stp x29, x30, [sp, #-32]! */
+		{0xa9be7bf3, 4, 48, 40},  /* stp x19, x30, [sp, #-32]! */
+		{0xa9be4ffe, 4, 48, 48},  /* stp x30, x19, [sp, #-32]! */
+		{0xa9be53f3, 4, 48, 0},   /* stp x19, x20, [sp, #-32]! */
+		{0xf81f0ffe, 4, 32, 32},  /* str x30, [sp, #-16]! */
+		{0xf90007fe, 4, 16, 8},   /* str x30, [sp, #8] */
+		{0xa9007bfd, 4, 16, 8},   /* stp x29, x30, [sp] */
+		{0xd10103ff, 4, 80, 0},   /* sub sp, sp, #64 */
+		{0xd14007ff, 4, 4112, 0}, /* sub sp, sp, #4096 */
+		{0x910083fd, 4, 16, 0},   /* add x29, sp, #32 */
+		{0xf100003f, 4, 16, 0},   /* cmp x1, #0 */
+		{0xd503233f, 4, 16, 0},   /* paciasp */
+		{0xb4000123, 4, 16, 0},   /* cbz x3, ... */
+		{0xd63f0060, 4, 16, 0},   /* blr x3 */
+		{0x910103ff, 0, 16, 0},   /* add sp, sp, #64 */
+		{0x9100003f, 0, 16, 0},   /* mov sp, x1 */
+		{0xcb2063ff, 0, 16, 0},   /* sub sp, sp, x0 */
+		{0xa8c27bfd, 0, 16, 0},   /* ldp x29, x30, [sp], #32 */
+		{0xf84107fe, 0, 16, 0},   /* ldr x30, [sp], #16 */
+		{0x927cedbf, 0, 16, 0},   /* and sp, x13, #0xfffffffffffffff0 */
+		{0x14000004, 0, 16, 0},   /* b */
+		{0xd65f03c0, 0, 16, 0},   /* ret */
+	};
+
+	struct frame_state frame = {.offset = 16, .saved = 16};
+	struct elf file = {(const unsigned char *)&rows[5].code, 4, false};
+
+	(void)state;
+	assert_int_equal(prologue_step(&file, 0, &frame), 4);
+	assert_int_equal(frame.saved, 16); /* it was stored before */
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		file.bytes = (const unsigned char *)&rows[i].code;
+		frame = (struct frame_state){.offset = 16};
+
+		assert_int_equal(prologue_step(&file, 0, &frame), rows[i].length);
+		assert_int_equal(frame.offset, rows[i].offset);
+		assert_int_equal(frame.saved, rows[i].saved);
+	}
 }
 #endif
 
@@ -453,12 +626,16 @@ int main(void)
 		cmocka_unit_test(a_stub_counts_and_goes_on),
 		cmocka_unit_test(a_stub_makes_the_system_call_as_if_the_host_fell_back),
 		cmocka_unit_test(a_stub_counts_where_no_entry_is_free),
+		cmocka_unit_test(a_stub_finds_the_caller_of_the_c_library),
 		cmocka_unit_test(a_copy_leads_into_the_real_vdso),
 #endif
 		cmocka_unit_test(a_place_is_a_file_and_an_address_in_it),
 		cmocka_unit_test(a_function_is_found_in_the_file),
 #if defined(__x86_64__)
 		cmocka_unit_test(frames_are_those_of_the_call_frame_information),
+		cmocka_unit_test(steps_of_32_bit_code_are_followed),
+#elif defined(__aarch64__)
+		cmocka_unit_test(steps_are_followed),
 #endif
 		cmocka_unit_test(a_program_that_reads_the_clock),
 		cmocka_unit_test(a_program_that_runs_as_if_the_host_fell_back),
