@@ -45,8 +45,11 @@ bool child_probe(void (*work)(void *object), void *object, size_t size, const st
 bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why);
 
-/* Runs work like child_run(), and calls poll(argument), unless it is NULL, some times a second. */
-bool child_watch(void (*work)(void *argument), void (*poll)(void *argument), void *argument,
+/*
+ * Runs work like child_run(), and calls poll(argument), unless it is NULL, some times a second. If
+ * that returns true the child is ended, and *why stays unchanged.
+ */
+bool child_watch(void (*work)(void *argument), bool (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why);
 
 /*
@@ -59,7 +62,7 @@ bool child_watch(void (*work)(void *argument), void (*poll)(void *argument), voi
  */
 pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why);
-bool child_await(pid_t pid, void (*poll)(void *argument), void *argument,
+bool child_await(pid_t pid, bool (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why);
 bool child_judge(int status, const struct deadline *deadline, struct fact *why);
 bool child_end(pid_t pid, const struct deadline *deadline);
@@ -69,18 +72,20 @@ struct child_wait {
 	pid_t pid;   /* -1: any child */
 	int options; /* __WALL, WUNTRACED: see wait4(2) */
 	const struct deadline *deadline;
-	/* Is called for each change of a child; true ends the wait. */
+	/* Is called for each change of a child; true ends the wait. NULL: the first one does. */
 	bool (*changed)(void *argument, pid_t pid, int status, const struct rusage *usage);
 	/* Is called some times a second and after signals; true ends the wait. May be NULL. */
 	bool (*poll)(void *argument);
 	void *argument;
+	pid_t ended; /* set to the child whose change ended the wait; 0: none did */
+	int status;  /* of that change */
 };
 
 /*
- * Waits for children. Returns 0 where a callback ended the wait, ETIMEDOUT at the deadline, or the
- * errno of wait4(2), ECHILD if there is no such child.
+ * Waits for children. Returns 0 where a change or the poll ended the wait, ETIMEDOUT at the
+ * deadline, or the errno of wait4(2), ECHILD if there is no such child.
  */
-int child_wait(const struct child_wait *wait);
+int child_wait(struct child_wait *wait);
 
 /* ---- fault.c: code that may raise a signal, in a process of one thread ---- */
 

@@ -169,7 +169,7 @@ static void tick(int number)
  * A change costs one system call: wait4(2) blocks, and a timer interrupts it. The timer's signal is
  * ignored by default, so that a late one does no harm; SIGALRM may be a deadline's.
  */
-int child_wait(const struct child_wait *wait)
+int child_wait(struct child_wait *wait)
 {
 	int64_t left_ns = deadline_left_ns(wait->deadline);
 	struct itimerspec interval = {.it_interval = {.tv_nsec = POLL_NS},
@@ -191,12 +191,14 @@ int child_wait(const struct child_wait *wait)
 	is_ticking = has_timer && timer_settime(timer, 0, &interval, NULL) == 0;
 	for (;;) {
 		struct rusage usage;
-		int status;
-		pid_t pid = wait4(
-			wait->pid, &status, wait->options | (is_ticking ? 0 : WNOHANG), &usage);
+		pid_t pid = wait4(wait->pid, &wait->status,
+			wait->options | (is_ticking ? 0 : WNOHANG), &usage);
 
-		if (pid > 0 && wait->changed(wait->argument, pid, status, &usage))
+		if (pid > 0 && (!wait->changed ||
+				       wait->changed(wait->argument, pid, wait->status, &usage))) {
+			wait->ended = pid;
 			break;
+		}
 		if (pid > 0 && !ticked)
 			continue;
 		ticked = 0;
@@ -218,51 +220,24 @@ int child_wait(const struct child_wait *wait)
 	return error;
 }
 
-/* One child that is waited for to its end. */
-struct awaited {
-	void (*poll)(void *argument);
-	void *argument;
-	int status;
-};
-
-static bool store_status(void *argument, pid_t pid, int status, const struct rusage *usage)
-{
-	(void)pid;
-	(void)usage;
-	((struct awaited *)argument)->status = status;
-	return true;
-}
-
-static bool poll_awaited(void *argument)
-{
-	const struct awaited *awaited = argument;
-
-	if (awaited->poll)
-		awaited->poll(awaited->argument);
-	return false;
-}
-
-bool child_await(pid_t pid, void (*poll)(void *argument), void *argument,
+bool child_await(pid_t pid, bool (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why)
 {
-	struct awaited awaited = {.poll = poll, .argument = argument};
-	int error = child_wait(&(struct child_wait){.pid = pid,
-		.deadline = deadline,
-		.changed = store_status,
-		.poll = poll_awaited,
-		.argument = &awaited});
+	struct child_wait wait = {
+		.pid = pid, .deadline = deadline, .poll = poll, .argument = argument};
+	int error = child_wait(&wait);
 
-	if (!error)
-		return child_judge(awaited.status, deadline, why);
+	if (wait.ended)
+		return child_judge(wait.status, deadline, why);
 	if (error == ETIMEDOUT)
 		explain_timeout(deadline, why);
-	else
+	else if (error)
 		fact_set_errno(why, error, CHILD_WAIT);
 	child_end(pid, deadline);
 	return false;
 }
 
-bool child_watch(void (*work)(void *argument), void (*poll)(void *argument), void *argument,
+bool child_watch(void (*work)(void *argument), bool (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why)
 {
 	pid_t pid = child_start(work, argument, deadline, why);

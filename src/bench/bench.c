@@ -63,11 +63,12 @@ struct number_fact bench_pin(const struct bench_plan *plan, size_t place)
 	return cpu;
 }
 
-void bench_show_progress(void *argument)
+bool bench_show_progress(void *argument)
 {
 	const struct bench *bench = argument;
 
 	progress_show(bench->total ? (double)bench->done / (double)bench->total : 0);
+	return false;
 }
 
 static void measure(struct cli *cli, struct bench *bench)

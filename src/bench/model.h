@@ -194,8 +194,8 @@ void bench_free(struct bench *bench);
 /* Pins this process to that CPU of the plan. */
 struct number_fact bench_pin(const struct bench_plan *plan, size_t place);
 
-/* Shows how much of the struct bench is done, on a terminal. */
-void bench_show_progress(void *bench);
+/* Shows how much of the struct bench is done, on a terminal. False: goes on; see child_watch(). */
+bool bench_show_progress(void *bench);
 
 /*
  * Each measures a part of the plan in a file of its own: rows and baselines (table.c); runs

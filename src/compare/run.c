@@ -42,8 +42,6 @@ struct candidate_worker {
 	candidate_work *work;
 	struct candidate *candidate;
 	struct deadline deadline;
-	bool ended;
-	struct fact *fact; /* why it did not reach its end; otherwise unchanged */
 };
 
 /* ---- one worker ---- */
@@ -77,44 +75,34 @@ static bool must_end(struct run *run)
 	return run->result->end != RUN_WHOLE;
 }
 
-static bool poll_worker(void *argument)
+static bool poll_worker(void *run)
 {
-	return must_end(((struct candidate_worker *)argument)->run);
+	return must_end(run);
 }
 
-static bool judge_worker(void *argument, pid_t pid, int status, const struct rusage *usage)
-{
-	struct candidate_worker *worker = argument;
-	struct fact why = {0};
-
-	(void)pid;
-	(void)usage;
-	if (!child_judge(status, &worker->deadline, &why))
-		*worker->fact = why;
-	return worker->ended = true;
-}
-
+/* The fact gets the reason if the worker does not reach its end; otherwise it stays unchanged. */
 static void start_and_await(
 	struct run *run, candidate_work *work, struct candidate *candidate, struct fact *fact)
 {
 	struct candidate_worker worker = {.run = run,
 		.work = work,
 		.candidate = candidate,
-		.deadline = deadline_after(run->worker_ns),
-		.fact = fact};
-	pid_t pid = child_start(run_candidate_worker, &worker, &worker.deadline, fact);
+		.deadline = deadline_after(run->worker_ns)};
+	struct child_wait wait = {
+		.deadline = &worker.deadline, .poll = poll_worker, .argument = run};
 	struct deadline kill_deadline;
+	struct fact why = {0};
 	int error;
 
-	if (pid < 0)
+	wait.pid = child_start(run_candidate_worker, &worker, &worker.deadline, fact);
+	if (wait.pid < 0)
 		return;
-	error = child_wait(&(struct child_wait){.pid = pid,
-		.deadline = &worker.deadline,
-		.changed = judge_worker,
-		.poll = poll_worker,
-		.argument = &worker});
-	if (worker.ended)
+	error = child_wait(&wait);
+	if (wait.ended) {
+		if (!child_judge(wait.status, &worker.deadline, &why))
+			*fact = why;
 		return;
+	}
 	if (error == ETIMEDOUT)
 		fact_set(fact, FACT_FAILED, "not done within %lld s",
 			(long long)(run->worker_ns / NS_PER_SECOND));
@@ -124,7 +112,7 @@ static void start_and_await(
 		*fact = run->result->why;
 	/* The children of the worker die with it. */
 	kill_deadline = deadline_after(KILL_NS);
-	if (!child_end(pid, &kill_deadline))
+	if (!child_end(wait.pid, &kill_deadline))
 		end_early(run, RUN_STUCK, "a worker hangs in the kernel and cannot be killed");
 }
 

@@ -44,7 +44,6 @@ struct tracing {
 	struct proof_run *run;
 	uint32_t counted; /* serial of the last attempt that entered: a libc may try twice in one */
 	bool is_followed, is_inside;
-	int status; /* status of its end */
 };
 
 static void count_entry(struct tracing *tracing)
@@ -67,7 +66,6 @@ static bool take_stop(void *argument, pid_t pid, int status, const struct rusage
 	int signal = WSTOPSIG(status);
 
 	(void)usage;
-	tracing->status = status;
 	if (!WIFSTOPPED(status))
 		return true;
 	if (!tracing->is_followed)
@@ -93,20 +91,20 @@ static bool take_stop(void *argument, pid_t pid, int status, const struct rusage
 bool proof_ptrace_take(struct proof_run *run, const struct deadline *deadline, struct fact *why)
 {
 	struct tracing tracing = {.run = run};
-	pid_t pid = child_start(run_traced, run, deadline, why);
-	int error;
-
-	if (pid <= 0)
-		return false;
 	/* At the deadline the child's own timer ends it: it is never stopped for long. */
-	error = child_wait(&(struct child_wait){.pid = pid,
+	struct child_wait wait = {.pid = child_start(run_traced, run, deadline, why),
 		.options = WUNTRACED,
 		.deadline = DEADLINE_NONE,
 		.changed = take_stop,
-		.argument = &tracing});
+		.argument = &tracing};
+	int error;
+
+	if (wait.pid <= 0)
+		return false;
+	error = child_wait(&wait);
 	if (!error)
-		return child_judge(tracing.status, deadline, why);
+		return child_judge(wait.status, deadline, why);
 	fact_set_errno(why, error, CHILD_WAIT);
-	child_end(pid, deadline);
+	child_end(wait.pid, deadline);
 	return false;
 }

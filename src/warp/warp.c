@@ -20,12 +20,13 @@
 /* The start of a thread on each CPU may take this time of its own. */
 #define SLACK_PER_CPU_NS 50000000
 
-static void report_progress(void *argument)
+static bool report_progress(void *argument)
 {
 	const struct warp_job *job = argument;
 	double done = job->shared->done;
 
 	job->setup->progress(done < 1 ? done : 1);
+	return false;
 }
 
 static void run_child(struct warp_job *job, struct warp_evidence *warp)

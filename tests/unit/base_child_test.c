@@ -313,9 +313,10 @@ static void a_child_that_cannot_be_waited_for_is_killed(void **state)
 
 #define LOOKS 3
 
-static void count_look(void *argument)
+static bool count_look(void *argument)
 {
 	++*(volatile int *)argument;
+	return false;
 }
 
 /* The child ends by its parent's progress: a busy machine makes it last, not fail. */
@@ -341,6 +342,24 @@ static void a_running_child_is_watched(void **state)
 	/* Ten looks a second, not one after the other. */
 	assert_in_range(*looks, LOOKS, (kernel_clock_ns(CLOCK_MONOTONIC) - start_ns) / 50000000);
 	child_unshare(looks, sizeof(*looks));
+}
+
+static bool stop_at_once(void *argument)
+{
+	(void)argument;
+	return true;
+}
+
+static void a_child_ends_when_its_poll_says_so(void **state)
+{
+	struct deadline deadline = deadline_after(60 * (int64_t)NS_PER_SECOND);
+	struct fact why = {0};
+	int looks = 0; /* the child's own: it would wait forever */
+
+	(void)state;
+	assert_false(child_watch(sleep_until_watched, stop_at_once, &looks, &deadline, &why));
+	assert_int_equal(why.state, FACT_UNREAD);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
 /* ---- the wait for several ---- */
@@ -487,6 +506,7 @@ int main(void)
 		cmocka_unit_test(a_result_is_copied_back_only_when_complete),
 		cmocka_unit_test(a_child_that_cannot_be_waited_for_is_killed),
 		cmocka_unit_test(a_running_child_is_watched),
+		cmocka_unit_test(a_child_ends_when_its_poll_says_so),
 		cmocka_unit_test(a_wait_ends_with_the_last_child),
 		cmocka_unit_test(a_wait_ends_by_a_callback_or_at_its_deadline),
 		cmocka_unit_test(an_early_end_is_a_failure_with_its_status),
