@@ -7,6 +7,7 @@
 #define VDSOCHECK_BASE_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* The number of elements of an array, which must not be a pointer. */
@@ -22,6 +23,12 @@ char *xstrdup(const char *text);
  * number of elements that fit. Returns the list, which may have moved.
  */
 void *array_grow(void *list, size_t count, size_t *room, size_t size);
+
+/*
+ * Returns the number of 1, 2, 4 or 8 bytes at this place of `length` bytes, which are distrusted; 0
+ * if it does not lie within.
+ */
+uint64_t memory_number(const unsigned char *bytes, size_t length, uint64_t at, size_t size);
 
 /* Sets what is called where memory is refused. It must end the process; by default abort(3). */
 void memory_on_refusal(void (*end)(void));

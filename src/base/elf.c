@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/memory.h"
+
 bool elf_start(struct elf *elf, const unsigned char *bytes, size_t length)
 {
 	uint64_t headers, size, first;
@@ -47,14 +49,7 @@ void elf_unmap(const struct elf *elf)
 
 uint64_t elf_number(const struct elf *elf, uint64_t at, size_t size)
 {
-	const bool is_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-	uint64_t number = 0;
-
-	if (at > elf->length || elf->length - at < size)
-		return 0;
-	memcpy((unsigned char *)&number + (is_big_endian ? sizeof(number) - size : 0),
-		elf->bytes + at, size);
-	return number;
+	return memory_number(elf->bytes, elf->length, at, size);
 }
 
 struct span elf_name(const struct elf *elf, uint64_t names, uint64_t at)

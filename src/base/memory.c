@@ -47,6 +47,18 @@ void *array_grow(void *list, size_t count, size_t *room, size_t size)
 	return checked(reallocarray(list, *room, size));
 }
 
+uint64_t memory_number(const unsigned char *bytes, size_t length, uint64_t at, size_t size)
+{
+	const bool is_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	uint64_t number = 0;
+
+	if (at > length || size > length - at)
+		return 0;
+	memcpy((unsigned char *)&number + (is_big_endian ? sizeof(number) - size : 0), bytes + at,
+		size);
+	return number;
+}
+
 /*
  * open_memstream(3) would do, but where memory runs out it drops bytes, and neither ferror(3) nor
  * fclose(3) reports that.

@@ -75,34 +75,16 @@ const unsigned vvar_native_arch =
 	0;
 #endif
 
-static bool read_signed(
-	const unsigned char *page, size_t size, size_t at, size_t width, int64_t *value)
+/* A page that ends before the mode has one that does not exist. */
+static int64_t read_mode(
+	const struct vvar_layout *layout, const unsigned char *page, size_t size, size_t at)
 {
-	int16_t half;
-	int32_t word;
+	size_t width = layout->quirks & VVAR_NARROW ? 2 : 4;
+	int64_t mode = (int64_t)memory_number(page, size, at, width);
 
-	if (at > size || width > size - at)
-		return false;
-	if (width == sizeof(half)) {
-		memcpy(&half, page + at, width);
-		*value = half;
-	} else if (width == sizeof(word)) {
-		memcpy(&word, page + at, width);
-		*value = word;
-	} else {
-		memcpy(value, page + at, sizeof(*value));
-	}
-	return true;
-}
-
-static bool read_mode(const struct vvar_layout *layout, const unsigned char *page, size_t size,
-	size_t at, int64_t *mode)
-{
-	if (!read_signed(page, size, at, layout->quirks & VVAR_NARROW ? 2 : 4, mode))
-		return false;
-	if (layout->quirks & VVAR_MODE_INVERTED)
-		*mode = *mode == 0;
-	return true;
+	if (size < at + width)
+		return VVAR_MODE_MAX;
+	return layout->quirks & VVAR_MODE_INVERTED ? mode == 0 : mode;
 }
 
 static const struct vvar_layout *find_layout(const char *name)
@@ -118,18 +100,9 @@ bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mod
 {
 	const struct vvar_layout *layout = find_layout(name);
 
-	return layout && read_mode(layout, bytes, sizeof(uint32_t), 0, mode);
-}
-
-/* Reads an unsigned number; 0 if it lies outside the page. */
-static uint64_t read_word(const unsigned char *page, size_t size, size_t at, size_t width)
-{
-	int64_t value = 0;
-
-	if (!read_signed(page, size, at, width, &value))
-		return 0;
-	return width == sizeof(uint64_t) ? (uint64_t)value
-	                                 : (uint64_t)value & ((UINT64_C(1) << 8 * width) - 1);
+	if (layout)
+		*mode = read_mode(layout, bytes, sizeof(uint32_t), 0);
+	return layout;
 }
 
 /* Returns the rate in Hz of a counter for which ns = ticks * mult >> shift; 0: none. */
@@ -148,17 +121,17 @@ static uint64_t find_raw_mult(const struct vvar_layout *layout, const unsigned c
 {
 	static const size_t strides[] = {224, 232, 240, 248, 256};
 	size_t mode = base + layout->mode, at = base + layout->mult;
-	uint64_t mask = read_word(page, size, at - 8, 8), found = 0;
+	uint64_t mask = memory_number(page, size, at - 8, 8), found = 0;
 	unsigned matches = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(strides); i++) {
-		uint64_t raw = read_word(page, size, at + strides[i], 4);
+		uint64_t raw = memory_number(page, size, at + strides[i], 4);
 
-		if (!mask || read_word(page, size, at + strides[i] - 8, 8) != mask ||
-			read_word(page, size, mode + strides[i], 4) !=
-				read_word(page, size, mode, 4) ||
-			read_word(page, size, at + strides[i] + 4, 4) !=
-				read_word(page, size, at + 4, 4) ||
+		if (!mask || memory_number(page, size, at + strides[i] - 8, 8) != mask ||
+			memory_number(page, size, mode + strides[i], 4) !=
+				memory_number(page, size, mode, 4) ||
+			memory_number(page, size, at + strides[i] + 4, 4) !=
+				memory_number(page, size, at + 4, 4) ||
 			fabs((double)raw / (double)mult - 1) > NTP_MOST)
 			continue;
 		found = raw;
@@ -177,17 +150,17 @@ bool vvar_layout_rates(const char *name, const unsigned char *page, size_t size,
 	if (!layout || mode_at < layout->mode)
 		return false;
 	base = mode_at - layout->mode;
-	mult = read_word(page, size, base + layout->mult, 4);
+	mult = memory_number(page, size, base + layout->mult, 4);
 	if (layout->shift)
-		shift = read_word(page, size, base + layout->shift, 2);
+		shift = memory_number(page, size, base + layout->shift, 2);
 	else
-		shift = read_word(page, size, base + layout->mult + 4, 4);
+		shift = memory_number(page, size, base + layout->mult + 4, 4);
 	rates->hz = rate_of(mult, shift);
 	if (rates->hz <= 0)
 		return false;
 	rates->step = 1 / (double)mult;
 	if (layout->raw_mult)
-		raw = read_word(page, size, base + layout->raw_mult, 4);
+		raw = memory_number(page, size, base + layout->raw_mult, 4);
 	else if (layout->shift)
 		raw = 0;
 	else
@@ -227,18 +200,16 @@ static void try_layout(const struct vvar_layout *layout, const unsigned char *pa
 	size_t base, const int64_t realtime[2], struct vvar_match *match)
 {
 	size_t width = layout->quirks & VVAR_NARROW ? 4 : 8;
-	int64_t seq, mode, seconds, coarse;
+	uint64_t seq = memory_number(page, size, base + layout->seq, sizeof(uint32_t));
+	uint64_t seconds = memory_number(page, size, base + layout->realtime, width);
+	uint64_t coarse = memory_number(page, size, base + layout->realtime_coarse, width);
+	int64_t mode = read_mode(layout, page, size, base + layout->mode);
 
-	if (!read_signed(page, size, base + layout->seq, sizeof(uint32_t), &seq) ||
-		!read_mode(layout, page, size, base + layout->mode, &mode) ||
-		!read_signed(page, size, base + layout->realtime, width, &seconds) ||
-		!read_signed(page, size, base + layout->realtime_coarse, width, &coarse))
-		return;
 	/* A time namespace's page has the sequence 1 for good, and offsets instead of times. */
 	if (seq == 1 && mode == VCLOCK_MODE_TIMENS)
 		match->timens = true;
-	if (seq & 1 || mode < 0 || mode >= VVAR_MODE_MAX || !is_between(seconds, realtime) ||
-		!is_between(coarse, realtime))
+	if (seq & 1 || mode >= VVAR_MODE_MAX || !is_between((int64_t)seconds, realtime) ||
+		!is_between((int64_t)coarse, realtime))
 		return;
 	match->layout = layout;
 	match->mode = mode;
