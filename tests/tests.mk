@@ -29,7 +29,7 @@ check: test-programs
 		check-cli check-trace check-live check-watch check-unit check-hosts check-fuzz check-man
 
 check-sanitized:
-	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined check
+	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined CFLAGS='-O1 -g' check
 
 TRACE_CALLER := $(BUILD)/tests/trace/caller
 TRACE_PRELOAD := $(BUILD)/tests/trace/late_forks.so

@@ -6,7 +6,7 @@
 #
 # Telegraf has hundreds of plugins, of which four are needed:
 #   GOFLAGS=-tags=custom,inputs.exec,outputs.file,parsers.nagios make consumer-deps CONSUMER=agents
-# go, if named: github.com/influxdata/telegraf/cmd/telegraf@v1.37.2
+# go: github.com/influxdata/telegraf/cmd/telegraf@v1.37.2
 # shellcheck shell=sh disable=SC2154 # variables of tests/consumers/run
 
 # lines_for PROGRAM: its lines in the manual.
@@ -30,7 +30,7 @@ check_tests() {
 		lines_for goss >"$work/goss.yaml"
 		check_each goss goss --gossfile "$work/goss.yaml" validate
 	else
-		skip "goss: the manual's test" 'no goss'
+		skip "goss: the manual's test" 'no goss: make consumer-deps CONSUMER=agents'
 	fi
 	if python3 -c 'import testinfra' 2>/dev/null; then
 		mkdir "$work/testinfra"

@@ -161,7 +161,7 @@ check_pods() {
 check_detector_pod() {
 	name="Kubernetes: node-problem-detector runs the plugin in its container"
 	if ! has nodeproblemdetector; then
-		skip "$name" 'no nodeproblemdetector'
+		skip "$name" 'no nodeproblemdetector: make consumer-deps CONSUMER=containers'
 		return
 	fi
 	mkdir -p "$work/base/root/config"

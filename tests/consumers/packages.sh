@@ -132,7 +132,7 @@ check_apk() {
 	skip 'apk: is removed without a trace' 'apko removes no package, and apk is in no registry that is reached here'
 	name='apk: apko installs it, and the installed program runs'
 	if ! has apko; then
-		skip "$name" 'no apko'
+		skip "$name" 'no apko: make consumer-deps CONSUMER=packages'
 		return
 	elif [ "$(id -u)" -ne 0 ]; then
 		skip "$name" 'needs root for chroot'
