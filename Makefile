@@ -22,13 +22,13 @@
 #   make schema          regenerate src/share/*.schema.json
 #   make completions     regenerate src/share/completions
 #   make causes          regenerate man/vdsocheck-causes.7
-#   make check-consumers let others read our output (CONSUMER=NAME: one of them)
+#   make check-consumers let other programs read the output (CONSUMER=NAME: one)
 #   make consumer-deps   install the programs that make check-consumers runs
 #   make check-source    check compiler warnings, formatting, shell scripts
 #   make check-analysis  run gcc -fanalyzer, clang-tidy, cppcheck
 #   make check-faults    let system and library calls fail (ALL=1: each one)
 #   make check-endurance COUNT=10000   repeat runs under load
-#   make check-fresh     run the README's commands in minimal Debians (root)
+#   make check-fresh     run the README's commands in Debian chroots (root)
 #   make check-release   test tarball and static binaries (make release-deps)
 #   make check-32        build and test for 32 bits in such a chroot
 #   make fuzz TIME=60    fuzz each parser for 60 seconds; make fuzz-keep
@@ -41,7 +41,7 @@
 # Releases:
 #
 #   make release         make tarball, static binaries (x86-64, arm64), checksums
-#   make packages        that, and deb, rpm, apk packages (make consumer-deps)
+#   make packages        the same and deb, rpm, apk packages (make consumer-deps)
 #   make sign            sign SHA256SUMS with the GnuPG key SIGN_KEY
 #   make release-deps    install what the arm64 build needs (Debian on x86-64)
 #

@@ -157,7 +157,7 @@ enum call_path { PATH_VDSO, PATH_LIBC, PATH_SYSCALL, PATH_COUNT };
 /* The times and counts of a call by one path. */
 struct path_evidence {
 	bool available;   /* this path exists for this call */
-	struct fact fact; /* known: the times hold */
+	struct fact fact; /* known: the times were measured */
 	double min_ns;    /* over many short batches; nothing is subtracted (measure/loop.c) */
 	double median_ns;
 	double p99_ns;     /* 99th percentile of the batches' averages; 0: not recorded */

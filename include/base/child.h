@@ -46,8 +46,8 @@ bool child_run(void (*work)(void *argument), void *argument, const struct deadli
 	struct fact *why);
 
 /*
- * Runs work like child_run(), and calls poll(argument), unless it is NULL, some times a second. If
- * that returns true the child is ended, and *why stays unchanged.
+ * Runs work like child_run(), and calls poll(argument), unless it is NULL, several times a second.
+ * If it returns true, the child is ended and *why stays unchanged.
  */
 bool child_watch(void (*work)(void *argument), bool (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why);
@@ -72,7 +72,7 @@ struct child_wait {
 	pid_t pid;   /* -1: any child */
 	int options; /* __WALL, WUNTRACED: see wait4(2) */
 	const struct deadline *deadline;
-	/* Is called for each change of a child; true ends the wait. NULL: the first one does. */
+	/* Is called for each change of a child; true ends the wait. NULL: any change ends it. */
 	bool (*changed)(void *argument, pid_t pid, int status, const struct rusage *usage);
 	/* Is called some times a second and after signals; true ends the wait. May be NULL. */
 	bool (*poll)(void *argument);

@@ -23,7 +23,7 @@ struct elf {
 /* Returns false if it is not an ELF file or does not have all of its program headers. */
 bool elf_start(struct elf *elf, const unsigned char *bytes, size_t length);
 
-/* Maps an open file, which may shrink while it is read: for a child. */
+/* Maps an open file. To be called in a child: reading a file that shrank raises SIGBUS. */
 bool elf_map(struct elf *elf, int descriptor);
 void elf_unmap(const struct elf *elf);
 
@@ -56,7 +56,7 @@ uint64_t elf_extent(const struct elf *elf);
 /* Returns the offset of the header of a section; 0: there is none. */
 uint64_t elf_section(const struct elf *elf, const char *name);
 
-/* The tables that the dynamic section names are offsets; 0: there is no such table. */
+/* Offsets of the tables that the dynamic section names; 0: there is no such table. */
 struct elf_dynamic {
 	uint64_t symbols, count; /* the count is 0 without a hash table that fits the image */
 	uint64_t names;
@@ -67,7 +67,7 @@ struct elf_dynamic {
 /* Returns false without symbols and their names. All `count` symbols lie within the image. */
 bool elf_read_dynamic(const struct elf *elf, struct elf_dynamic *dynamic);
 
-/* A function: the name, where it is looked for by an address in it, or the other way round. */
+/* A function. elf_find() sets the name by the address if it is empty, else `start` and `size`. */
 struct elf_symbol {
 	struct span name;
 	uint64_t address;

@@ -27,7 +27,7 @@
  */
 void wrap_print(FILE *out, const char *label, int indent, const char *text);
 
-/* Does the same with a text that is made printf-like, of STRBUF_SIZE at most. */
+/* Does the same with a text formatted as by printf(), which is cut at STRBUF_SIZE bytes. */
 void wrap_format(FILE *out, const char *label, int indent, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

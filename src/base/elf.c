@@ -182,7 +182,7 @@ uint64_t elf_section(const struct elf *elf, const char *name)
 	return 0;
 }
 
-/* Of several names of a function, one without an underscore in front is taken. */
+/* If a function has several names, takes one that does not begin with an underscore. */
 static bool search(const struct elf *elf, uint64_t section, struct elf_symbol *symbol)
 {
 	uint64_t at = ELF_READ(elf, section, Shdr, sh_offset);

@@ -40,8 +40,8 @@ static struct span find_version(
 }
 
 /*
- * Functions are of this type, and of none in some vDSOs in assembly. x86 exports each under a weak
- * alias without prefix too: one place, one export, under the name that the C libraries look up.
+ * Functions have the type STT_FUNC, or STT_NOTYPE in some vDSOs in assembly. x86 exports each under
+ * a weak alias without prefix, too, which is left out: the C libraries look up the other name.
  */
 static bool is_export(const struct elf *elf, uint64_t symbol, struct span name)
 {

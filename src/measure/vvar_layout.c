@@ -75,7 +75,7 @@ const unsigned vvar_native_arch =
 	0;
 #endif
 
-/* A page that ends before the mode has one that does not exist. */
+/* Returns VVAR_MODE_MAX, which no clock has, if the page ends before the mode. */
 static int64_t read_mode(
 	const struct vvar_layout *layout, const unsigned char *page, size_t size, size_t at)
 {

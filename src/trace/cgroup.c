@@ -3,9 +3,9 @@
  * Counts the calls and samples of the whole host by control group, which is named as its manager
  * names it. For samples, a process is in the group that it was in when its first one was read.
  *
- * Calls are counted by events of the group on every CPU. These have the calls of the groups below,
- * too, so that a group has events only if there is none below it, and those that are made there
- * later are not listed apart.
+ * Calls are counted by events of a group on every CPU. They count the calls of the groups below it,
+ * too. Therefore, only groups without groups below them have events, and groups that are made below
+ * them later are not listed separately.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -211,7 +211,7 @@ static int open_leaf(const char *group)
 	return directory;
 }
 
-/* 0 or an errno value, which is ENOENT if the group cannot be counted but others may be. */
+/* Returns 0 or an errno value: ENOENT if this group cannot be counted, but others may be. */
 static int open_counters(struct trace_events *events, int cpus, const struct trace_caller *of)
 {
 	struct trace_counted *counted = &events->trace->counted;
@@ -252,7 +252,8 @@ void cgroup_open_counters(struct trace_events *events)
 	struct rlimit limit = {.rlim_cur = 0};
 
 	getrlimit(RLIMIT_NOFILE, &limit);
-	fact_set(&counted->fact, FACT_ABSENT, "none is a leaf of the hierarchy with perf_event");
+	fact_set(&counted->fact, FACT_ABSENT,
+		"no process is in a leaf control group below /sys/fs/cgroup");
 	for (size_t i = 0; i < groups->count && counted->count < TRACE_COUNTED_MAX && !error; i++) {
 		if (events->count + each + OTHER_FILES > limit.rlim_cur)
 			error = EMFILE;

@@ -110,8 +110,8 @@ int trace_run_wait(struct trace_run *run);
 bool trace_run_pause(struct trace_run *run);
 
 /*
- * Runs the program as without us, since it cannot be counted. *why is the reason, and if false that
- * of not starting it.
+ * Runs the program as it would run without vdsocheck. *why has the reason why its calls cannot be
+ * counted. Returns false if the program was not started, and sets *why to that reason.
  */
 bool trace_run_uncounted(struct trace_run *run, struct fact *why);
 

@@ -7,7 +7,7 @@
 
 struct frame_state {
 	uint64_t base, offset; /* the frame's address is register `base` plus `offset` */
-	uint64_t saved;        /* the return address is so far below it; 0: in a register */
+	uint64_t saved;        /* bytes from the return address up to it; 0: it is in a register */
 };
 
 /* The bytes that the stack pointer and a return address have. */
@@ -15,8 +15,8 @@ struct frame_state {
 
 /*
  * Follows the instruction at this offset of the file, relative to the stack pointer. Returns its
- * length; 0: it is one that does not stand before a first call in C functions, or that the code
- * behind it is not reached from.
+ * length; 0: C functions do not have this instruction before their first call, or the code after it
+ * is not reached from it.
  */
 uint64_t prologue_step(const struct elf *file, uint64_t at, struct frame_state *state);
 

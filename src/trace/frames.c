@@ -191,7 +191,7 @@ struct found {
 	size_t count;
 };
 
-/* Returns how far the function is that is called directly, in instructions of arm64; 0: none. */
+/* Returns the distance in bytes to the function that is called directly; 0: it is no such call. */
 static uint64_t find_callee(const struct elf *file, uint64_t at)
 {
 #if defined(__aarch64__)
@@ -218,8 +218,9 @@ static bool calls_found(
 }
 
 /*
- * It calls through a register (arm64: blr) or memory: 0xff with the operation 2, behind 0x41 for
- * the upper registers. 32-bit programs make system calls through gs:, 0x65.
+ * Returns whether the instruction calls through a register (arm64: blr) or memory (x86: 0xff with
+ * operation 2, after 0x41 for the upper registers). System calls of 32-bit programs go through gs:,
+ * 0x65.
  */
 static bool is_indirect_call(const struct elf *file, uint64_t at)
 {
@@ -232,7 +233,7 @@ static bool is_indirect_call(const struct elf *file, uint64_t at)
 #endif
 }
 
-/* False if it calls a function that may not return, unlike that which tells i386 code its place. */
+/* Returns false for a direct call, which may not return, unless it is of __x86.get_pc_thunk. */
 static bool goes_on(const struct elf *file, uint64_t at)
 {
 	uint64_t callee = find_callee(file, at);
@@ -253,7 +254,7 @@ static bool make_frame(const struct elf *file, uint64_t start, uint64_t size,
 	return true;
 }
 
-/* By the instructions from the start to the first call, and for its return address only. */
+/* Finds the frame from the instructions up to the first call, for its return address only. */
 static bool find_by_code(const struct elf *file, const struct elf_symbol *symbol, uint64_t code,
 	const struct found *found, struct served_frame *frame)
 {

@@ -222,8 +222,8 @@ const struct field trace_group_fields[] = {
 	{INTEGER("calls", calls, INT64_MAX), .title = "calls", .width = 12,
 		.cell = print_group_calls, .doc = "calls of its processes"},
 	{FLAG("exact", is_exact),
-		.doc = "whether they were counted, with those of groups made below it since; "
-		       "false: estimated by the samples"},
+		.doc = "true: calls were counted, including those of groups made below it later; "
+		       "false: estimated from the samples"},
 	{INTEGER("samples", samples, INT64_MAX), .doc = "samples of the calls of its processes"},
 	{INTEGER("processes", processes, INT64_MAX), .title = "processes", .width = 9,
 		.cell = print_processes,

@@ -76,8 +76,8 @@ struct trace_program {
 struct trace_caller {
 	uint64_t samples;
 	uint64_t samples_32_bit;  /* of these, calls by 32-bit code */
-	uint64_t calls;           /* that the samples stand for, or that were counted */
-	bool is_exact;            /* of a group: they were, with those of the groups below it */
+	uint64_t calls;           /* counted, or estimated from the samples */
+	bool is_exact;            /* of a group: `calls` were counted, with the groups below it */
 	pid_t pid;                /* of a process */
 	uint64_t processes;       /* of a group */
 	char name[CGROUP_SIZE];   /* "": the process had ended before that could be read */

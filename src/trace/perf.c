@@ -342,7 +342,7 @@ bool trace_perf_run(struct trace_run *run)
 	if (run->serves && run->call_places && trace_samples_open(&events, run->program, true) != 0)
 		trace_events_drop(&events, counters);
 	if (!trace_follow(run)) {
-		/* Without the mode the program would seem to survive a host that falls back. */
+		/* A normal run would seem to survive a host that falls back. */
 		if (run->trace->as_if_fallback) {
 			*why = run->trace->served;
 			return cancel(run, &events);

@@ -31,8 +31,7 @@ static bool is_harmless(uint64_t code)
 		{0xfc000000, 0x94000000}, /* bl */
 	};
 
-	/* add, sub of a number; register 31 is the stack pointer unless they set the flags, as cmp
-	 */
+	/* add, sub of a number: 31 is the stack pointer unless they set the flags, as cmp does */
 	if ((code & 0x1f000000) == 0x11000000)
 		return (code & 0x1f) != 31 || code >> 29 & 1;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -62,7 +61,7 @@ uint64_t prologue_step(const struct elf *file, uint64_t at, struct frame_state *
 	} else {
 		return is_harmless(code) ? 4 : 0;
 	}
-	/* Where it is stored again, that is a copy, or the register has another use by now. */
+	/* Only the first store counts: the register may have another use by the second. */
 	if (!state->saved && first == RETURN_ADDRESS)
 		state->saved = state->offset - place;
 	else if (!state->saved && second == RETURN_ADDRESS)

@@ -336,7 +336,7 @@ static void explain_refusal(pid_t pid, int error, const char *object, struct fac
 	struct span status = status_read(pid), tracer = {NULL, 0};
 
 	if (text_find_value(status, "TracerPid", &tracer) && !text_equals(tracer, "0"))
-		fact_set(why, FACT_DENIED, "%s: process %.*s traces it already", object,
+		fact_set(why, FACT_DENIED, "%s: already traced by process %.*s", object,
 			(int)tracer.length, tracer.at);
 	else
 		fact_set_errno(why, error, object);
@@ -391,7 +391,7 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 	 * calls would fail. They end by SIGTERM, or by PTRACE_O_EXITKILL when we end.
 	 */
 	finish(&tracer, TERMINATING, TERMINATE_NS);
-	/* A filter around us may refuse ours, or end the process for it. */
+	/* An outer seccomp filter may refuse the new one, or end the process for it. */
 	if (run->failure.error && run->failure.stage == TRACE_STARTING)
 		fact_set_errno(why, run->failure.error, "seccomp filter");
 	else if (run->failure.error || tracer.has_executed || WTERMSIG(run->status) != SIGSYS)

@@ -19,7 +19,7 @@
 /* A CPU's ring of 64 KiB holds 4096 samples, those of 20 million calls a second. */
 #define RING_PAGES 16
 
-/* The groups to count are found by the samples of half a second, which are read so often. */
+/* The groups to count are found from samples of half a second, read every TURN_NS. */
 #define FINDING_TURNS 25
 #define TURN_NS 20000000
 
@@ -148,7 +148,7 @@ void trace_callers_sort(struct trace_callers *callers, uint64_t shown)
 	callers->count = callers->count < shown ? callers->count : (size_t)shown;
 }
 
-/* Counts the calls of some groups exactly: if there are more, of those that make the most now. */
+/* Counts up to TRACE_COUNTED_MAX groups exactly: those that make the most calls now. */
 static void count_groups(struct trace_run *run, struct trace_events *events)
 {
 	struct trace_top *top = &run->trace->top;

@@ -51,11 +51,11 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 		strbuf_add(&sb, "; %s calls by 32-bit code are not in the table",
 			format_count((uint64_t)trace->unlisted.value, count));
 	if (trace->system_wide)
-		strbuf_add(&sb, "; %s by 1 of %d calls%s",
+		strbuf_add(&sb, "; calls of %s are estimated from 1 in %d%s",
 			trace->lists_groups ? "control groups" : "processes", TRACE_SAMPLE_PERIOD,
 			fact_is_known(&trace->counted.fact) ? " where marked ~" : "");
 	if (*trace->counted.fact.reason)
-		strbuf_add(&sb, ", not exactly: %s", trace->counted.fact.reason);
+		strbuf_add(&sb, "; none is counted exactly: %s", trace->counted.fact.reason);
 	if (trace->top.missed)
 		strbuf_add(&sb, " (%s samples lost)", format_count(trace->top.missed, count));
 	wrap_print(out, "counted by", LABEL_INDENT, sb.text);

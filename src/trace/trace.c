@@ -225,8 +225,9 @@ static void compare_runs(struct trace_request *request)
 }
 
 /*
- * Runs the program as without us where it cannot be counted, unless that would seem to answer what
- * --as-if asks. False with the reason: it was not started.
+ * Runs the program. If its calls cannot be counted, it runs as it would without vdsocheck, but not
+ * with --as-if, whose question that run would not answer. Returns false with the reason if it was
+ * not started.
  */
 static bool run_program(struct trace_run *run, struct fact *why)
 {
