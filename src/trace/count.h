@@ -55,6 +55,7 @@ struct trace_run {
 	volatile bool stop;        /* for interrupts_catch() */
 	void (*show)(double done); /* gets the part of limit_ns that is over; or NULL */
 	uint64_t privileges;       /* needed after the run, see base/privileges.h */
+	bool is_repeated;          /* the program runs again, with all privileges that it had */
 	uint64_t shown;            /* processes that are kept of trace->top, or places */
 	bool serves;               /* the program's calls into the vDSO are counted, too */
 	int64_t interval_ns; /* of the whole host: time between two reports; 0: one at the end */
@@ -199,6 +200,7 @@ struct trace_event {
 	int file;
 	uint64_t *sum;   /* its count is added to it; NULL: it has samples instead */
 	uint64_t before; /* the part of its count that was added */
+	bool has_leader; /* which enables and disables it, too */
 };
 
 /* The kernel writes the samples of one event or more to a ring. */

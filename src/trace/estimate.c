@@ -198,7 +198,8 @@ static void open_windows(void *argument)
 		int64_t next_ns = now_ns() + PERIOD_NS;
 
 		open_window(estimating, cpu_clock);
-		fact_set_known(&estimating->answer.fact);
+		if (estimating->answer.window_s > 0)
+			fact_set_known(&estimating->answer.fact);
 		while (now_ns() < next_ns && !estimating->stop)
 			nanosleep(&part, NULL);
 	}

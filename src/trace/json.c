@@ -348,7 +348,7 @@ static const struct field diagnosis_fields[] = {
 		.doc = "seconds that they took; null: not timed"},
 	{REAL("fallback_s", sums.fallback_s, 6), .fact = FACT(sums.reads.fact),
 		.doc = "seconds that they would take where the vDSO cannot be used; null: unknown"},
-	{REAL("lost_s", sums.lost_s, 6),
+	{REAL("lost_s", sums.lost_s, 6), .given = GIVEN(is_counted),
 		.doc = "seconds lost by them against the vDSO; null: unknown"},
 	{REAL("vdso_calls_per_s", vdso_per_s.value, 1), .fact = FACT(vdso_per_s.fact),
 		.doc = "calls per second into the vDSO by a running process, at least; null: not "

@@ -134,7 +134,8 @@ int trace_event_open(struct trace_events *events, const struct trace_target *tar
 		return errno;
 	events->list =
 		array_grow(events->list, events->count, &events->room, sizeof(*events->list));
-	events->list[events->count++] = (struct trace_event){.file = file, .sum = sum};
+	events->list[events->count++] =
+		(struct trace_event){.file = file, .sum = sum, .has_leader = target->leader != 0};
 	return 0;
 }
 
@@ -216,8 +217,10 @@ size_t trace_events_row(
 
 void trace_events_control(const struct trace_events *events, unsigned long request)
 {
-	for (size_t i = 0; i < events->count; i++)
-		ioctl(events->list[i].file, request, 0);
+	for (size_t i = 0; i < events->count; i++) {
+		if (!events->list[i].has_leader || request == PERF_EVENT_IOC_RESET)
+			ioctl(events->list[i].file, request, 0);
+	}
 }
 
 int trace_events_add_up(struct trace_events *events)

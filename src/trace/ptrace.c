@@ -10,9 +10,11 @@
  * kernel fails its counted calls with ENOSYS. A process that we attached to goes on.
  */
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -377,6 +379,12 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 	static struct filter filter;
 	struct tracer tracer = {.run = run, .filters = served_filters(getpid()) + 1};
 
+	/* A kernel with filters reads their address first. A filter may kill for the attempt. */
+	if (tracer.filters == 1 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 &&
+		errno == EINVAL) {
+		fact_set_errno(why, EINVAL, "seccomp filter");
+		return false;
+	}
 	trace_plan_filter(run->trace->plan, &filter);
 	if (!trace_run_fork(run, &filter, why))
 		return false;

@@ -142,8 +142,9 @@ static double cpu_seconds(pid_t pid)
 
 void trace_run_begin(struct trace_run *run)
 {
-	privileges_keep(run->privileges | (run->program ? PRIVILEGES(CAP_KILL) : 0) |
-			(run->serves || run->call_places ? PRIVILEGES(CAP_SYS_PTRACE) : 0));
+	if (!run->is_repeated)
+		privileges_keep(run->privileges | (run->program ? PRIVILEGES(CAP_KILL) : 0) |
+				(run->serves || run->call_places ? PRIVILEGES(CAP_SYS_PTRACE) : 0));
 	if (run->program)
 		interrupts_catch(&run->stop, true);
 	run->deadline = run->limit_ns ? deadline_after(run->limit_ns) : (struct deadline){0};

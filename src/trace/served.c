@@ -20,8 +20,9 @@
 #include "places.h"
 #include "served.h"
 
-/* A C library, or a static program, that is larger is not read. */
+/* A C library, or a static program, that is larger or takes longer to search has no frames. */
 #define LIBRARY_SIZE (64 << 20)
+#define LIBRARY_NS (2 * NS_PER_SECOND)
 
 struct served_table {
 	int file;
@@ -128,8 +129,10 @@ static bool find_library(struct span maps, struct mapping *library)
 	return library->inode && library->path.length < SERVED_PATH_SIZE;
 }
 
-static void read_frames(struct served_library *library)
+/* The file is that of a program that may be hostile, and may be slow to search. */
+static void read_frames(void *argument)
 {
+	struct served_library *library = argument;
 	struct stat status;
 	int file = file_open_regular(AT_FDCWD, library->path, O_RDONLY | O_CLOEXEC, &status);
 	bool is_read =
@@ -145,7 +148,9 @@ static void read_frames(struct served_library *library)
 void served_learn(struct served_table *table, pid_t pid, struct served_library *library)
 {
 	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
+	struct deadline deadline = deadline_after(LIBRARY_NS);
 	struct mapping line;
+	struct fact why;
 
 	served_look(table, pid);
 	if (!find_library(table->maps, &line))
@@ -153,7 +158,7 @@ void served_learn(struct served_table *table, pid_t pid, struct served_library *
 	if (library->inode != line.inode || !text_equals(line.path, library->path)) {
 		*library = (struct served_library){.inode = line.inode};
 		memcpy(library->path, line.path.at, line.path.length);
-		read_frames(library);
+		(void)child_compute(read_frames, library, sizeof(*library), &deadline, &why);
 	}
 	memcpy(frames, library->frames, sizeof(frames));
 	for (size_t i = 0; i < SERVED_CALL_COUNT * SERVED_FRAMES; i++)

@@ -222,6 +222,7 @@ static void compare_runs(struct trace_request *request)
 		time_run(&request->run, false, &trace->untouched) &&
 		time_run(&request->run, true, &trace->fallen_back))
 		trace->repeats++;
+	privileges_keep(request->run.privileges);
 }
 
 /*
@@ -394,6 +395,7 @@ static int run_trace(struct cli *cli)
 	run->root = &cli->root;
 	run->trace = trace;
 	run->privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
+	run->is_repeated = request->repeats > 0;
 	run->report = print_report;
 	run->argument = cli;
 	if (!trace->system_wide && !trace->as_if_fallback && !request->untouched)
