@@ -144,19 +144,23 @@ static void one_change_is_judged_by_the_proof_after_it(void **state)
 /* hpet by name, yet served: read again for a while, the proof decides. */
 static void a_steady_disagreement_is_decided_by_the_proof(void **state)
 {
-	pid_t child = start_changes(*state, 1, 0);
-	uint32_t attempts;
+	/* Two parts are what agreement takes. On a busy machine the time may be over after them. */
+	const uint32_t of_agreement = 2 * 3 * 500;
+	uint32_t attempts = 0;
 
-	gather(*state, false);
-	end(child);
-	if (!is_served_and_proven())
-		unit_skip("this machine's calls are not served by the vDSO, or not proven");
-	attempts = counts_deciding(&evidence).attempts;
-	assert_int_equal(evidence.clocksource.changes, 0);
-	assert_string_equal(evidence.clocksource.changed_to, "");
-	assert_int_equal(judge(), VERDICT_OK);
-	/* Two parts are what agreement takes. */
-	assert_true(attempts > 2 * 3 * 500);
+	for (int tries = 0; tries < 20 && attempts <= of_agreement; tries++) {
+		pid_t child = start_changes(*state, 1, 0);
+
+		gather(*state, false);
+		end(child);
+		if (!is_served_and_proven())
+			unit_skip("this machine's calls are not served by the vDSO, or not proven");
+		attempts = counts_deciding(&evidence).attempts;
+		assert_int_equal(evidence.clocksource.changes, 0);
+		assert_string_equal(evidence.clocksource.changed_to, "");
+		assert_int_equal(judge(), VERDICT_OK);
+	}
+	assert_true(attempts > of_agreement);
 }
 
 /* Each deciding call by all its paths, and one path of the one that costs are estimated by. */
