@@ -99,7 +99,7 @@ bool places_is_c_library(struct span path)
 /* The compiler's process may have another root, and another ID in its own PID namespace. */
 static int open_jitted(pid_t pid)
 {
-	struct span status = status_read(pid), ids = {NULL, 0}, id = {NULL, 0}, next;
+	struct span status = status_read(pid), ids = {NULL, 0}, id = {NULL, 0};
 	struct root root;
 	struct stat ignored;
 	struct fact why;
@@ -107,8 +107,8 @@ static int open_jitted(pid_t pid)
 	int file;
 
 	text_find_value(status, "NStgid", &ids);
-	while (text_next_word(&ids, &next))
-		id = next;
+	while (ids.length)
+		id = text_take_until(&ids, '\t');
 	snprintf(path, sizeof(path), "/proc/%d/root", pid);
 	if (id.length && root_open(&root, path, &why)) {
 		snprintf(path, sizeof(path), "/tmp/perf-%.*s.map", (int)id.length, id.at);
