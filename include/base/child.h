@@ -82,8 +82,8 @@ struct child_wait {
 };
 
 /*
- * Waits for children. Returns 0 where a change or the poll ended the wait, ETIMEDOUT at the
- * deadline, or the errno of wait4(2), ECHILD if there is no such child.
+ * Waits for children. Returns 0 if a change or the poll ended the wait, ETIMEDOUT at the deadline,
+ * or the error of wait4(2), which is ECHILD if there is no such child.
  */
 int child_wait(struct child_wait *wait);
 

@@ -56,7 +56,7 @@ uint64_t elf_extent(const struct elf *elf);
 /* Returns the offset of the header of a section; 0: there is none. */
 uint64_t elf_section(const struct elf *elf, const char *name);
 
-/* Offsets of the tables that the dynamic section names; 0: there is no such table. */
+/* These are the offsets of the tables that the dynamic section names, 0 for those it lacks. */
 struct elf_dynamic {
 	uint64_t symbols, count; /* the count is 0 without a hash table that fits the image */
 	uint64_t names;

@@ -191,7 +191,7 @@ struct found {
 	size_t count;
 };
 
-/* Returns the distance in bytes to the function that is called directly; 0: it is no such call. */
+/* Returns the distance in bytes to the function that is called directly, or 0 if none is. */
 static uint64_t find_callee(const struct elf *file, uint64_t at)
 {
 #if defined(__aarch64__)

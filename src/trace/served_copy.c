@@ -9,8 +9,7 @@
 #include "base/elf.h"
 #include "served.h"
 
-/* On 32-bit hosts functions with two sizes of the time call each other: glibc's and musl's names.
- */
+/* In 32-bit programs functions of both sizes of the time call each other, in glibc and in musl. */
 #define CLOCK_FUNCTIONS                                                                            \
 	{                                                                                          \
 		"__clock_gettime64", "clock_gettime", "__gettimeofday64", "__gettimeofday_time64", \

@@ -43,7 +43,7 @@ __asm__(".pushsection .rodata\n"
 	"1:	mov	.Lwords(%rip), %rcx\n"
 	"	or	%rcx, %rax\n" /* the call */
 	"	shl	$48, %rax\n"
-	"	shl	$2, %rcx\n" /* its frames are 128 bytes for each call before it */
+	"	shl	$2, %rcx\n" /* each call has 128 bytes of frames */
 	"	add	.Lwords+8(%rip), %rcx\n"
 	"	mov	%rsp, %r11\n"
 	"	mov	(%r11), %r9\n"
@@ -139,7 +139,7 @@ __asm__(".pushsection .rodata\n"
 	"	mov	(%edx), %esi\n"
 	"	or	%esi, %ecx\n"
 	"	shl	$16, %ecx\n"
-	"	shl	$2, %esi\n" /* its frames are 128 bytes for each call before it */
+	"	shl	$2, %esi\n" /* each call has 128 bytes of frames */
 	"	add	8(%edx), %esi\n"
 	"	lea	12(%esp), %eax\n"
 	"	mov	(%eax), %ebx\n" /* the key is %ecx:%ebx */
@@ -256,8 +256,7 @@ __asm__(".pushsection .rodata\n"
 	"1:	ldr	x10, .Lwords\n"
 	"	orr	x9, x9, x10\n"
 	"	ldr	x11, .Lwords+8\n"
-	"	add	x10, x11, x10, lsl #2\n" /* its frames are 128 bytes for each call before it
-                                                  */
+	"	add	x10, x11, x10, lsl #2\n" /* each call has 128 bytes of frames */
 	"	add	x10, x10, #" FRAMES_AT "\n"
 	"	mov	x11, x30\n"
 	"	mov	x14, sp\n"
