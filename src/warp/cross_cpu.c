@@ -6,6 +6,7 @@
 #include "model.h"
 
 #include <limits.h>
+#include <errno.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -116,7 +117,7 @@ static void sleep_ns(int64_t ns)
 	struct timespec left = {
 		.tv_sec = (time_t)(ns / NS_PER_SECOND), .tv_nsec = (long)(ns % NS_PER_SECOND)};
 
-	while (nanosleep(&left, &left) < 0)
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
 		;
 }
 
