@@ -255,7 +255,7 @@ static void a_function_is_found_in_the_file(void **state)
 	struct dice dice = dice_start();
 	struct elf_symbol symbol = {.address = 0};
 	struct elf elf;
-	uint64_t start;
+	uint64_t start = 0;
 	struct stat status;
 	unsigned char *bytes;
 	int file = open("/proc/self/exe", O_RDONLY);
