@@ -31,7 +31,7 @@ runs() {
 make_root() {
 	root=$work/root
 	mkdir -p "$root/bin" "$root/dev" "$root/usr/bin" "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
-	: >"$root/var/lib/dpkg/status" >"$root/dev/null"
+	touch "$root/var/lib/dpkg/status" "$root/dev/null"
 	cp "$(command -v busybox)" "$root/bin/sh"
 	printf '#!/bin/sh\necho "$@" >>/asked\n' >"$root/usr/bin/systemctl"
 	chmod 755 "$root/usr/bin/systemctl"
