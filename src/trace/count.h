@@ -225,10 +225,7 @@ struct trace_events {
 	size_t same_count;
 	uint64_t raw, native; /* counts of the two */
 	uint64_t slack;       /* how far these may differ without calls by 32-bit code */
-	int64_t unlisted;     /* the calls by 32-bit code that were reported */
-
-	/* Calls with a clock that were counted before the calls of all clocks were read again. */
-	uint64_t early[TRACE_CALL_MAX];
+	uint64_t unlisted;    /* the calls by 32-bit code that were reported */
 };
 
 /*
@@ -269,11 +266,10 @@ size_t trace_events_row(
 	const struct trace_plan *plan, const struct trace_call *call, uint64_t argument);
 
 /*
- * Adds what was counted since the last time to the sums; trace_events_read() derives from these
- * what has no event. 0, or an errno value if a counter cannot be read.
+ * Adds what was counted since the last time to the sums, and sets the number of calls by 32-bit
+ * code. 0, or an errno value if a counter cannot be read.
  */
 int trace_events_add_up(struct trace_events *events);
-int trace_events_read(struct trace_events *events);
 
 /* Counts what runs already, until the run is over or look(), called again and again, is false. */
 void trace_events_watch(

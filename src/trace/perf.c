@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts by perf_event_open(2) on syscalls:sys_enter_NAME: the program runs at full speed. A
- * call that takes a clock has an event for all its calls and some with a filter for one clock; the
- * other clocks are the rest. Each event takes about 20 ns of each call, so only the clocks that the
- * vDSO may serve have one.
+ * call that takes a clock has events with filters: one for each clock that the vDSO may serve, and
+ * one for all other clocks. Each takes about 20 ns of each call.
  *
  * These tracepoints are silent for 32-bit code on a 64-bit kernel (arch_trace_is_compat_syscall(),
  * since 3.11): for 32-bit programs, and for int 0x80 in any program. raw_syscalls:sys_enter has the
@@ -178,6 +177,26 @@ static int open_raw(struct trace_events *events, struct trace_target target)
 	return error;
 }
 
+/* Opens the events of a call with a row for each of these clocks, and one for the others. */
+static int open_clocks(struct trace_events *events, size_t i, struct trace_target target)
+{
+	const struct trace_call *call = &events->trace->plan->calls[i];
+	uint64_t *counts = events->trace->counts[TRACE_NATIVE];
+	char filter[64], others[256] = "";
+	int error = 0;
+
+	for (size_t k = 0; k < ARRAY_SIZE(clocks_apart) && !error; k++) {
+		size_t row = trace_plan_row(events->trace->plan, call, (uint64_t)clocks_apart[k]);
+
+		text_append(others, sizeof(others), "%s" CLOCK_FIELD " != %d", k ? " && " : "",
+			clocks_apart[k]);
+		snprintf(filter, sizeof(filter), CLOCK_FIELD " == %d", clocks_apart[k]);
+		error = trace_event_add(events, events->ids[i], target, filter, &counts[row]);
+	}
+	return error ? error
+	             : trace_event_add(events, events->ids[i], target, others, &counts[call->rest]);
+}
+
 int trace_events_open(struct trace_events *events, struct trace_target target)
 {
 	const struct trace_plan *plan = events->trace->plan;
@@ -189,16 +208,11 @@ int trace_events_open(struct trace_events *events, struct trace_target target)
 
 		if (call->number[TRACE_NATIVE] < 0)
 			continue;
-		error = trace_event_add(events, events->ids[i], target, NULL, &counts[call->rest]);
-		for (size_t k = 0; k < ARRAY_SIZE(clocks_apart) && call->row < call->rest && !error;
-			k++) {
-			size_t row = trace_plan_row(plan, call, (uint64_t)clocks_apart[k]);
-			char filter[64];
-
-			snprintf(filter, sizeof(filter), CLOCK_FIELD " == %d", clocks_apart[k]);
+		if (call->row < call->rest)
+			error = open_clocks(events, i, target);
+		else
 			error = trace_event_add(
-				events, events->ids[i], target, filter, &counts[row]);
-		}
+				events, events->ids[i], target, NULL, &counts[call->row]);
 	}
 	if (!error && events->raw_id && fact_is_known(&events->trace->unlisted.fact))
 		error = open_raw(events, target);
@@ -225,6 +239,8 @@ void trace_events_control(const struct trace_events *events, unsigned long reque
 
 int trace_events_add_up(struct trace_events *events)
 {
+	uint64_t unlisted;
+
 	for (size_t i = 0; i < events->count; i++) {
 		struct trace_event *event = &events->list[i];
 		uint64_t count;
@@ -238,36 +254,12 @@ int trace_events_add_up(struct trace_events *events)
 		*event->sum += count - event->before;
 		event->before = count;
 	}
-	return 0;
-}
-
-int trace_events_read(struct trace_events *events)
-{
-	struct trace_evidence *trace = events->trace;
-	const struct trace_plan *plan = trace->plan;
-	int64_t unlisted;
-	int error = trace_events_add_up(events);
-
-	/*
-	 * The calls of other clocks are those of all without those of the clocks that have a row.
-	 * The calls of all were read first, so that the next interval has a call between the two
-	 * reads.
-	 */
-	for (size_t i = 0; i < plan->call_count; i++) {
-		uint64_t *counts = trace->counts[TRACE_NATIVE],
-			 *rest = &counts[plan->calls[i].rest], named = events->early[i];
-
-		for (size_t row = plan->calls[i].row; row < plan->calls[i].rest; row++)
-			named += counts[row];
-		events->early[i] = named > *rest ? named - *rest : 0;
-		*rest -= named < *rest ? named : *rest;
-	}
-	unlisted = (int64_t)(events->raw - events->native);
+	unlisted = events->raw - events->native;
 	if (events->raw > events->native + events->slack && unlisted > events->unlisted) {
-		trace->unlisted.value = unlisted - events->unlisted;
+		events->trace->unlisted.value = (int64_t)(unlisted - events->unlisted);
 		events->unlisted = unlisted;
 	}
-	return error;
+	return 0;
 }
 
 void trace_events_drop(struct trace_events *events, size_t kept)
@@ -352,7 +344,7 @@ bool trace_perf_run(struct trace_run *run)
 		}
 		trace_run_go(run);
 	}
-	error = trace_events_read(&events);
+	error = trace_events_add_up(&events);
 	if (error && !run->failure.error)
 		run->failure = (struct trace_failure){TRACE_FOLLOWING, error};
 	/* The events begin after the execve(2) that they wait for. */
@@ -375,7 +367,7 @@ void trace_events_watch(
 		;
 	trace_events_control(events, PERF_EVENT_IOC_DISABLE);
 	trace_run_counted(run);
-	run->failure.error = trace_events_read(events);
+	run->failure.error = trace_events_add_up(events);
 }
 
 /* The threads and children that it starts are counted with it. */

@@ -193,7 +193,7 @@ static bool report_interval(struct trace_run *run)
 {
 	struct trace_evidence *trace = run->trace;
 
-	run->failure.error = trace_events_read(run->events);
+	run->failure.error = trace_events_add_up(run->events);
 	if (run->failure.error)
 		return false;
 	trace_run_counted(run);
