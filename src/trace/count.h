@@ -74,9 +74,10 @@ struct trace_run {
 	/* The run itself uses these. */
 	int file; /* to the child: a byte lets it go on; its failure is read from it */
 	struct deadline deadline;
-	int64_t begin_ns; /* of CLOCK_MONOTONIC */
-	int64_t next_ns;  /* the end of the interval, by the same clock */
-	double cpu_s;     /* of the program that has ended; of another one, at the beginning */
+	int64_t begin_ns;   /* of CLOCK_MONOTONIC */
+	int64_t next_ns;    /* the end of the interval, by the same clock */
+	double cpu_s;       /* of the program, once it has ended */
+	double begin_cpu_s; /* of a process that ran already, at the beginning */
 };
 
 /*

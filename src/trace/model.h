@@ -171,11 +171,9 @@ struct trace_evidence {
 	uint64_t counts[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
 	struct trace_places call_places; /* of these, where they are known; not of a whole host */
 	struct number_fact unlisted;     /* calls by 32-bit code that are not in `counts` */
-	struct fact duration_fact;
-	double duration_s;
-	struct fact cpu_fact;
-	double cpu_s;      /* user and system time of the program and the children it waited for */
-	bool cpu_inflated; /* it includes ptrace stops */
+	struct real_fact duration_s;
+	struct real_fact cpu_s; /* of the program and the children that it waited for */
+	bool cpu_inflated;      /* it includes ptrace stops */
 
 	/* The calls into the vDSO. */
 	struct fact served;                 /* known: those of at least one program were counted */
@@ -230,7 +228,7 @@ struct trace_sums {
 	double reads_s;           /* cost of the reads; NAN: not known */
 	double fallback_s;        /* cost of the reads if all were system calls; NAN: not known */
 	double avoidable_s;       /* cost of the avoidable calls that the vDSO's cost is known of */
-	double lost_s;            /* what these cost more than by the vDSO; NAN: not known */
+	struct real_fact lost_s;  /* what these cost more than by the vDSO */
 };
 
 struct trace_diagnosis {

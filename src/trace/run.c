@@ -6,7 +6,6 @@
  * reaped and its ID cannot be that of another process.
  */
 #include <errno.h>
-#include <math.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -131,13 +130,14 @@ bool trace_run_uncounted(struct trace_run *run, struct fact *why)
 
 /* ---- signals and time ---- */
 
-/* The clock of a process includes threads that have ended. NAN: its CPU time is not known. */
+/* The clock of a process includes threads that have ended. 0: it has ended itself. */
 static double cpu_seconds(pid_t pid)
 {
 	clockid_t clock;
-	int64_t ns = clock_getcpuclockid(pid, &clock) == 0 ? kernel_clock_ns(clock) : 0;
 
-	return ns ? (double)ns / NS_PER_SECOND : NAN;
+	return clock_getcpuclockid(pid, &clock) == 0
+	               ? (double)kernel_clock_ns(clock) / NS_PER_SECOND
+	               : 0;
 }
 
 void trace_run_begin(struct trace_run *run)
@@ -148,7 +148,7 @@ void trace_run_begin(struct trace_run *run)
 	if (run->program)
 		interrupts_catch(&run->stop, true);
 	run->deadline = run->limit_ns ? deadline_after(run->limit_ns) : (struct deadline){0};
-	run->cpu_s = run->program ? 0 : cpu_seconds(run->trace->program.pid);
+	run->begin_cpu_s = run->program ? 0 : cpu_seconds(run->trace->program.pid);
 	run->begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	run->next_ns = run->begin_ns + run->interval_ns;
 }
@@ -156,16 +156,16 @@ void trace_run_begin(struct trace_run *run)
 void trace_run_counted(struct trace_run *run)
 {
 	struct trace_evidence *trace = run->trace;
+	double cpu_s = run->arguments ? run->cpu_s : cpu_seconds(trace->program.pid);
 
-	trace->duration_s =
-		(double)(kernel_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / NS_PER_SECOND;
-	fact_set_known(&trace->duration_fact);
-	trace->cpu_s = run->arguments ? run->cpu_s : cpu_seconds(trace->program.pid) - run->cpu_s;
-	fact_set_known(&trace->cpu_fact);
+	fact_set_real(&trace->duration_s,
+		(double)(kernel_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / NS_PER_SECOND);
 	if (trace->system_wide)
-		fact_set(&trace->cpu_fact, FACT_ABSENT, "not counted for a whole host");
-	else if (isnan(trace->cpu_s))
-		fact_set(&trace->cpu_fact, FACT_ABSENT, "the process has ended");
+		fact_set(&trace->cpu_s.fact, FACT_ABSENT, "not counted for a whole host");
+	else if (!run->arguments && cpu_s <= 0)
+		fact_set(&trace->cpu_s.fact, FACT_ABSENT, "the process has ended");
+	else
+		fact_set_real(&trace->cpu_s, cpu_s - run->begin_cpu_s);
 }
 
 static void look_around(struct trace_run *run)

@@ -203,7 +203,7 @@ static bool report_interval(struct trace_run *run)
 	memset(trace->counts, 0, sizeof(trace->counts));
 	trace->unlisted.value = 0;
 	cgroup_begin(trace);
-	run->begin_ns += (int64_t)(trace->duration_s * NS_PER_SECOND);
+	run->begin_ns += (int64_t)(trace->duration_s.value * NS_PER_SECOND);
 	while (run->next_ns <= run->begin_ns)
 		run->next_ns += run->interval_ns;
 	return true;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a report as text: the verdict, how it was counted, a row for each call that was made. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -61,10 +60,10 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 	wrap_print(out, "counted by", LABEL_INDENT, sb.text);
 	sb = (struct strbuf){.used = 0};
 	strbuf_add(&sb, "%s", trace->system_wide ? "all processes" : trace->program.path);
-	if (fact_is_known(&trace->duration_fact))
-		strbuf_add(&sb, ", %.3g s", trace->duration_s);
-	if (fact_is_known(&trace->cpu_fact))
-		strbuf_add(&sb, ", %.3g s of CPU time%s", trace->cpu_s,
+	if (fact_is_known(&trace->duration_s.fact))
+		strbuf_add(&sb, ", %.3g s", trace->duration_s.value);
+	if (fact_is_known(&trace->cpu_s.fact))
+		strbuf_add(&sb, ", %.3g s of CPU time%s", trace->cpu_s.value,
 			trace->cpu_inflated ? " including ptrace stops" : "");
 	if (is_counted && !fact_is_known(&trace->served) && *trace->program.file)
 		strbuf_add(&sb, "; served calls are not counted: %s", trace->served.reason);
@@ -144,14 +143,14 @@ static void write_interval(const struct trace_report *report, FILE *out)
 	const struct trace_sums *sums = &report->diagnosis->sums;
 	const struct trace_top *top = &trace->top;
 	uint64_t calls = sums->calls + (uint64_t)trace->unlisted.value;
-	double per_s = trace->duration_s > 0 ? (double)calls / trace->duration_s : 0;
+	double per_s = trace->duration_s.value > 0 ? (double)calls / trace->duration_s.value : 0;
 	char all[32], avoidable[32], rate[32], lost[32] = "-";
 
 	if (report->is_first)
 		fprintf(out, "%-9s %12s %9s %10s %8s  most calls by\n", "time UTC", "system calls",
 			"per s", "avoidable", "lost");
-	if (!isnan(sums->lost_s))
-		trace_describe_seconds(sums->lost_s, lost);
+	if (fact_is_known(&sums->lost_s.fact))
+		trace_describe_seconds(sums->lost_s.value, lost);
 	fprintf(out, "%-9s %12s %9s %10s %8s ",
 		fact_is_known(&time->fact) ? time->value + TIME_OF_DAY : "unknown",
 		format_count(calls, all), format_count((uint64_t)(per_s + 0.5), rate),

@@ -204,8 +204,8 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 		is_timed && !run.failure.error && !WIFSIGNALED(run.status) && !interrupts_first();
 	interrupts_release();
 	if (is_timed) {
-		least->wall_s = fmin(least->wall_s, trace->duration_s);
-		least->cpu_s = fmin(least->cpu_s, trace->cpu_s);
+		least->wall_s = fmin(least->wall_s, trace->duration_s.value);
+		least->cpu_s = fmin(least->cpu_s, trace->cpu_s.value);
 	}
 	places_free(&trace->places);
 	free(trace);

@@ -61,7 +61,7 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	const struct trace_row *planned = &trace->plan->rows[row];
 	const struct call_evidence *call = find_call(host, planned);
 	const bool served_here = call && is_served(call);
-	const double duration_s = trace->duration_s > 0 ? trace->duration_s : NAN;
+	const double duration_s = trace->duration_s.value > 0 ? trace->duration_s.value : NAN;
 	const uint64_t into_vdso = trace->vdso_calls[row];
 	uint64_t count_32_bit = trace->counts[TRACE_COMPAT][row];
 	uint64_t count = trace->counts[TRACE_NATIVE][row] + count_32_bit;
@@ -108,8 +108,8 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	line.total_s = count ? line.cost_s : 0;
 	if (line.served.value)
 		line.total_s += cost_seconds((double)line.served.value, line.vdso_ns, 0);
-	if (fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0)
-		line.cpu_share_percent = 100 * line.cost_s / trace->cpu_s;
+	if (trace->cpu_s.value > 0)
+		line.cpu_share_percent = 100 * line.cost_s / trace->cpu_s.value;
 	return line;
 }
 
@@ -137,7 +137,7 @@ static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line 
 		sums->avoidable += line->count;
 	if (line->avoidable && !isnan(lost_s)) {
 		sums->avoidable_s += line->cost_s;
-		sums->lost_s = lost_s + (isnan(sums->lost_s) ? 0 : sums->lost_s);
+		fact_set_real(&sums->lost_s, sums->lost_s.value + lost_s);
 	}
 }
 
@@ -225,18 +225,18 @@ static void describe_loss(
 {
 	char cost[32], lost[32], share[64] = "";
 
-	if (isnan(sums->lost_s))
+	if (!fact_is_known(&sums->lost_s.fact))
 		return;
-	if (trace->system_wide && trace->duration_s > 0)
+	if (trace->system_wide && trace->duration_s.value > 0)
 		snprintf(share, sizeof(share), " (%.2g%% of one CPU)",
-			100 * sums->avoidable_s / trace->duration_s);
-	else if (fact_is_known(&trace->cpu_fact) && trace->cpu_s > 0 && !trace->cpu_inflated)
+			100 * sums->avoidable_s / trace->duration_s.value);
+	else if (trace->cpu_s.value > 0 && !trace->cpu_inflated)
 		snprintf(share, sizeof(share), " (%.2g%% of its CPU time)",
-			100 * sums->avoidable_s / trace->cpu_s);
+			100 * sums->avoidable_s / trace->cpu_s.value);
 	snprintf(text, 256, " %s took about %s%s; the vDSO would save %s.",
 		sums->avoidable == 1 ? "It" : "They",
 		trace_describe_seconds(sums->avoidable_s, cost), share,
-		trace_describe_seconds(sums->lost_s, lost));
+		trace_describe_seconds(sums->lost_s.value, lost));
 }
 
 /* If hits took more of the CPU time than this part, no upper bound is known. */
@@ -291,9 +291,9 @@ static void describe_reads(const struct trace_evidence *trace, const struct trac
 	snprintf(text, TRACE_TEXT_SIZE, "this program read the clock %s%s time%s",
 		trace->uncounted ? "at least " : "", format_count(count, reads),
 		count == 1 ? "" : "s");
-	if (trace->duration_s > 0)
+	if (trace->duration_s.value > 0)
 		text_append(text, TRACE_TEXT_SIZE, " (%s per s)",
-			format_count((uint64_t)((double)count / trace->duration_s), rate));
+			format_count((uint64_t)((double)count / trace->duration_s.value), rate));
 }
 
 /* Says what the reads cost here, and would without the vDSO. */
@@ -369,8 +369,8 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	bool uses_vdso = fact_is_known(&trace->estimate.fact) && trace->estimate.calls > 0;
 	char count[32], loss[256] = "", rate[80];
 
-	*diagnosis = (struct trace_diagnosis){.is_counted = fact_is_known(&trace->method_fact),
-		.sums = {.reads = {.fact = trace->served}, .lost_s = NAN}};
+	*diagnosis = (struct trace_diagnosis){
+		.is_counted = fact_is_known(&trace->method_fact), .sums.reads.fact = trace->served};
 	for (size_t row = 0; row < trace->plan->row_count; row++) {
 		struct trace_line line = make_line(trace, row);
 

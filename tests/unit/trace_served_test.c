@@ -563,10 +563,8 @@ static void a_program_that_reads_the_clock(void **state)
 	fact_set_known(&trace.method_fact);
 	fact_set_known(&trace.tracepoints);
 	fact_set_number(&trace.unlisted, 0);
-	fact_set_known(&trace.duration_fact);
-	fact_set_known(&trace.cpu_fact);
-	trace.duration_s = 2;
-	trace.cpu_s = 1.5;
+	fact_set_real(&trace.duration_s, 2);
+	fact_set_real(&trace.cpu_s, 1.5);
 	trace.uncounted = 3;
 	fact_set(&trace.uncounted_why, FACT_ABSENT, "the program has no vDSO");
 	text_copy(trace.program.path, sizeof(trace.program.path), "/usr/bin/server");
@@ -597,9 +595,8 @@ static void a_program_that_runs_as_if_the_host_fell_back(void **state)
 	make_call(0, "clock_gettime", "CLOCK_MONOTONIC", 24, 240);
 	fact_set_known(&trace.host.proof.fact);
 	trace.as_if_fallback = true;
-	trace.duration_s = 2;
-	trace.cpu_s = 1.5;
-	fact_set_known(&trace.cpu_fact);
+	fact_set_real(&trace.duration_s, 2);
+	fact_set_real(&trace.cpu_s, 1.5);
 	/* Some were refused before they could be counted. */
 	trace.vdso_calls[1] = 2000500;
 	trace.counts[TRACE_NATIVE][1] = 2000000;
