@@ -248,12 +248,9 @@ struct trace_diagnosis {
 
 /* ---- plan.c ---- */
 
-/* Begins an empty plan for this machine and the 32-bit programs that its kernel may run. */
-void trace_plan_start(struct trace_plan *plan);
-
 /*
- * Adds a system call by the name that libseccomp knows. False with what is wrong in *why; a
- * call that neither architecture has is wrong, too.
+ * Adds a system call, by the name that libseccomp knows, to a plan that begins as zeros. False with
+ * what is wrong in *why: neither this machine nor the 32-bit programs that its kernel runs have it.
  */
 bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why);
 

@@ -51,14 +51,6 @@ static uint32_t find_compat(uint32_t native)
 	}
 }
 
-void trace_plan_start(struct trace_plan *plan)
-{
-	plan->arch[TRACE_NATIVE] = seccomp_arch_native();
-	plan->arch[TRACE_COMPAT] = find_compat(plan->arch[TRACE_NATIVE]);
-	plan->call_count = 0;
-	plan->row_count = 0;
-}
-
 const struct trace_call *trace_plan_call(const struct trace_plan *plan, const char *name)
 {
 	for (size_t i = 0; i < plan->call_count; i++) {
@@ -73,6 +65,8 @@ bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why)
 	struct trace_call *call = &plan->calls[plan->call_count];
 	bool takes_clock;
 
+	plan->arch[TRACE_NATIVE] = seccomp_arch_native();
+	plan->arch[TRACE_COMPAT] = find_compat(plan->arch[TRACE_NATIVE]);
 	if (plan->call_count == TRACE_CALL_MAX) {
 		fact_set(why, FACT_FAILED, "more than %d system calls", TRACE_CALL_MAX);
 		return false;

@@ -56,8 +56,6 @@ static bool take_call(struct cli *cli, struct span word)
 	struct trace_request *request = cli->data;
 	struct fact why = {0};
 
-	if (!request->plan.call_count)
-		trace_plan_start(&request->plan);
 	if (trace_plan_add(&request->plan, word, &why))
 		return true;
 	return cli_usage_error("--syscall: '%.*s': %s", (int)word.length, word.at, why.reason);
@@ -369,10 +367,8 @@ static void set_defaults(struct trace_request *request, bool has_program)
 	struct trace_evidence *trace = &request->trace;
 	struct trace_run *run = &request->run;
 
-	if (!request->plan.call_count) {
-		trace_plan_start(&request->plan);
+	if (!request->plan.call_count)
 		trace_plan_add_clock_calls(&request->plan);
-	}
 	trace->lists_processes = trace->system_wide && !trace->lists_groups;
 	if (!run->shown)
 		run->shown = trace->system_wide ? DEFAULT_TOP : DEFAULT_PLACES;

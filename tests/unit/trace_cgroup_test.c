@@ -152,7 +152,7 @@ static void counted_groups_have_the_calls_of_those_made_below(void **state)
 	assert_non_null(mkdtemp(directory));
 	snprintf(file, sizeof(file), "%s/cgroup.procs", directory);
 	close(creat(file, 0600));
-	trace_plan_start(&plan);
+	plan = (struct trace_plan){.call_count = 0};
 	trace_plan_add_clock_calls(&plan);
 	/* 350 calls are in no group that is counted or has samples. */
 	trace = (struct trace_evidence){.plan = &plan,
