@@ -111,12 +111,6 @@ int trace_run_wait(struct trace_run *run);
 /* Waits a moment, at most until a signal or the end of the interval; false: the run is over. */
 bool trace_run_pause(struct trace_run *run);
 
-/*
- * Runs the program as it would run without vdsocheck. *why has the reason why its calls cannot be
- * counted. Returns false if the program was not started, and sets *why to that reason.
- */
-bool trace_run_uncounted(struct trace_run *run, struct fact *why);
-
 /* Sets the duration and the CPU time, before processes that are not counted are waited for. */
 void trace_run_counted(struct trace_run *run);
 
@@ -140,9 +134,9 @@ bool trace_system_wide(struct trace_run *run, struct fact *why);
 /* ---- ptrace.c ---- */
 
 /*
- * Does what trace_run_go() does, and counts the calls into the vDSO, for a program whose system
- * calls are counted otherwise. False, with the reason in trace->served, if they are not to be
- * counted or the program cannot be traced: it was not started.
+ * Does what trace_run_go() does for a program whose system calls are counted otherwise or not at
+ * all, and counts its calls into the vDSO if run->serves is set and it can be traced. False, with
+ * the reason in trace->served: it was to run as if this host fell back, and was not started.
  */
 bool trace_follow(struct trace_run *run);
 

@@ -299,21 +299,38 @@ static void begin(struct trace_run *run, struct trace_events *events)
 
 /* ---- a program that we start ---- */
 
-static bool cancel(struct trace_run *run, struct trace_events *events)
+/* Counts the program that waits in our child until it ends. False: it was not started. */
+static bool count_program(struct trace_run *run, struct trace_events *events)
 {
-	trace_run_cancel(run);
-	run->events = NULL;
-	run->over = false;
-	trace_events_close(events);
-	return false;
+	const struct trace_call *exec = trace_plan_call(run->trace->plan, "execve");
+	size_t counters = events->count;
+	int error;
+
+	begin(run, events);
+	/*
+	 * A process that is not followed may execute another program before its samples are read.
+	 * Without samples no place is known.
+	 */
+	if (run->serves && run->call_places && trace_samples_open(events, run->program, true) != 0)
+		trace_events_drop(events, counters);
+	if (!trace_follow(run)) {
+		run->trace->tracepoints = run->trace->served;
+		return false;
+	}
+	error = trace_events_add_up(events);
+	if (error && !run->failure.error)
+		run->failure = (struct trace_failure){TRACE_FOLLOWING, error};
+	/* The events begin after the execve(2) that they wait for. */
+	if (exec)
+		run->trace->counts[TRACE_NATIVE][exec->row]++;
+	return true;
 }
 
 bool trace_perf_run(struct trace_run *run)
 {
 	struct fact *why = &run->trace->tracepoints;
-	const struct trace_call *exec = trace_plan_call(run->trace->plan, "execve");
 	struct trace_events events;
-	size_t counters;
+	bool is_counted = false;
 	int error;
 
 	if (!trace_events_find(run->root, run->trace, &events, why) ||
@@ -325,34 +342,13 @@ bool trace_perf_run(struct trace_run *run)
 				 .attributes = {.inherit = true, .enable_on_exec = true}});
 	if (error) {
 		trace_events_explain(error, why);
-		return cancel(run, &events);
+		trace_run_cancel(run);
+	} else {
+		is_counted = count_program(run, &events);
 	}
-	begin(run, &events);
-	run->over = true;
-	counters = events.count;
-	/*
-	 * A process that is not followed may execute another program before its samples are read.
-	 * Without samples no place is known.
-	 */
-	if (run->serves && run->call_places && trace_samples_open(&events, run->program, true) != 0)
-		trace_events_drop(&events, counters);
-	if (!trace_follow(run)) {
-		/* A normal run would seem to survive a host that falls back. */
-		if (run->trace->as_if_fallback) {
-			*why = run->trace->served;
-			return cancel(run, &events);
-		}
-		trace_run_go(run);
-	}
-	error = trace_events_add_up(&events);
-	if (error && !run->failure.error)
-		run->failure = (struct trace_failure){TRACE_FOLLOWING, error};
-	/* The events begin after the execve(2) that they wait for. */
-	if (exec)
-		run->trace->counts[TRACE_NATIVE][exec->row]++;
 	run->events = NULL;
 	trace_events_close(&events);
-	return true;
+	return is_counted;
 }
 
 /* ---- what runs already ---- */

@@ -366,11 +366,17 @@ static bool seize_program(struct tracer *tracer, unsigned options, struct fact *
 bool trace_follow(struct trace_run *run)
 {
 	struct tracer tracer = {.run = run, .filters = served_filters(getpid())};
+	bool is_seized = run->serves && seize_program(&tracer, 0, &run->trace->served);
 
-	if (!run->serves || !seize_program(&tracer, 0, &run->trace->served))
+	/* A normal run would seem to survive a host that falls back. */
+	if (!is_seized && run->trace->as_if_fallback) {
+		trace_run_cancel(run);
 		return false;
+	}
+	run->over = true;
 	trace_run_go(run);
-	finish(&tracer, RELEASING, DETACH_NS);
+	if (is_seized)
+		finish(&tracer, RELEASING, DETACH_NS);
 	return true;
 }
 

@@ -111,23 +111,6 @@ void trace_run_go(struct trace_run *run)
 		run->failure = (struct trace_failure){TRACE_FOLLOWING, error ? error : ended};
 }
 
-bool trace_run_uncounted(struct trace_run *run, struct fact *why)
-{
-	struct trace_evidence *trace = run->trace;
-
-	trace->method_fact = trace->unlisted.fact = *why;
-	if (trace->served.state == FACT_UNREAD)
-		trace->served = *why;
-	trace->cpu_inflated = false;
-	run->serves = false;
-	run->call_places = NULL;
-	run->over = true;
-	if (!trace_run_fork(run, NULL, why))
-		return false;
-	trace_run_go(run);
-	return true;
-}
-
 /* ---- signals and time ---- */
 
 /* The clock of a process includes threads that have ended. 0: it has ended itself. */

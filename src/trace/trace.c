@@ -190,16 +190,8 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 	run.trace = trace;
 	run.call_places = NULL;
 	run.serves = as_if_fallback;
-	run.over = true;
-	is_timed = trace_run_fork(&run, NULL, &why);
-	if (is_timed && !as_if_fallback) {
-		trace_run_go(&run);
-	} else if (is_timed && !trace_follow(&run)) {
-		trace_run_cancel(&run);
-		is_timed = false;
-	}
-	is_timed =
-		is_timed && !run.failure.error && !WIFSIGNALED(run.status) && !interrupts_first();
+	is_timed = trace_run_fork(&run, NULL, &why) && trace_follow(&run) && !run.failure.error &&
+	           !WIFSIGNALED(run.status) && !interrupts_first();
 	interrupts_release();
 	if (is_timed) {
 		least->wall_s = fmin(least->wall_s, trace->duration_s.value);
@@ -230,14 +222,23 @@ static void compare_runs(struct trace_request *request)
  */
 static bool run_program(struct trace_run *run, struct fact *why)
 {
-	const struct trace_evidence *trace = run->trace;
+	struct trace_evidence *trace = run->trace;
 
 	if (trace->as_if_fallback && !run->serves) {
 		*why = trace->served;
 		return false;
 	}
-	return trace_perf_run(run) || trace_ptrace_run(run, why) ||
-	       (!trace->as_if_fallback && trace_run_uncounted(run, why));
+	if (trace_perf_run(run) || trace_ptrace_run(run, why))
+		return true;
+	if (trace->as_if_fallback)
+		return false;
+	trace->method_fact = trace->unlisted.fact = *why;
+	if (trace->served.state == FACT_UNREAD)
+		trace->served = *why;
+	trace->cpu_inflated = false;
+	run->serves = false;
+	run->call_places = NULL;
+	return trace_run_fork(run, NULL, why) && trace_follow(run);
 }
 
 static int count_program(struct cli *cli, bool *counted)
