@@ -211,18 +211,16 @@ static int open_leaf(const char *group)
 	return directory;
 }
 
-/* Returns 0 or an errno value: ENOENT if this group cannot be counted, but others may be. */
-static int open_counters(struct trace_events *events, int cpus, const struct trace_caller *of)
+/* Returns 0 or an errno value. */
+static int open_counters(
+	struct trace_events *events, int cpus, int directory, const struct trace_caller *of)
 {
 	struct trace_counted *counted = &events->trace->counted;
 	struct trace_caller *group = &counted->list[counted->count];
 	const struct trace_plan *plan = events->trace->plan;
-	struct trace_target target = {
-		.thread = open_leaf(of->cgroup), .flags = PERF_FLAG_PID_CGROUP};
+	struct trace_target target = {.thread = directory, .flags = PERF_FLAG_PID_CGROUP};
 	int error = 0;
 
-	if (target.thread < 0)
-		return ENOENT;
 	for (; target.cpu < cpus; target.cpu++) {
 		for (size_t i = 0; i < plan->call_count && !error; i++) {
 			if (plan->calls[i].number[TRACE_NATIVE] >= 0)
@@ -232,14 +230,12 @@ static int open_counters(struct trace_events *events, int cpus, const struct tra
 				error = 0;
 		}
 	}
-	if (error) {
-		close(target.thread);
+	if (error)
 		return error;
-	}
 	*group = (struct trace_caller){.is_exact = true};
 	text_copy(group->cgroup, sizeof(group->cgroup), of->cgroup);
 	text_copy(group->name, sizeof(group->name), of->name);
-	counted->directories[counted->count++] = target.thread;
+	counted->directories[counted->count++] = directory;
 	return 0;
 }
 
@@ -255,12 +251,16 @@ void cgroup_open_counters(struct trace_events *events)
 	fact_set(&counted->fact, FACT_ABSENT,
 		"no process is in a leaf control group below /sys/fs/cgroup");
 	for (size_t i = 0; i < groups->count && counted->count < TRACE_COUNTED_MAX && !error; i++) {
+		int directory = open_leaf(groups->list[i].cgroup);
+
+		if (directory < 0)
+			continue;
 		if (events->count + each + OTHER_FILES > limit.rlim_cur)
 			error = EMFILE;
 		else
-			error = open_counters(events, cpus, &groups->list[i]);
-		if (error == ENOENT)
-			error = 0;
+			error = open_counters(events, cpus, directory, &groups->list[i]);
+		if (error)
+			close(directory);
 	}
 	if (counted->count)
 		fact_set_known(&counted->fact);

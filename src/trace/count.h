@@ -195,7 +195,6 @@ struct trace_event {
 	int file;
 	uint64_t *sum;   /* its count is added to it; NULL: it has samples instead */
 	uint64_t before; /* the part of its count that was added */
-	bool has_leader; /* which enables and disables it, too */
 };
 
 /* The kernel writes the samples of one event or more to a ring. */

@@ -106,8 +106,6 @@ struct trace_counted {
 	int directories[TRACE_COUNTED_MAX]; /* open */
 };
 
-#define TRACE_PLACE_MAX 1000
-
 /*
  * A system call is made by the vDSO, which could not read the clock itself, by syscall(2) of the C
  * library, by another function of the C library, or by any other code.

@@ -54,6 +54,7 @@ static bool find_id(const struct root *root, const char *event, const char *name
 		if (root_read(root, path, content, sizeof(content), &span, &reason) &&
 			number_parse(text_trim(span), &number) && number <= INT32_MAX) {
 			*id = (uint32_t)number;
+			fact_set_known(why);
 			return true;
 		}
 		snprintf(path, sizeof(path), "%s/events", tracefs[i]);
@@ -84,16 +85,12 @@ static void find_raw(const struct root *root, struct trace_events *events)
 			sizeof(events->raw_filter) - used, "%sid == %d", used ? " || " : "",
 			number);
 		name = seccomp_syscall_resolve_num_arch(plan->arch[TRACE_NATIVE], number);
-		if (name &&
-			find_id(root, CALL_EVENT, name, &events->same[events->same_count], why)) {
+		if (name && find_id(root, CALL_EVENT, name, &events->same[events->same_count], why))
 			events->same_count++;
-			fact_set_known(why);
-		}
 		free(name);
 	}
-	if (used && fact_is_known(why) &&
-		find_id(root, "raw_syscalls/sys_enter", "", &events->raw_id, why))
-		fact_set_known(why);
+	if (used && fact_is_known(why))
+		(void)find_id(root, "raw_syscalls/sys_enter", "", &events->raw_id, why);
 }
 
 bool trace_events_find(const struct root *root, struct trace_evidence *trace,
@@ -133,8 +130,7 @@ int trace_event_open(struct trace_events *events, const struct trace_target *tar
 		return errno;
 	events->list =
 		array_grow(events->list, events->count, &events->room, sizeof(*events->list));
-	events->list[events->count++] =
-		(struct trace_event){.file = file, .sum = sum, .has_leader = target->leader != 0};
+	events->list[events->count++] = (struct trace_event){.file = file, .sum = sum};
 	return 0;
 }
 
@@ -158,9 +154,9 @@ int trace_event_last(const struct trace_events *events)
 }
 
 /*
- * Opens these events as a group, which is enabled and disabled at once. A call that is between the
- * two tracepoints at such a moment is counted by one of them alone, except at an execve(2) of the
- * thread itself.
+ * Opens these events as a group, which its first event enables and disables at once. A call that is
+ * between the two tracepoints at such a moment is counted by one of them alone, except at an
+ * execve(2) of the thread itself.
  */
 static int open_raw(struct trace_events *events, struct trace_target target)
 {
@@ -231,10 +227,8 @@ size_t trace_events_row(
 
 void trace_events_control(const struct trace_events *events, unsigned long request)
 {
-	for (size_t i = 0; i < events->count; i++) {
-		if (!events->list[i].has_leader || request == PERF_EVENT_IOC_RESET)
-			ioctl(events->list[i].file, request, 0);
-	}
+	for (size_t i = 0; i < events->count; i++)
+		ioctl(events->list[i].file, request, 0);
 }
 
 int trace_events_add_up(struct trace_events *events)

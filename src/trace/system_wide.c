@@ -148,27 +148,34 @@ void trace_callers_sort(struct trace_callers *callers, uint64_t shown)
 	callers->count = callers->count < shown ? callers->count : (size_t)shown;
 }
 
+static void forget_counts(struct trace_evidence *trace)
+{
+	memset(trace->counts, 0, sizeof(trace->counts));
+	trace->unlisted.value = 0;
+	cgroup_begin(trace);
+}
+
 /* Counts up to TRACE_COUNTED_MAX groups exactly: those that make the most calls now. */
 static void count_groups(struct trace_run *run, struct trace_events *events)
 {
 	struct trace_top *top = &run->trace->top;
 
 	trace_program_threads(0, cgroup_add_running, run);
+	run->events = events;
 	if (top->groups.count > TRACE_COUNTED_MAX) {
-		run->events = events;
 		trace_events_control(events, PERF_EVENT_IOC_ENABLE);
 		for (int turn = 0; turn < FINDING_TURNS && !run->stop; turn++) {
 			nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
 			drain_rings(run);
 		}
-		trace_events_control(events, PERF_EVENT_IOC_DISABLE);
-		trace_events_control(events, PERF_EVENT_IOC_RESET);
-		drain_rings(run);
 		cgroup_add_processes(top);
 		trace_callers_sort(&top->groups, TRACE_CALLER_MAX);
 	}
 	cgroup_open_counters(events);
-	cgroup_begin(run->trace);
+	/* A counter that cannot be read fails again at the end. */
+	(void)trace_events_add_up(events);
+	drain_rings(run);
+	forget_counts(run->trace);
 }
 
 /* ---- the count ---- */
@@ -200,9 +207,7 @@ static bool report_interval(struct trace_run *run)
 	finish_top(run);
 	if (!run->report(run->argument))
 		return false;
-	memset(trace->counts, 0, sizeof(trace->counts));
-	trace->unlisted.value = 0;
-	cgroup_begin(trace);
+	forget_counts(trace);
 	run->begin_ns += (int64_t)(trace->duration_s.value * NS_PER_SECOND);
 	while (run->next_ns <= run->begin_ns)
 		run->next_ns += run->interval_ns;
