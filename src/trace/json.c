@@ -377,14 +377,14 @@ static const struct field calls_fields[] = {
 #define OF struct trace_report
 
 const struct field trace_report_fields[] = {
-	{INLINE_AT(timestamp, timestamp_fields)},
-	{INLINE_AT(diagnosis, verdict_fields)},
+	{INLINE(timestamp, timestamp_fields)},
+	{INLINE(diagnosis, verdict_fields)},
 	{INTEGER("exit_status", exit_status, 255),
 		.doc = "the program's, or 128 and the number of the signal that ended it; with "
 		       "--pid or --all that of vdsocheck"},
-	{INLINE_AT(diagnosis, diagnosis_fields)},
-	{INLINE_AT(trace, run_fields)},
-	{INLINE_AT(diagnosis, calls_fields)},
+	{INLINE(diagnosis, diagnosis_fields)},
+	{INLINE(trace, run_fields)},
+	{INLINE(diagnosis, calls_fields)},
 	{0},
 };
 

@@ -285,12 +285,12 @@ char *trace_describe_rate(const struct trace_diagnosis *diagnosis, char text[80]
 #define TRACE_JSON_SCHEMA "vdsocheck-trace/1"
 
 struct trace_report {
-	const struct trace_evidence *trace;
-	struct trace_diagnosis *diagnosis;
-	struct timestamp_evidence *timestamp;
+	struct trace_evidence trace;
+	struct trace_diagnosis diagnosis;
+	struct timestamp_evidence timestamp;
 	int exit_status;
-	bool is_interval; /* one of many, a line each */
-	bool is_first;    /* of these */
+	bool is_interval;  /* one of many, a line each */
+	bool is_continued; /* not the first of these */
 };
 
 /* Write a struct trace_report for people, the verdict first, and for programs. */

@@ -138,15 +138,15 @@ static void write_tables(
 /* Names come last, since a narrow screen may cut the line. */
 static void write_interval(const struct trace_report *report, FILE *out)
 {
-	const struct text_fact *time = &report->timestamp->time;
-	const struct trace_evidence *trace = report->trace;
-	const struct trace_sums *sums = &report->diagnosis->sums;
+	const struct text_fact *time = &report->timestamp.time;
+	const struct trace_evidence *trace = &report->trace;
+	const struct trace_sums *sums = &report->diagnosis.sums;
 	const struct trace_top *top = &trace->top;
 	uint64_t calls = sums->calls + (uint64_t)trace->unlisted.value;
 	double per_s = trace->duration_s.value > 0 ? (double)calls / trace->duration_s.value : 0;
 	char all[32], avoidable[32], rate[32], lost[32] = "-";
 
-	if (report->is_first)
+	if (!report->is_continued)
 		fprintf(out, "%-9s %12s %9s %10s %8s  most calls by\n", "time UTC", "system calls",
 			"per s", "avoidable", "lost");
 	if (fact_is_known(&sums->lost_s.fact))
@@ -167,7 +167,8 @@ static void write_interval(const struct trace_report *report, FILE *out)
 bool trace_report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct trace_report *report = result;
-	const struct trace_diagnosis *diagnosis = report->diagnosis;
+	const struct trace_evidence *trace = &report->trace;
+	const struct trace_diagnosis *diagnosis = &report->diagnosis;
 
 	if (report->is_interval) {
 		write_interval(report, out);
@@ -175,12 +176,12 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 	}
 	wrap_answer(out, &headings[diagnosis->verdict], style->color, diagnosis->summary);
 	fputc('\n', out);
-	write_run(report->trace, out);
-	if (report->trace->repeats)
-		write_repeats(report->trace, out);
-	if (report->trace->estimate.fact.state != FACT_UNREAD)
-		write_estimate(report->trace, diagnosis, out);
-	write_tables(report->trace, diagnosis, out);
+	write_run(trace, out);
+	if (trace->repeats)
+		write_repeats(trace, out);
+	if (trace->estimate.fact.state != FACT_UNREAD)
+		write_estimate(trace, diagnosis, out);
+	write_tables(trace, diagnosis, out);
 	if (diagnosis->hint_count)
 		fputc('\n', out);
 	for (size_t i = 0; i < diagnosis->hint_count; i++)

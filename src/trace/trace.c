@@ -42,9 +42,6 @@ enum trace_option {
 
 struct trace_request {
 	struct trace_plan plan;
-	struct trace_evidence trace;
-	struct trace_diagnosis diagnosis;
-	struct timestamp_evidence timestamp;
 	struct trace_report report;
 	struct trace_run run;
 	bool untouched;   /* the calls into the vDSO are not counted */
@@ -64,18 +61,19 @@ static bool take_call(struct cli *cli, struct span word)
 static bool take_option(struct cli *cli, int id, const char *value)
 {
 	struct trace_request *request = cli->data;
+	struct trace_evidence *trace = &request->report.trace;
 	uint64_t pid;
 
 	switch (id) {
 	case 'e':
 		return take_list(value, take_call, cli);
 	case 'a':
-		return request->trace.system_wide = true;
+		return trace->system_wide = true;
 	case OPTION_NO_SERVED:
 		return request->untouched = true;
 	case OPTION_AS_IF:
 		if (strcmp(value, "fallback") == 0)
-			return request->trace.as_if_fallback = true;
+			return trace->as_if_fallback = true;
 		return cli_usage_error("--as-if: '%s' is not known; use fallback", value);
 	case OPTION_REPEAT:
 		return take_count(
@@ -84,9 +82,9 @@ static bool take_option(struct cli *cli, int id, const char *value)
 		return take_count(
 			"--top", text_span(value), "rows, such as 20", &request->run.shown);
 	case OPTION_BY:
-		request->trace.lists_processes = strcmp(value, "process") == 0;
-		request->trace.lists_groups = strcmp(value, "cgroup") == 0;
-		if (request->trace.lists_processes || request->trace.lists_groups)
+		trace->lists_processes = strcmp(value, "process") == 0;
+		trace->lists_groups = strcmp(value, "cgroup") == 0;
+		if (trace->lists_processes || trace->lists_groups)
 			return true;
 		return cli_usage_error("--by: '%s' is neither process nor cgroup", value);
 	case OPTION_INTERVAL:
@@ -96,7 +94,7 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	default:
 		if (!number_parse(text_span(value), &pid) || pid == 0 || pid > INT32_MAX)
 			return cli_usage_error("--pid: '%s' is not a process ID", value);
-		request->trace.program.pid = (pid_t)pid;
+		trace->program.pid = (pid_t)pid;
 		return true;
 	}
 }
@@ -163,7 +161,7 @@ static bool gains_privileges(const struct trace_program *program)
 /* Says whether the program is to be seized, to count its calls into the vDSO. */
 static bool counts_served(struct trace_request *request)
 {
-	struct trace_evidence *trace = &request->trace;
+	struct trace_evidence *trace = &request->report.trace;
 
 	if (request->untouched)
 		fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
@@ -205,7 +203,7 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 /* Takes turns, so that what changes on the host during the runs changes both. */
 static void compare_runs(struct trace_request *request)
 {
-	struct trace_evidence *trace = &request->trace;
+	struct trace_evidence *trace = &request->report.trace;
 
 	trace->untouched = trace->fallen_back = (struct trace_times){NAN, NAN};
 	while (trace->repeats < request->repeats &&
@@ -245,7 +243,7 @@ static int count_program(struct cli *cli, bool *counted)
 {
 	struct trace_request *request = cli->data;
 	struct trace_run *run = &request->run;
-	struct trace_evidence *trace = &request->trace;
+	struct trace_evidence *trace = &request->report.trace;
 	const char *name = cli->operands[0];
 	struct fact why = {0};
 	int error = trace_program_find(name, &trace->program);
@@ -280,7 +278,7 @@ static int count_running(struct cli *cli, bool *counted)
 {
 	struct trace_request *request = cli->data;
 	struct trace_run *run = &request->run;
-	struct trace_evidence *trace = &request->trace;
+	struct trace_evidence *trace = &request->report.trace;
 	const char *doing = trace->system_wide ? "counting on all CPUs" : "counting";
 	struct fact why = {0};
 
@@ -319,7 +317,7 @@ static int count_running(struct cli *cli, bool *counted)
 static bool is_one_target(const struct cli *cli)
 {
 	const struct trace_request *request = cli->data;
-	const struct trace_evidence *trace = &request->trace;
+	const struct trace_evidence *trace = &request->report.trace;
 	int targets = (cli->operand_count > 0) + (trace->program.pid > 0) + trace->system_wide;
 
 	if (targets == 0)
@@ -350,45 +348,39 @@ static bool print_report(void *argument)
 {
 	struct cli *cli = argument;
 	struct trace_request *request = cli->data;
+	struct trace_report *report = &request->report;
 
-	trace_diagnose(&request->trace, &request->diagnosis);
-	cli_print(cli, &request->report);
-	request->report.is_first = false;
-	if (!request->run.interval_ns || cli->output)
+	trace_diagnose(&report->trace, &report->diagnosis);
+	cli_print(cli, report);
+	report->is_continued = true;
+	if (!report->is_interval || cli->output)
 		return true;
 	if (!cli_flush(cli))
 		return false;
-	request->timestamp.time.fact = (struct fact){0};
-	timestamp_collect(&cli->root, &request->timestamp, &cli->deadline);
+	report->timestamp.time.fact = (struct fact){0};
+	timestamp_collect(&cli->root, &report->timestamp, &cli->deadline);
 	return true;
-}
-
-static void set_defaults(struct trace_request *request, bool has_program)
-{
-	struct trace_evidence *trace = &request->trace;
-	struct trace_run *run = &request->run;
-
-	if (!request->plan.call_count)
-		trace_plan_add_clock_calls(&request->plan);
-	trace->lists_processes = trace->system_wide && !trace->lists_groups;
-	if (!run->shown)
-		run->shown = trace->system_wide ? DEFAULT_TOP : DEFAULT_PLACES;
-	if (!has_program && !run->limit_ns && !run->interval_ns)
-		run->limit_ns = DEFAULT_ATTACH_NS;
 }
 
 static int run_trace(struct cli *cli)
 {
 	struct trace_request *request = cli->data;
-	struct trace_evidence *trace = &request->trace;
-	struct trace_run *run = &request->run;
 	struct trace_report *report = &request->report;
+	struct trace_evidence *trace = &report->trace;
+	struct trace_run *run = &request->run;
 	bool counted = false;
 
 	if (!is_one_target(cli))
 		return STATUS_TROUBLE;
-	set_defaults(request, cli->operand_count);
+	if (!request->plan.call_count)
+		trace_plan_add_clock_calls(&request->plan);
 	trace->plan = &request->plan;
+	trace->lists_processes = trace->system_wide && !trace->lists_groups;
+	report->is_interval = run->interval_ns > 0;
+	if (!run->shown)
+		run->shown = trace->system_wide ? DEFAULT_TOP : DEFAULT_PLACES;
+	if (!cli->operand_count && !run->limit_ns && !report->is_interval)
+		run->limit_ns = DEFAULT_ATTACH_NS;
 	run->root = &cli->root;
 	run->trace = trace;
 	run->privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
@@ -397,12 +389,7 @@ static int run_trace(struct cli *cli)
 	run->argument = cli;
 	if (!trace->system_wide && !trace->as_if_fallback && !request->untouched)
 		run->call_places = &trace->call_places;
-	*report = (struct trace_report){.trace = trace,
-		.diagnosis = &request->diagnosis,
-		.timestamp = &request->timestamp,
-		.is_interval = run->interval_ns > 0,
-		.is_first = true};
-	timestamp_collect(&cli->root, &request->timestamp, &cli->deadline);
+	timestamp_collect(&cli->root, &report->timestamp, &cli->deadline);
 	report->exit_status =
 		cli->operand_count ? count_program(cli, &counted) : count_running(cli, &counted);
 	places_finish(trace, run->shown);

@@ -550,7 +550,7 @@ static void a_program_that_reads_the_clock(void **state)
 		"  share  count  clock or call  place\n"
 		" 100.0% 20.0 M  MONOTONIC      /usr/bin/server+0x1234\n"
 		"   0.0%    500  gettimeofday   /lib/a file.so+0x2000\n";
-	struct trace_report report = {.trace = &trace, .diagnosis = &diagnosis};
+	static struct trace_report report;
 	const struct style style = {.color = false};
 	struct memory_stream stream;
 	FILE *out = memory_stream_open(&stream);
@@ -573,7 +573,8 @@ static void a_program_that_reads_the_clock(void **state)
 	add(0x401235, 1, 20000002);
 	add(0x7f0000002001, 2 * (TRACE_CLOCK_MAX + 1), 500);
 	places_finish(&trace, 5);
-	trace_diagnose(&trace, &diagnosis);
+	report.trace = trace;
+	trace_diagnose(&report.trace, &report.diagnosis);
 	trace_report_text(&report, &style, out);
 	memory_stream_close(&stream);
 	assert_string_equal(stream.text, expected);
