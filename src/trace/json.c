@@ -214,7 +214,7 @@ CELL(print_calls, struct trace_caller, print_count((double)row->calls, out))
 CELL(print_group_calls, struct trace_caller, fputs(row->is_exact ? "" : "~", out);
 	print_count((double)row->calls, out))
 CELL(print_processes, struct trace_caller,
-	print_count(row->processes ? (double)row->processes : NAN, out))
+	if (row->processes) print_count((double)row->processes, out))
 
 #define OF struct trace_caller
 

@@ -23,7 +23,7 @@
 #define TRACE_CALL_MAX 64
 
 /* A call that takes a clock has a row for each clock with a name, and one for the rest. */
-#define TRACE_CLOCK_MAX 12
+#define TRACE_CLOCK_MAX 11
 #define TRACE_ROW_MAX (TRACE_CALL_MAX + 2 * TRACE_CLOCK_MAX)
 
 /* A 64-bit kernel runs programs of two architectures, with numbers of their own. */

@@ -15,7 +15,6 @@
 #include "measure/call.h"
 #include "model.h"
 
-/* Linux 3.10 removed CLOCK_SGI_CYCLE, 10. */
 static const struct {
 	int64_t id;
 	const char *name;
@@ -30,7 +29,6 @@ static const struct {
 	{CLOCK_BOOTTIME, "CLOCK_BOOTTIME"},
 	{CLOCK_REALTIME_ALARM, "CLOCK_REALTIME_ALARM"},
 	{CLOCK_BOOTTIME_ALARM, "CLOCK_BOOTTIME_ALARM"},
-	{10, "CLOCK_SGI_CYCLE"},
 	{CLOCK_TAI, "CLOCK_TAI"},
 };
 

@@ -347,8 +347,7 @@ static bool is_one_target(const struct cli *cli)
 static bool print_report(void *argument)
 {
 	struct cli *cli = argument;
-	struct trace_request *request = cli->data;
-	struct trace_report *report = &request->report;
+	struct trace_report *report = &((struct trace_request *)cli->data)->report;
 
 	trace_diagnose(&report->trace, &report->diagnosis);
 	cli_print(cli, report);
