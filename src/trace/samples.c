@@ -124,19 +124,6 @@ int trace_samples_open(struct trace_events *events, pid_t thread, bool from_exec
 	return error;
 }
 
-static void add_sample(struct trace_run *run, const struct trace_call *call,
-	const struct trace_record *record, pid_t gone, struct span maps)
-{
-	size_t row = trace_events_row(run->trace->plan, call, record->words[WORD_ARGUMENT]);
-	bool is_gone = record->pid == gone;
-
-	if (record->count >= WORD_COUNT)
-		call_sites_add(run->call_places,
-			&(struct trace_place){.row = row, .count = record->words[WORD_PERIOD]},
-			(uint64_t)record->pid, is_gone ? 0 : record->thread,
-			is_gone ? maps : (struct span){NULL, 0}, record->words[WORD_ADDRESS]);
-}
-
 void trace_samples_take(struct trace_run *run, pid_t gone, struct span maps)
 {
 	struct trace_record record;
@@ -145,8 +132,16 @@ void trace_samples_take(struct trace_run *run, pid_t gone, struct span maps)
 		const struct trace_ring *ring = &run->events->rings[i];
 
 		while (trace_ring_next(ring, &record)) {
-			if (record.type == PERF_RECORD_SAMPLE)
-				add_sample(run, ring->call, &record, gone, maps);
+			const bool is_gone = record.pid == gone;
+			struct trace_place calls = {.count = record.words[WORD_PERIOD],
+				.row = trace_events_row(
+					run->trace->plan, ring->call, record.words[WORD_ARGUMENT])};
+
+			if (record.type == PERF_RECORD_SAMPLE && record.count >= WORD_COUNT)
+				call_sites_add(run->call_places, &calls, (uint64_t)record.pid,
+					is_gone ? 0 : record.thread,
+					is_gone ? maps : (struct span){NULL, 0},
+					record.words[WORD_ADDRESS]);
 		}
 	}
 }
