@@ -189,8 +189,10 @@ static int open_clocks(struct trace_events *events, size_t i, struct trace_targe
 		snprintf(filter, sizeof(filter), CLOCK_FIELD " == %d", clocks_apart[k]);
 		error = trace_event_add(events, events->ids[i], target, filter, &counts[row]);
 	}
-	return error ? error
-	             : trace_event_add(events, events->ids[i], target, others, &counts[call->rest]);
+	if (!error)
+		error = trace_event_add(
+			events, events->ids[i], target, others, &counts[call->rest]);
+	return error;
 }
 
 int trace_events_open(struct trace_events *events, struct trace_target target)
