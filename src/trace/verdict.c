@@ -108,7 +108,7 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	line.total_s = count ? line.cost_s : 0;
 	if (line.served.value)
 		line.total_s += cost_seconds((double)line.served.value, line.vdso_ns, 0);
-	if (trace->cpu_s.value > 0)
+	if (fact_is_known(&trace->cpu_s.fact) && trace->cpu_s.value > 0)
 		line.cpu_share_percent = 100 * line.cost_s / trace->cpu_s.value;
 	return line;
 }
@@ -230,7 +230,8 @@ static void describe_loss(
 	if (trace->system_wide && trace->duration_s.value > 0)
 		snprintf(share, sizeof(share), " (%.2g%% of one CPU)",
 			100 * sums->avoidable_s / trace->duration_s.value);
-	else if (trace->cpu_s.value > 0 && !trace->cpu_inflated)
+	else if (fact_is_known(&trace->cpu_s.fact) && trace->cpu_s.value > 0 &&
+		 !trace->cpu_inflated)
 		snprintf(share, sizeof(share), " (%.2g%% of its CPU time)",
 			100 * sums->avoidable_s / trace->cpu_s.value);
 	snprintf(text, 256, " %s took about %s%s; the vDSO would save %s.",

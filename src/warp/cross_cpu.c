@@ -5,8 +5,8 @@
  */
 #include "model.h"
 
-#include <limits.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <time.h>
 
