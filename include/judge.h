@@ -235,6 +235,9 @@ bool vclock_name_has_no_mode(const char *clocksource);
 /* The clocksources that are known by name, by their place; NULL beyond the last. */
 const char *clocksource_known_name(size_t place);
 
+/* True if the kernel is known to list this flag of the TSC in /proc/cpuinfo. */
+bool tsc_has_flag(const struct evidence *evidence, const char *flag);
+
 /*
  * True if CPUID advertises an invariant TSC and the kernel's flags do not contradict it: a Xen PV
  * guest may see the machine's CPUID, and a kernel clears flags that it found untrue.

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 
 enum { X86 = 1 << 0, ARM64 = 1 << 1 };
 
@@ -28,13 +27,6 @@ enum trait {
 	NEVER = 1 << 9,
 };
 
-static bool has_flag(const struct counter_evidence *evidence, const char *flag)
-{
-	const struct text_fact *flags = &evidence->host.host.tsc_flags;
-
-	return fact_is_known(&flags->fact) && text_has_word(text_span(flags->value), flag);
-}
-
 static unsigned find_traits(const struct counter_evidence *evidence)
 {
 	const struct clocksource_evidence *clocksource = &evidence->host.clocksource;
@@ -43,8 +35,8 @@ static unsigned find_traits(const struct counter_evidence *evidence)
 
 	traits |= claims->tsc_adjust ? TSC_ADJUST : 0;
 	traits |= fact_is_flag(&evidence->host.host.invariant_tsc, true) ? INVARIANT : 0;
-	traits |= has_flag(evidence, "constant_tsc") ? CONSTANT : 0;
-	traits |= has_flag(evidence, "nonstop_tsc") ? NONSTOP : 0;
+	traits |= tsc_has_flag(&evidence->host, "constant_tsc") ? CONSTANT : 0;
+	traits |= tsc_has_flag(&evidence->host, "nonstop_tsc") ? NONSTOP : 0;
 	traits |= clocksource_is(&evidence->host, "tsc") ? TSC_IN_USE : 0;
 	traits |= fact_is_known(&claims->freq_file.fact) ? FREQ_FILE : 0;
 	traits |= fact_is_known(&claims->cpufreq_max.fact) ? CPUFREQ : 0;
@@ -75,7 +67,7 @@ static const struct number_fact *dpdk_rate(const struct counter_evidence *eviden
 
 	if (!fact_is_known(&crystal->fact))
 		return NULL;
-	if (has_flag(evidence, "tsc_known_freq"))
+	if (tsc_has_flag(&evidence->host, "tsc_known_freq"))
 		return crystal;
 	return fact_is_known(&measured->fact) &&
 	                       fabs(measured->counter_hz / (double)crystal->value - 1) > 0.01

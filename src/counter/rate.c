@@ -42,8 +42,7 @@ static void take_log(const struct evidence *host, struct rate *rate)
 		"Refined TSC clocksource calibration: ", "tsc: Detected "};
 
 	const struct kernel_log_evidence *log = &host->kernel_log;
-	bool known = fact_is_known(&host->host.tsc_flags.fact) &&
-	             strstr(host->host.tsc_flags.value, "tsc_known_freq");
+	bool known = tsc_has_flag(host, "tsc_known_freq");
 
 	*rate = rate_by("kernel log", &log->fact, 0, 0);
 	if (!host_is_x86(host) || !fact_is_known(&log->fact)) {

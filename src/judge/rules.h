@@ -148,9 +148,6 @@ bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned 
 bool kernel_is_patched(
 	const struct evidence *evidence, unsigned major, unsigned minor, unsigned patch);
 
-/* True if the kernel is known to list this flag of the TSC in /proc/cpuinfo. */
-bool tsc_has_flag(const struct evidence *evidence, const char *flag);
-
 /* True if some kernel gives a clocksource of this name a clock mode. */
 bool vclock_name_has_mode(const char *clocksource);
 

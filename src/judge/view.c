@@ -195,7 +195,7 @@ bool tsc_has_flag(const struct evidence *evidence, const char *flag)
 {
 	const struct text_fact *flags = &evidence->host.tsc_flags;
 
-	return fact_is_known(&flags->fact) && strstr(flags->value, flag);
+	return fact_is_known(&flags->fact) && text_has_word(text_span(flags->value), flag);
 }
 
 bool tsc_is_invariant(const struct evidence *evidence)
