@@ -104,11 +104,11 @@ void warp_measure(
 	const struct call_table *calls, const struct warp_setup *setup, struct warp_evidence *warp);
 
 /*
- * Does the same for a command, for the time asked for, with a progress display that begins with
+ * Does the same for a command, for cli->duration_ns, with a progress display that begins with
  * `doing`; a signal ends it early. False after an error message.
  */
 bool warp_measure_shown(const struct cli *cli, const char *doing, const struct call_table *calls,
-	unsigned clocks, int64_t duration_ns, struct warp_evidence *warp);
+	unsigned clocks, struct warp_evidence *warp);
 
 void warp_release(struct warp_evidence *warp);
 

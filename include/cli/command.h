@@ -91,8 +91,9 @@ struct command {
 	const char *(*topic)(size_t place);
 	void (*explain)(const char *topic, FILE *out); /* prints the help of such a word */
 	bool never_verbose;                            /* it has no more details: no --verbose */
-	int trouble;      /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
-	int64_t limit_ns; /* limit of cli->deadline; 0: unlimited */
+	int trouble;         /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
+	int64_t limit_ns;    /* limit of cli->deadline; 0: unlimited */
+	int64_t duration_ns; /* default of the option 'd', which the driver takes then; 0: none */
 	/*
 	 * The command needs root's capabilities while it runs. Others keep those to read and to
 	 * replace files, and drop them by privileges_keep() before they measure.
@@ -119,6 +120,7 @@ struct cli {
 	void *data;          /* zeroed memory of the command's size: request and results */
 	size_t operand_count;
 	const char **operands;
+	int64_t duration_ns; /* the option 'd' or, without it, the command's default */
 	unsigned depth;      /* depth of measurement; 0: only for the status */
 	bool ends_regularly; /* the run ends by its status, although a signal was caught */
 	struct style style;

@@ -325,6 +325,8 @@ static bool take_option(struct cli *cli, int id, const char *value)
 		cli->sysroot = value;
 		return true;
 	default:
+		if (id == 'd' && cli->command->duration_ns)
+			return take_duration("--duration", value, &cli->duration_ns);
 		if (operands && operands->id == id) {
 			cli->operands[cli->operand_count++] = value;
 			return true;
@@ -447,6 +449,7 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 	split_words(cli, &items, cli->command, argc, argv);
 	context.command = cli->command;
 	cli->format = cli->command->formats;
+	cli->duration_ns = cli->command->duration_ns;
 	cli->data = xcalloc(1, cli->command->size);
 	cli->operands = xcalloc(items.count + 1, sizeof(*cli->operands));
 	parsed = apply_items(cli, &items);

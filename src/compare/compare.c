@@ -18,8 +18,6 @@
 #include "measure/vdso.h"
 #include "model.h"
 
-#define DEFAULT_NS 1000000000
-
 /* The seconds that a candidate takes beyond the test for warps. */
 #define CANDIDATE_SECONDS 0.5
 
@@ -34,7 +32,6 @@ enum { OPTION_ONLY = OPTION_OWN, OPTION_WITH_GUESTS };
 struct compare {
 	size_t only_count; /* 0: all */
 	struct span only[ONLY_MAX];
-	int64_t warp_ns;
 	bool with_guests;
 	bool yes;
 	char tree[CURRENT_PATH_SIZE]; /* before a path in a message: that of --sysroot; "": none */
@@ -66,8 +63,6 @@ static bool compare_take(struct cli *cli, int id, const char *value)
 		return take_list(value, take_only, cli);
 	case OPTION_WITH_GUESTS:
 		return compare->with_guests = true;
-	case 'd':
-		return take_duration("--duration", value, &compare->warp_ns);
 	default:
 		return compare->yes = true;
 	}
@@ -118,7 +113,7 @@ static void announce(const struct cli *cli, const char *in_use)
 	for (size_t i = 0; i < compare->count; i++)
 		strbuf_add(&sb, "%s%s", i + 1 < compare->count ? ", " : " and ", compare->names[i]);
 	strbuf_add(&sb, " (about %.1f s each) and then restores %s.",
-		(double)compare->warp_ns / NS_PER_SECOND + CANDIDATE_SECONDS, in_use);
+		(double)cli->duration_ns / NS_PER_SECOND + CANDIDATE_SECONDS, in_use);
 	if (!cli->root.live)
 		strbuf_add(&sb,
 			" It is a rehearsal: the names are written to %s%s, and the "
@@ -234,7 +229,7 @@ static void try_candidates(const struct cli *cli, struct compare *compare)
 	static volatile bool stop;
 	struct call_table calls;
 	struct run_setup setup = {.calls = &calls,
-		.warp_ns = compare->warp_ns,
+		.warp_ns = cli->duration_ns,
 		.count = compare->count,
 		.names = compare->names,
 		.orphaned = report_as_orphan,
@@ -268,7 +263,7 @@ static int print_report(struct cli *cli, struct compare *compare)
 		.original = compare->clock.original,
 		.tree = compare->tree,
 		.hypervisor = fact_is_known(&hypervisor->fact) ? hypervisor->value : NULL,
-		.warp_s = (double)compare->warp_ns / NS_PER_SECOND};
+		.warp_s = (double)cli->duration_ns / NS_PER_SECOND};
 
 	ranking_find(&compare->result, &compare->host, &report.ranking);
 	report.exit_status = statuses[report.ranking.verdict];
@@ -332,8 +327,6 @@ static int compare_run(struct cli *cli)
 	while (length > 0 && cli->sysroot[length - 1] == '/')
 		length--;
 	snprintf(compare->tree, sizeof(compare->tree), "%.*s", (int)length, cli->sysroot);
-	if (!compare->warp_ns)
-		compare->warp_ns = DEFAULT_NS;
 	host->live = cli->root.live;
 	clocksource_collect(&cli->root, &host->clocksource);
 	host_collect(&cli->root, &host->host);
@@ -393,6 +386,7 @@ const struct command compare_command = {
 	.size = sizeof(struct compare),
 	.take = compare_take,
 	.run = compare_run,
+	.duration_ns = NS_PER_SECOND,
 	.never_verbose = true,
 	.finish = compare_finish,
 	.privileged = true,

@@ -18,8 +18,6 @@
 #include "measure/vdso.h"
 #include "model.h"
 
-#define DEFAULT_NS 1000000000
-
 /* The limit of everything but the comparison of the CPUs. */
 #define GATHER_NS 4000000000
 
@@ -45,7 +43,7 @@ static double find_raw_step(void)
 }
 
 /* Returns false after an error message. */
-static bool gather(struct cli *cli, struct counter_evidence *evidence, int64_t duration_ns)
+static bool gather(struct cli *cli, struct counter_evidence *evidence)
 {
 	struct evidence *host = &evidence->host;
 	struct deadline deadline = deadline_after(GATHER_NS);
@@ -73,14 +71,7 @@ static bool gather(struct cli *cli, struct counter_evidence *evidence, int64_t d
 	timing_measure(&calls, TIMING_BRIEF, &host->timing, host->calls, &deadline);
 	evidence->raw_step_ns = find_raw_step();
 	return warp_measure_shown(cli, "comparing the counters of all CPUs", &calls,
-		WARP_CLOCK(WARP_COUNTER), duration_ns, &evidence->warp);
-}
-
-/* cli->data is the duration in ns; 0: not given. */
-static bool counter_take(struct cli *cli, int id, const char *value)
-{
-	(void)id;
-	return take_duration("--duration", value, cli->data);
+		WARP_CLOCK(WARP_COUNTER), &evidence->warp);
 }
 
 static int counter_run(struct cli *cli)
@@ -89,9 +80,8 @@ static int counter_run(struct cli *cli)
 	static struct counter_report report = {.evidence = &evidence,
 		.timestamp = &evidence.host.timestamp,
 		.rate_count = RATE_COUNT};
-	const int64_t *duration_ns = cli->data;
 
-	if (!gather(cli, &evidence, *duration_ns ? *duration_ns : DEFAULT_NS))
+	if (!gather(cli, &evidence))
 		return EXIT_TROUBLE;
 	rate_list(&evidence, report.rates);
 	counter_judge(&evidence, report.rates, &report.verdict);
@@ -126,7 +116,6 @@ const struct command counter_command = {
 		  "interrupted.",
 	.options = options,
 	.formats = formats,
-	.size = sizeof(int64_t),
-	.take = counter_take,
 	.run = counter_run,
+	.duration_ns = NS_PER_SECOND,
 };

@@ -78,11 +78,11 @@ void warp_measure(
 }
 
 bool warp_measure_shown(const struct cli *cli, const char *doing, const struct call_table *calls,
-	unsigned clocks, int64_t duration_ns, struct warp_evidence *warp)
+	unsigned clocks, struct warp_evidence *warp)
 {
 	struct fact why = {0};
 	volatile bool *stop = child_share(sizeof(*stop), &why);
-	struct warp_setup setup = {.duration_ns = duration_ns,
+	struct warp_setup setup = {.duration_ns = cli->duration_ns,
 		.clocks = clocks,
 		.stop = stop,
 		.progress = progress_show};
@@ -103,19 +103,9 @@ void warp_release(struct warp_evidence *warp)
 	warp->pair_count = 0;
 }
 
-#define DEFAULT_NS 2000000000
-
-/* cli->data is the duration in ns; 0: not given. */
-static bool warp_take(struct cli *cli, int id, const char *value)
-{
-	(void)id;
-	return take_duration("--duration", value, cli->data);
-}
-
 static int warp_run(struct cli *cli)
 {
 	static struct warp_evidence warp;
-	const int64_t *duration_ns = cli->data;
 	struct vdso_evidence vdso = {0};
 	struct vdso_image image;
 	struct call_table calls;
@@ -127,8 +117,8 @@ static int warp_run(struct cli *cli)
 	timestamp_collect(&cli->root, &timestamp, &cli->deadline);
 	vdso_collect(&cli->root, &vdso, &image);
 	call_table_make(&vdso, &image, &calls, &cli->deadline);
-	if (!warp_measure_shown(cli, "reading the clocks on all CPUs", &calls, WARP_ALL_CLOCKS,
-		    *duration_ns ? *duration_ns : DEFAULT_NS, &warp))
+	if (!warp_measure_shown(
+		    cli, "reading the clocks on all CPUs", &calls, WARP_ALL_CLOCKS, &warp))
 		return EXIT_TROUBLE;
 	warp_judge(&warp, &verdict);
 	verdict.exit_status = interrupt_status(verdict.exit_status);
@@ -161,7 +151,6 @@ const struct command warp_command = {
 		"output, 130 interrupted.",
 	.options = options,
 	.formats = formats,
-	.size = sizeof(int64_t),
-	.take = warp_take,
 	.run = warp_run,
+	.duration_ns = 2 * NS_PER_SECOND,
 };
