@@ -99,9 +99,8 @@ static void try_no_call(void *unused)
 static bool survives_no_call(void)
 {
 	struct deadline deadline = deadline_after(DEADLINE_SLACK_NS);
-	struct fact why = {0};
 
-	return child_run(try_no_call, NULL, &deadline, &why);
+	return child_run(try_no_call, NULL, &deadline, &(struct fact){0});
 }
 
 static struct call call_of(time_function *function)

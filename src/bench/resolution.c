@@ -115,8 +115,7 @@ void bench_clock_all(struct bench *bench)
 {
 	/* NS_MOST_OF_SLOW_CLOCKS for each clock is less than 1 s. */
 	struct deadline deadline = deadline_after(DEADLINE_SLACK_NS);
-	struct fact why = {0};
 
 	/* The clocks that were read before it was stopped are kept. */
-	child_run(read_clocks, bench, &deadline, &why);
+	child_run(read_clocks, bench, &deadline, &(struct fact){0});
 }

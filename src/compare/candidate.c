@@ -102,12 +102,11 @@ static void switch_and_check(void *argument)
 {
 	struct speed_check *check = argument;
 	double ns_per_tick, ratios[SPEED_WINDOWS];
-	struct fact why = {0};
 	int cpu;
 
 	if (cpus_list(&cpu, 1) == 1)
 		cpus_pin(cpu);
-	ns_per_tick = counter_probe(&why) ? calibrate() : 0;
+	ns_per_tick = counter_probe(&(struct fact){0}) ? calibrate() : 0;
 	check->result = clocksource_switch_to(check->clock, check->name, &check->fact);
 	if (check->result != SWITCH_DONE || ns_per_tick <= 0)
 		return;
@@ -115,7 +114,7 @@ static void switch_and_check(void *argument)
 		ratios[i] = speed_in_one_window(ns_per_tick);
 	candidate_judge_speed(ratios, &check->fact);
 	if (!fact_is_known(&check->fact))
-		clocksource_switch_restore(check->clock, &why);
+		clocksource_switch_restore(check->clock, &(struct fact){0});
 }
 
 /* ---- the measurement ---- */

@@ -127,7 +127,6 @@ enum switch_opened clocksource_switch_open(
 	struct clocksource_switch *clock, const struct root *root, struct fact *why)
 {
 	enum switch_opened opened;
-	struct fact no_folder = {0};
 
 	*clock = (struct clocksource_switch){.root = root,
 		.file = root_open_file(root, CLOCKSOURCE_CURRENT, O_RDWR, why),
@@ -135,7 +134,7 @@ enum switch_opened clocksource_switch_open(
 		.lock = -1};
 	if (clock->file < 0)
 		return SWITCH_CLOSED;
-	clock->folder = root_open_file(root, SWITCH_FOLDER, O_RDONLY, &no_folder);
+	clock->folder = root_open_file(root, SWITCH_FOLDER, O_RDONLY, &(struct fact){0});
 	opened = take_hold(clock, why);
 	if (opened == SWITCH_OPENED && !root->live && is_kernel_file(clock->file)) {
 		fact_set(why, FACT_FAILED, "%s is the kernel's own, not one of a captured tree",

@@ -24,8 +24,7 @@
 /* Returns NULL if the folder cannot be read. */
 static DIR *open_folder(const struct root *root, const char *path)
 {
-	struct fact why = {0};
-	int folder = root_open_file(root, path, O_RDONLY, &why);
+	int folder = root_open_file(root, path, O_RDONLY, &(struct fact){0});
 	DIR *list = folder < 0 ? NULL : fdopendir(folder);
 
 	if (!list && folder >= 0)
@@ -68,11 +67,11 @@ bool guests_running(const struct root *root, char *which, size_t size)
 	for (size_t i = 0; i < ARRAY_SIZE(modules) && !found; i++) {
 		char path[64], buffer[64];
 		struct span content;
-		struct fact why = {0};
 		uint64_t count;
 
 		snprintf(path, sizeof(path), "/sys/module/%s/refcnt", modules[i]);
-		found = root_read(root, path, buffer, sizeof(buffer), &content, &why) &&
+		found = root_read(
+				root, path, buffer, sizeof(buffer), &content, &(struct fact){0}) &&
 		        number_parse(text_trim(content), &count) && count > 0;
 		snprintf(which, size, "the module %s is in use", modules[i]);
 	}

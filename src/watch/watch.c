@@ -131,11 +131,10 @@ static bool may_read_clocks(struct watch *watch)
 	const struct call_evidence *call =
 		clock_gettime_of(&watch->event.now->evidence, "CLOCK_MONOTONIC");
 	const struct path_evidence *path = call ? &call->path[PATH_LIBC] : NULL;
-	struct fact why = {0};
 
 	return path && path->attempts && !path->entered &&
-	       child_probe(
-		       read_suspended, &watch->signs, sizeof(watch->signs), DEADLINE_NONE, &why);
+	       child_probe(read_suspended, &watch->signs, sizeof(watch->signs), DEADLINE_NONE,
+		       &(struct fact){0});
 }
 
 /* The addresses of a page that has gone may have been reused since. */
