@@ -14,24 +14,6 @@
 
 /* ---- the calls of a candidate; `whole` is its evidence ---- */
 
-static json_t *call_entered(const void *object, const void *whole)
-{
-	const struct call_evidence *call = object;
-	const struct path_evidence *path = &call->path[call_judged_path(call)];
-
-	(void)whole;
-	return path->attempts ? json_integer(path->entered) : json_null();
-}
-
-static json_t *call_attempts(const void *object, const void *whole)
-{
-	const struct call_evidence *call = object;
-	const struct path_evidence *path = &call->path[call_judged_path(call)];
-
-	(void)whole;
-	return path->attempts ? json_integer(path->attempts) : json_null();
-}
-
 static json_t *call_reason(const void *object, const void *whole)
 {
 	const struct evidence *evidence = whole;

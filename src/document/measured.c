@@ -121,13 +121,13 @@ static json_t *count_or_null(const struct path_evidence *path, uint32_t calls)
 	return path->attempts ? json_integer(calls) : json_null();
 }
 
-static json_t *judged_entered(const void *object, const void *whole)
+json_t *call_entered(const void *object, const void *whole)
 {
 	(void)whole;
 	return count_or_null(judged_path(object), judged_path(object)->entered);
 }
 
-static json_t *judged_attempts(const void *object, const void *whole)
+json_t *call_attempts(const void *object, const void *whole)
 {
 	(void)whole;
 	return count_or_null(judged_path(object), judged_path(object)->attempts);
@@ -246,11 +246,11 @@ const struct field call_fields[] = {
 		.words = path_words,
 		.doc = "path that the call is judged by: the vDSO, or libc where the vDSO does "
 		       "not have it"},
-	{COMPUTED("entered_kernel", FIELD_INTEGER, judged_entered), .options = FIELD_NEEDED,
+	{COMPUTED("entered_kernel", FIELD_INTEGER, call_entered), .options = FIELD_NEEDED,
 		.most = UINT32_MAX,
 		.doc = "calls by this path that entered the kernel under the proof; null: not "
 		       "proven"},
-	{COMPUTED("attempts", FIELD_INTEGER, judged_attempts), .options = FIELD_NEEDED,
+	{COMPUTED("attempts", FIELD_INTEGER, call_attempts), .options = FIELD_NEEDED,
 		.most = UINT32_MAX,
 		.doc = "calls by this path that were made under the proof; null: not proven"},
 	{INTEGER("libc_entered_kernel", path[PATH_LIBC].entered, UINT32_MAX),
