@@ -287,6 +287,9 @@ struct document_part timestamp_part(
 /* Clocksource and host of a struct evidence, in documents of commands that do not judge them. */
 extern const struct field surroundings_fields[];
 
+/* "vdso", "libc", "syscall", and "" for PATH_COUNT; ended by NULL. */
+extern const char *const call_path_names[];
+
 /* Count the calls of a struct call_evidence by the path that it is judged by; null: not proven. */
 json_t *call_entered(const void *object, const void *whole);
 json_t *call_attempts(const void *object, const void *whole);

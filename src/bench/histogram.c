@@ -169,7 +169,7 @@ void bench_write_histograms(const struct bench *bench, bool all, FILE *out)
 		if (!histogram->calls || (!all && row != bench_answer_row(bench)))
 			continue;
 		describe_call_name(row->subject.call, row->subject.clock, &name);
-		strbuf_add(&name, " by %s", bench_paths[row->subject.path]);
+		strbuf_add(&name, " by %s", call_path_names[row->subject.path]);
 		if (fact_is_known(&row->cpu.fact))
 			strbuf_add(&name, " on CPU %d", (int)row->cpu.value);
 		strbuf_add(&name, ": %s calls, each timed alone; p50 %s ns",

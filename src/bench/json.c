@@ -36,7 +36,7 @@ static const struct field subject_fields[] = {
 	{STRING("call", call), .options = FIELD_FILLED | FIELD_ONCE, .title = "call", .width = 34,
 		.left = true, .cell = print_name, .doc = "name of the call"},
 	{STRING("clock", clock), .doc = "clock that it reads; null: the call takes none"},
-	{WORD("path", path, bench_paths), .options = FIELD_FILLED, .title = "by", .width = 9,
+	{WORD("path", path, call_path_names), .options = FIELD_FILLED, .title = "by", .width = 9,
 		.left = true,
 		.doc = "path of the call: by the vDSO, by libc, or by raw system call"},
 	{0},

@@ -76,9 +76,6 @@ size_t bench_count_wanted(const struct bench_plan *plan);
 const struct call *bench_next(
 	const struct bench_plan *plan, size_t *place, struct bench_subject *subject);
 
-/* "vdso", "libc", "syscall"; ended by NULL. */
-extern const char *const bench_paths[];
-
 /* ---- the table ---- */
 
 #define HISTOGRAM_BUCKETS 1280

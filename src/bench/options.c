@@ -39,9 +39,6 @@ const struct option_row bench_options[] = {
 	{0},
 };
 
-const char *const bench_paths[] = {
-	[PATH_VDSO] = "vdso", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "syscall", NULL};
-
 /* ---- values ---- */
 
 static bool take_name(const char *option, struct span name, struct bench_names *names)
@@ -68,7 +65,7 @@ static bool take_path(struct cli *cli, struct span word)
 	struct bench_plan *plan = cli->data;
 
 	for (int path = 0; path < PATH_COUNT; path++) {
-		if (text_equals(word, bench_paths[path]))
+		if (text_equals(word, call_path_names[path]))
 			return plan->path_named = plan->paths[path] = true;
 	}
 	return cli_usage_error(

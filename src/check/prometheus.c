@@ -78,8 +78,6 @@ static void write_clocksource(const struct evidence *evidence, FILE *out)
  */
 static void write_calls(const struct check_request *request, bool all, FILE *out)
 {
-	static const char *const paths[] = {
-		[PATH_VDSO] = "vdso", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "syscall"};
 	struct metric seconds = {.name = "call_seconds",
 		.help = "Least time that a call takes by the vDSO, by the C library and by system call."};
 	struct metric ratio = {.name = "calls_entered_kernel_ratio",
@@ -98,7 +96,7 @@ static void write_calls(const struct check_request *request, bool all, FILE *out
 			begin_sample(out, is_ratio ? &ratio : &seconds);
 			write_label(out, "{", "call", call->call);
 			write_label(out, ",", "clock", call->clock);
-			write_label(out, ",", "path", paths[i % PATH_COUNT]);
+			write_label(out, ",", "path", call_path_names[i % PATH_COUNT]);
 			fputc('}', out);
 			if (is_ratio)
 				fprintf(out, " %.4g\n", (double)path->entered / path->attempts);

@@ -16,7 +16,7 @@
 static const struct field row_fields[] = {
 	{TEXT("call", call), .options = FIELD_NEEDED | FIELD_FILLED},
 	{TEXT("clock", clock)},
-	{WORD("path", path, diff_paths), .options = FIELD_NEEDED | FIELD_FILLED},
+	{WORD("path", path, call_path_names), .options = FIELD_NEEDED | FIELD_FILLED},
 	{TIME("min_ns", before.least_ns)},
 	{TIME("median_ns", before.median_ns)},
 	{TIME("batch_p99_ns", before.most_ns)},

@@ -84,9 +84,6 @@ void diff_find(struct diff *diff);
 
 /* ---- report.c ---- */
 
-/* "vdso", "libc", "syscall", and "" for none; ended by NULL. */
-extern const char *const diff_paths[];
-
 /* Both take a struct diff. */
 bool diff_write_text(const void *result, const struct style *style, FILE *out);
 bool diff_write_json(const void *result, const struct style *style, FILE *out);

@@ -9,9 +9,8 @@
 #include "cli/text.h"
 #include "model.h"
 
-/* The order is that of enum diff_answer, and of enum call_path. */
+/* The order is that of enum diff_answer. */
 static const char *const answers[] = {"same", "better", "worse", "unknown", NULL};
-const char *const diff_paths[] = {"vdso", "libc", "syscall", "", NULL};
 
 /* ---- fields and columns ---- */
 
@@ -83,7 +82,7 @@ static const struct field cost_fields[] = {
 		.left = true, .cell = print_name,
 		.doc = "name of the call; counter: a read of the CPU's counter"},
 	{TEXT("clock", clock), .doc = "clock that it reads; null: the call takes none"},
-	{WORD("path", path, diff_paths), .title = "by", .width = 9, .left = true,
+	{WORD("path", path, call_path_names), .title = "by", .width = 9, .left = true,
 		.doc = "path of the call: by the vDSO, by libc, or by raw system call; null: of "
 		       "the counter"},
 	{NS("old_ns", before.least_ns), .options = FIELD_FILLED, .title = "old", .width = 10,

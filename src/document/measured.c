@@ -108,12 +108,13 @@ static const struct path_evidence *judged_path(const void *object)
 	return &call->path[call_judged_path(call)];
 }
 
-static const char *const path_words[] = {"vdso", "libc", NULL};
+const char *const call_path_names[] = {"vdso", "libc", "syscall", "", NULL};
+static const char *const judged_by_words[] = {"vdso", "libc", NULL};
 
 static json_t *judged_by(const void *object, const void *whole)
 {
 	(void)whole;
-	return json_string(path_words[call_judged_path(object)]);
+	return json_string(judged_by_words[call_judged_path(object)]);
 }
 
 static json_t *count_or_null(const struct path_evidence *path, uint32_t calls)
@@ -243,7 +244,7 @@ const struct field call_fields[] = {
 		.doc = "ns per call by the vDSO, 99th percentile of the batches' averages; null: "
 		       "not timed"},
 	{COMPUTED("judged_by", FIELD_WORD, judged_by), .options = FIELD_NEEDED | FIELD_FILLED,
-		.words = path_words,
+		.words = judged_by_words,
 		.doc = "path that the call is judged by: the vDSO, or libc where the vDSO does "
 		       "not have it"},
 	{COMPUTED("entered_kernel", FIELD_INTEGER, call_entered), .options = FIELD_NEEDED,
