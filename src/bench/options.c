@@ -41,23 +41,17 @@ const struct option_row bench_options[] = {
 
 /* ---- values ---- */
 
-static bool take_name(const char *option, struct span name, struct bench_names *names)
+static bool take_names(const char *option, const char *value, struct bench_names *names)
 {
-	if (names->count == BENCH_NAMES_MAX)
-		return cli_usage_error(
-			"%s: at most %d names are accepted", option, BENCH_NAMES_MAX);
-	names->words[names->count++] = name;
+	struct span list = text_span(value), name;
+
+	while (parse_next(&list, &name)) {
+		if (names->count == BENCH_NAMES_MAX)
+			return cli_usage_error(
+				"%s: at most %d names are accepted", option, BENCH_NAMES_MAX);
+		names->words[names->count++] = name;
+	}
 	return true;
-}
-
-static bool take_call(struct cli *cli, struct span word)
-{
-	return take_name("--call", word, &((struct bench_plan *)cli->data)->call_names);
-}
-
-static bool take_clock(struct cli *cli, struct span word)
-{
-	return take_name("--clock", word, &((struct bench_plan *)cli->data)->clock_names);
 }
 
 static bool take_path(struct cli *cli, struct span word)
@@ -140,9 +134,9 @@ bool bench_take(struct cli *cli, int id, const char *value)
 
 	switch (id) {
 	case OPTION_CALL:
-		return take_list(value, take_call, cli);
+		return take_names("--call", value, &plan->call_names);
 	case OPTION_CLOCK:
-		return take_list(value, take_clock, cli);
+		return take_names("--clock", value, &plan->clock_names);
 	case OPTION_PATH:
 		return take_list(value, take_path, cli);
 	case OPTION_CALLS:
