@@ -91,6 +91,7 @@ static void measure(struct cli *cli, struct bench *bench)
 struct bench_report bench_report_make(const struct evidence *evidence, struct bench *bench)
 {
 	struct bench_report report = {.evidence = evidence,
+		.timestamp = &evidence->timestamp,
 		.bench = bench,
 		.noise = noise_find(bench),
 		.breakdown = breakdown_find(bench),

@@ -290,14 +290,6 @@ static const struct field noise_fields[] = {
 	{0},
 };
 
-#undef OF
-#define OF struct evidence
-
-static const struct field evidence_moment_fields[] = {
-	{INLINE(timestamp, timestamp_fields)},
-	{0},
-};
-
 /* ---- the document ---- */
 
 #undef OF
@@ -333,7 +325,7 @@ static const struct field other_fields[] = {
 #define OF struct bench_report
 
 const struct field bench_report_fields[] = {
-	{INLINE_AT(evidence, evidence_moment_fields)},
+	{INLINE_AT(timestamp, timestamp_fields)},
 	{STRING("verdict", verdict), .options = FIELD_FILLED,
 		.doc = "ok: measured; unknown: nothing was"},
 	{INTEGER("exit_status", exit_status, INT32_MAX),

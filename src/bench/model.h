@@ -295,7 +295,8 @@ struct noise noise_find(const struct bench *bench);
 /* ---- text.c, json.c ---- */
 
 struct bench_report {
-	const struct evidence *evidence; /* timestamp, clocksource and host */
+	const struct evidence *evidence; /* clocksource and host */
+	const struct timestamp_evidence *timestamp;
 	const struct bench *bench;
 	struct noise noise;
 	struct breakdown breakdown;

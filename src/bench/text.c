@@ -139,8 +139,8 @@ static void write_heading(const struct bench_report *report, const struct style 
 	}
 	describe_clocksource(report->evidence, &clocksource);
 	describe_host(report->evidence, style->verbose ? SIZE_MAX : WRAP_COLUMNS - INDENT, &host);
-	if (style->verbose && fact_is_known(&report->evidence->timestamp.time.fact))
-		wrap_print(out, "measured", INDENT, report->evidence->timestamp.time.value);
+	if (style->verbose && fact_is_known(&report->timestamp->time.fact))
+		wrap_print(out, "measured", INDENT, report->timestamp->time.value);
 	wrap_print(out, "clocksource", INDENT, clocksource.text);
 	wrap_print(out, "host", INDENT, host.text);
 	if (report->bench->stopped)
