@@ -32,17 +32,6 @@ static void write_item(const char *id, const char *text, FILE *out)
 	wrap_format(out, id, LIST_INDENT, "%.*s", describe_first_sentence(text), text);
 }
 
-/* The question says more than the text of advice that consists in asking. */
-static void write_advice_item(const struct advice *advice, FILE *out)
-{
-	struct strbuf sb = {.used = 0};
-	bool is_question = advice->ask && strncmp(advice->id, "ask-", strlen("ask-")) == 0;
-
-	strbuf_add(
-		&sb, "%s%s", is_question ? "Ask: " : "", is_question ? advice->ask : advice->text);
-	write_item(advice->id, sb.text, out);
-}
-
 static void write_list(FILE *out)
 {
 	struct cause_explanation cause;
@@ -56,8 +45,15 @@ static void write_list(FILE *out)
 	for (size_t i = 0; explain_cause(i, &cause); i++)
 		write_item(cause.id, cause.text, out);
 	fputs("\nAdvice:\n", out);
-	for (size_t i = 0; explain_advice(i, &advice); i++)
-		write_advice_item(&advice, out);
+	for (size_t i = 0; explain_advice(i, &advice); i++) {
+		bool is_question = advice.ask && strncmp(advice.id, "ask-", strlen("ask-")) == 0;
+		struct strbuf sb = {.used = 0};
+
+		/* The question says more than the text of advice that consists in asking. */
+		strbuf_add(&sb, "%s%s", is_question ? "Ask: " : "",
+			is_question ? advice.ask : advice.text);
+		write_item(advice.id, sb.text, out);
+	}
 }
 
 static bool find_advice(const char *id, struct advice *advice)
