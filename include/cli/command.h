@@ -112,7 +112,6 @@ struct cli {
 	const char *topic; /* the word that `help` is to explain; NULL: the command, or all */
 	bool version;
 	bool quiet;
-	bool verbose;
 	const struct format *format;
 	enum color_choice color;
 	const char *output;  /* NULL: standard output */

@@ -55,7 +55,7 @@ static bool needs_reasons(const struct cli *cli, const struct evidence *evidence
 
 	verdict_find(evidence, &verdict);
 	counter_view_make(evidence, &counter);
-	return verdict.kind != VERDICT_OK || cli->verbose || cli->format->needs & NEEDS_LOG ||
+	return verdict.kind != VERDICT_OK || cli->style.verbose || cli->format->needs & NEEDS_LOG ||
 	       (counter.x86 && counter.standing == COUNTER_NOT_OFFERED);
 }
 

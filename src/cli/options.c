@@ -309,7 +309,7 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	case 'q':
 		return cli->quiet = true;
 	case 'v':
-		return cli->verbose = true;
+		return cli->style.verbose = true;
 	case 'J':
 		return take_format(cli, "json");
 	case 'o':

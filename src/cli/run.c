@@ -226,9 +226,8 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	parsed = cli_parse(&cli, commands, argc, argv);
 	refusal_status = cli_trouble(&cli);
 	cli.style.color = cli_wants_color(&cli);
-	cli.style.verbose = cli.verbose;
 	if (parsed && (!cli.quiet || cli.output || cli.help || cli.version)) {
-		cli.depth = cli.verbose ? DEPTH_ALL : cli.format->depth;
+		cli.depth = cli.style.verbose ? DEPTH_ALL : cli.format->depth;
 		cli.out = memory_stream_open(&cli.collected);
 	}
 	if (!parsed) {

@@ -190,7 +190,7 @@ static int fleet_run(struct cli *cli)
 			"specify files or directories, or provide documents on standard input");
 		return EXIT_TROUBLE;
 	}
-	fleet->all = cli->verbose;
+	fleet->all = cli->style.verbose;
 	timestamp_collect(&cli->root, &fleet->timestamp, &cli->deadline);
 	work_begin(cli, "reading", &stop);
 	if (!cli->operand_count)

@@ -163,7 +163,7 @@ static void the_first_command_is_the_default(void **state)
 	assert_ptr_equal(cli.command, &first);
 	assert_true(parse("-qv --sysroot second"));
 	assert_ptr_equal(cli.command, &first);
-	assert_true(cli.quiet && cli.verbose);
+	assert_true(cli.quiet && cli.style.verbose);
 	assert_string_equal(cli.sysroot, "second");
 }
 
