@@ -59,9 +59,10 @@ static void end_early(struct run *run, enum run_end end, const char *why)
 	fact_set(&run->result->why, FACT_FAILED, "%s", why);
 }
 
-/* True if there is a reason to end the run. */
-static bool must_end(struct run *run)
+/* True if there is a reason to end the struct run, also while a worker is at work. */
+static bool must_end(void *argument)
 {
+	struct run *run = argument;
 	struct fact why = {0};
 
 	if (run->result->end != RUN_WHOLE)
@@ -75,11 +76,6 @@ static bool must_end(struct run *run)
 	return run->result->end != RUN_WHOLE;
 }
 
-static bool poll_worker(void *run)
-{
-	return must_end(run);
-}
-
 /* The fact gets the reason if the worker does not reach its end; otherwise it stays unchanged. */
 static void start_and_await(
 	struct run *run, candidate_work *work, struct candidate *candidate, struct fact *fact)
@@ -88,8 +84,7 @@ static void start_and_await(
 		.work = work,
 		.candidate = candidate,
 		.deadline = deadline_after(run->worker_ns)};
-	struct child_wait wait = {
-		.deadline = &worker.deadline, .poll = poll_worker, .argument = run};
+	struct child_wait wait = {.deadline = &worker.deadline, .poll = must_end, .argument = run};
 	struct deadline kill_deadline;
 	struct fact why = {0};
 	int error;
