@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/time.h"
 #include "measure/sampler.h"
 

@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "base/fact.h"
-#include "base/time.h"
 #include "cli/command.h"
 #include "document.h"
 #include "evidence.h"

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "check.h"
 #include "cli/text.h"
 #include "model.h"
 

@@ -3,12 +3,10 @@
  * The command counter: its row and options, and what it gathers. The counter is compared between
  * all CPUs for the time asked for, which measures its rate, too; the rest takes some milliseconds.
  */
-#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
 #include "base/child.h"
-#include "base/memory.h"
 #include "base/privileges.h"
 #include "base/time.h"
 #include "commands.h"

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 #include "cli/text.h"
 #include "model.h"

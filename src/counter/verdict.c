@@ -10,12 +10,9 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/time.h"
-#include "measure/timebase.h"
 
 static __attribute__((format(printf, 4, 5))) void conclude(struct counter_verdict *verdict,
 	enum counter_outcome outcome, const char *rule, const char *format, ...)

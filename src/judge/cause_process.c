@@ -10,7 +10,6 @@
 
 #include "base/child.h"
 #include "base/memory.h"
-#include "base/text.h"
 
 static void cite_counter_off(const struct view *v, struct cause *cause)
 {

@@ -7,7 +7,6 @@
 #include "model.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
