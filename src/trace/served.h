@@ -85,6 +85,9 @@ extern const struct served_row served_calls[SERVED_CALL_COUNT];
 /* Finds the call of "__vdso_time" or "__kernel_time"; SERVED_CALL_COUNT: there is none. */
 enum served_call served_find_call(struct span name);
 
+/* The bytes from one stub to the next. */
+#define SERVED_STUB_SIZE 512
+
 /*
  * A copy of the vDSO's image for the address `to`: image[] has room for `size` bytes, of which the
  * first `length` hold the image that is at `from` in the program. Its stubs come behind it.
@@ -104,9 +107,6 @@ struct served_copy {
 size_t served_stub_make(
 	struct served_copy *copy, enum served_call call, bool compat, uint64_t target);
 
-/* Returns the bytes from one stub to the next; 0: this architecture has none. */
-size_t served_stub_size(void);
-
 /* Functions without a stub stay those of the real vDSO. False if the image makes no sense. */
 bool served_copy_make(struct served_copy *copy);
 
@@ -119,7 +119,7 @@ size_t served_image_length(const unsigned char *image, size_t size);
 /*
  * Gives the program its copy at the stop of a thread at the end of execve(2) (PTRACE_SYSCALL from
  * PTRACE_EVENT_EXEC on). Returns the open table, or -1 with the reason in *why: the program is then
- * as it was. *signal is a signal that arrived and has to be delivered, 0, or -errno: the program
+ * as it was. *signal becomes a signal that arrived and has to be delivered, or -errno: the program
  * has registers that are not its own, and cannot go on. The system calls that are made in the
  * program's name are taken off the counts of tracepoints.
  */

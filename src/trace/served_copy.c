@@ -51,7 +51,6 @@ static void redirect(struct served_copy *copy, const struct elf *elf, uint64_t a
 	struct span name = elf_name(elf, names, ELF_READ(elf, at, Sym, st_name));
 	enum served_call call;
 	size_t entry = 0;
-	uint32_t narrow;
 
 	if (section == SHN_UNDEF || section == SHN_ABS ||
 		(ELF_READ(elf, at, Sym, st_info) & 0xf) != STT_FUNC)
@@ -61,22 +60,17 @@ static void redirect(struct served_copy *copy, const struct elf *elf, uint64_t a
 	if (call < SERVED_CALL_COUNT)
 		entry = served_stub_make(copy, call, elf->narrow, target);
 	value = elf->load + (entry ? entry : target - copy->to);
-	narrow = (uint32_t)value;
+	/* The machines that have stubs are little-endian. */
 	if (elf->narrow)
-		memcpy(copy->image + at + offsetof(Elf32_Sym, st_value), &narrow, sizeof(narrow));
+		memcpy(copy->image + at + offsetof(Elf32_Sym, st_value), &value,
+			sizeof(Elf32_Addr));
 	else
 		memcpy(copy->image + at + offsetof(Elf64_Sym, st_value), &value, sizeof(value));
 }
 
-/* Stubs begin at a cache line. */
-static size_t stubs_begin(size_t length)
-{
-	return (length + 63) / 64 * 64;
-}
-
 size_t served_copy_size(size_t length)
 {
-	size_t end = stubs_begin(length) + SERVED_CALL_COUNT * served_stub_size();
+	size_t end = length + SERVED_CALL_COUNT * SERVED_STUB_SIZE;
 
 	return (end + SERVED_PAGE - 1) / SERVED_PAGE * SERVED_PAGE;
 }
@@ -86,9 +80,8 @@ bool served_copy_make(struct served_copy *copy)
 	struct elf_dynamic dynamic;
 	struct elf elf;
 
-	copy->end = stubs_begin(copy->length);
-	if (copy->end > copy->size || !elf_start(&elf, copy->image, copy->length) ||
-		!elf_read_dynamic(&elf, &dynamic))
+	copy->end = copy->size - SERVED_CALL_COUNT * SERVED_STUB_SIZE;
+	if (!elf_start(&elf, copy->image, copy->length) || !elf_read_dynamic(&elf, &dynamic))
 		return false;
 	for (uint64_t i = 0; i < dynamic.count; i++)
 		redirect(copy, &elf, dynamic.symbols + i * ELF_SIZE(&elf, Sym), dynamic.names);

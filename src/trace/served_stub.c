@@ -8,8 +8,8 @@
  * As if this host fell back, it jumps to a system call instead, and counts those that a seccomp
  * filter refuses: with EPERM, or ENOSYS where it shall look like an older kernel.
  *
- * A stub ends with three words that served_stub_make() fills in. The one for i386 is part of the
- * x86-64 program, since the same kernel runs programs of both.
+ * A stub ends with words that served_stub_make() fills in. The one for i386 is part of the x86-64
+ * program, since the same kernel runs programs of both.
  */
 #include <seccomp.h>
 #include <string.h>
@@ -24,10 +24,24 @@
 #define FRAMES_AT NUMBER(SERVED_FRAMES_AT)
 #define SHARDS_AT NUMBER(SERVED_SHARDS_AT)
 
+/* The code of a stub; NULL: this architecture has none. */
+struct template
+{
+	const unsigned char *clock, *plain, *call;
+};
+
+/* The last 40 bytes of a stub. */
+struct words {
+	uint64_t call, table, target;
+	uint64_t number, refused; /* for the system call: its number, and the address of a count */
+};
+
+#define WORDS_AT NUMBER(SERVED_STUB_SIZE) " - 40"
+
 #if defined(__x86_64__)
 __asm__(".pushsection .rodata\n"
-	".globl served_native_clock, served_native_plain, served_native_end\n"
-	".hidden served_native_clock, served_native_plain, served_native_end\n"
+	".globl served_native_clock, served_native_plain, served_native_call\n"
+	".hidden served_native_clock, served_native_plain, served_native_call\n"
 	".p2align 4\n"
 	"served_native_clock:\n"
 	"	endbr64\n"
@@ -74,18 +88,16 @@ __asm__(".pushsection .rodata\n"
 	"	mov	$" PROBES ", %r9d\n"
 	"2:	mov	(%r10), %r8\n"
 	"	cmp	%rax, %r8\n"
-	"	jne	4f\n"
-	"3:	lock incq 8(%r10)\n"
-	"	jmp	*.Lwords+16(%rip)\n"
-	"4:	test	%r8, %r8\n"
+	"	je	3f\n"
+	"	test	%r8, %r8\n"
 	"	jnz	5f\n"
 	"	mov	%rax, %r8\n"
 	"	xor	%eax, %eax\n"
 	"	lock cmpxchg %r8, (%r10)\n"
-	"	je	3b\n"
-	"	cmp	%r8, %rax\n"
-	"	je	3b\n"
 	"	mov	%r8, %rax\n"
+	"	jne	2b\n" /* another thread took the entry */
+	"3:	lock incq 8(%r10)\n"
+	"	jmp	*.Lwords+16(%rip)\n"
 	"5:	add	$16, %r10\n"
 	"	dec	%r9d\n"
 	"	jnz	2b\n"
@@ -93,32 +105,26 @@ __asm__(".pushsection .rodata\n"
 	"	mov	.Lwords+8(%rip), %r10\n"
 	"	lock incq (%r10, %rax, 8)\n"
 	"	jmp	*.Lwords+16(%rip)\n"
-	"	.p2align 3\n"
-	".Lwords:	.quad 0, 0, 0\n"
-	"served_native_end:\n"
-	".globl served_native_call, served_native_call_end\n"
-	".hidden served_native_call, served_native_call_end\n"
 	"served_native_call:\n"
 	"	endbr64\n"
-	"	mov	.Lcall(%rip), %eax\n"
+	"	mov	.Lwords+24(%rip), %eax\n"
 	"	syscall\n"
 	"	cmp	$-1, %rax\n"
 	"	je	1f\n"
 	"	cmp	$-38, %rax\n"
 	"	je	1f\n"
 	"	ret\n"
-	"1:	mov	.Lcall+8(%rip), %rcx\n"
+	"1:	mov	.Lwords+32(%rip), %rcx\n"
 	"	lock incq (%rcx)\n"
 	"	ret\n"
-	"	.p2align 3\n"
-	".Lcall:	.quad 0, 0\n"
-	"served_native_call_end:\n"
+	"	.org	served_native_clock + " WORDS_AT "\n"
+	".Lwords:	.quad 0, 0, 0, 0, 0\n"
 	".popsection\n");
 
 /* i386 has no addresses relative to the instruction: a call finds its own. */
 __asm__(".pushsection .rodata\n"
-	".globl served_compat_clock, served_compat_plain, served_compat_end\n"
-	".hidden served_compat_clock, served_compat_plain, served_compat_end\n"
+	".globl served_compat_clock, served_compat_plain, served_compat_call\n"
+	".hidden served_compat_clock, served_compat_plain, served_compat_call\n"
 	".code32\n"
 	".p2align 4\n"
 	"served_compat_clock:\n"
@@ -175,20 +181,16 @@ __asm__(".pushsection .rodata\n"
 	"	cmp	%eax, %ebx\n"
 	"	jne	4f\n"
 	"	cmp	%edx, %ecx\n"
-	"	jne	4f\n"
-	"3:	lock addl $1, 8(%esi)\n"
-	"	jnc	7f\n"
-	"	lock incl 12(%esi)\n"
-	"	jmp	7f\n"
+	"	je	3f\n"
 	"4:	or	%edx, %eax\n"
 	"	jnz	5f\n"
 	"	xor	%edx, %edx\n"
 	"	lock cmpxchg8b (%esi)\n"
-	"	je	3b\n"
-	"	cmp	%eax, %ebx\n"
-	"	jne	5f\n"
-	"	cmp	%edx, %ecx\n"
-	"	je	3b\n"
+	"	jne	2b\n" /* another thread took the entry */
+	"3:	lock addl $1, 8(%esi)\n"
+	"	jnc	7f\n"
+	"	lock incl 12(%esi)\n"
+	"	jmp	7f\n"
 	"5:	add	$16, %esi\n"
 	"	dec	%edi\n"
 	"	jnz	2b\n"
@@ -208,20 +210,13 @@ __asm__(".pushsection .rodata\n"
 	"9:	pop	%edx\n"
 	"	add	$.Lcompat_words - 9b, %edx\n"
 	"	ret\n"
-	"	.p2align 3\n"
-	".Lcompat_words:	.quad 0, 0, 0\n"
-	"served_compat_end:\n"
-	".globl served_compat_call, served_compat_call_end\n"
-	".hidden served_compat_call, served_compat_call_end\n"
 	"served_compat_call:\n"
 	"	endbr32\n"
 	"	push	%ebx\n"
 	"	mov	8(%esp), %ebx\n"
 	"	mov	12(%esp), %ecx\n"
-	"	call	9f\n"
-	"9:	pop	%edx\n"
-	"	add	$.Lcompat_call - 9b, %edx\n" /* as getcpu's third argument it is not used */
-	"	mov	(%edx), %eax\n"
+	"	call	6b\n" /* as getcpu's third argument %edx is not used */
+	"	mov	24(%edx), %eax\n"
 	"	int	$0x80\n"
 	"	pop	%ebx\n"
 	"	cmp	$-1, %eax\n"
@@ -229,18 +224,24 @@ __asm__(".pushsection .rodata\n"
 	"	cmp	$-38, %eax\n"
 	"	je	1f\n"
 	"	ret\n"
-	"1:	mov	8(%edx), %edx\n"
+	"1:	mov	32(%edx), %edx\n"
 	"	lock incl (%edx)\n"
 	"	ret\n"
-	"	.p2align 3\n"
-	".Lcompat_call:	.quad 0, 0\n"
-	"served_compat_call_end:\n"
+	"	.org	served_compat_clock + " WORDS_AT "\n"
+	".Lcompat_words:	.quad 0, 0, 0, 0, 0\n"
 	".code64\n"
 	".popsection\n");
+
+extern const unsigned char served_native_clock[], served_native_plain[], served_native_call[],
+	served_compat_clock[], served_compat_plain[], served_compat_call[];
+
+static const struct template templates[2] = {
+	{served_native_clock, served_native_plain, served_native_call},
+	{served_compat_clock, served_compat_plain, served_compat_call}};
 #elif defined(__aarch64__)
 __asm__(".pushsection .rodata\n"
-	".globl served_native_clock, served_native_plain, served_native_end\n"
-	".hidden served_native_clock, served_native_plain, served_native_end\n"
+	".globl served_native_clock, served_native_plain, served_native_call\n"
+	".hidden served_native_clock, served_native_plain, served_native_call\n"
 	".p2align 4\n"
 	"served_native_clock:\n"
 	"	hint	#34\n" /* bti c */
@@ -285,16 +286,12 @@ __asm__(".pushsection .rodata\n"
 	"	lsr	x12, x12, #54\n"
 	"	add	x13, x13, x12, lsl #4\n"
 	"	mov	w14, #" PROBES "\n"
-	"2:	ldr	x11, [x13]\n"
-	"	cmp	x11, x9\n"
-	"	b.eq	3f\n"
-	"	cbnz	x11, 5f\n"
-	"4:	ldxr	x11, [x13]\n"
+	"2:	ldxr	x11, [x13]\n"
 	"	cmp	x11, x9\n"
 	"	b.eq	3f\n"
 	"	cbnz	x11, 5f\n"
 	"	stxr	w12, x9, [x13]\n"
-	"	cbnz	w12, 4b\n"
+	"	cbnz	w12, 2b\n"
 	"3:	add	x13, x13, #8\n"
 	"6:	ldxr	x11, [x13]\n"
 	"	add	x11, x11, #1\n"
@@ -309,106 +306,62 @@ __asm__(".pushsection .rodata\n"
 	"	lsr	x9, x9, #48\n"
 	"	add	x13, x13, x9, lsl #3\n"
 	"	b	6b\n"
-	"	.p2align 3\n"
-	".Lfactor:	.quad 0x9e3779b97f4a7c15\n"
-	".Lwords:	.quad 0, 0, 0\n"
-	"served_native_end:\n"
-	".globl served_native_call, served_native_call_end\n"
-	".hidden served_native_call, served_native_call_end\n"
-	"	.p2align 3\n"
 	"served_native_call:\n"
 	"	hint	#34\n"
-	"	ldr	x8, .Lcall\n"
+	"	ldr	x8, .Lwords+24\n"
 	"	svc	#0\n"
 	"	cmn	x0, #1\n"
 	"	b.eq	1f\n"
 	"	cmn	x0, #38\n"
 	"	b.eq	1f\n"
 	"	ret\n"
-	"1:	ldr	x9, .Lcall+8\n"
+	"1:	ldr	x9, .Lwords+32\n"
 	"2:	ldxr	x10, [x9]\n"
 	"	add	x10, x10, #1\n"
 	"	stxr	w11, x10, [x9]\n"
 	"	cbnz	w11, 2b\n"
 	"	ret\n"
 	"	.p2align 3\n"
-	".Lcall:	.quad 0, 0\n"
-	"served_native_call_end:\n"
+	".Lfactor:	.quad 0x9e3779b97f4a7c15\n"
+	"	.org	served_native_clock + " WORDS_AT "\n"
+	".Lwords:	.quad 0, 0, 0, 0, 0\n"
 	".popsection\n");
-#endif
 
-/* The code of a stub with its two entries, and that of the system call behind it. */
-struct template
-{
-	const unsigned char *clock, *plain, *end, *call, *call_end;
-};
+extern const unsigned char served_native_clock[], served_native_plain[], served_native_call[];
 
-#if defined(__x86_64__) || defined(__aarch64__)
-extern const unsigned char served_native_clock[], served_native_plain[], served_native_end[],
-	served_native_call[], served_native_call_end[];
-static const struct template native_code = {served_native_clock, served_native_plain,
-	served_native_end, served_native_call, served_native_call_end};
+static const struct template templates[2] = {
+	{served_native_clock, served_native_plain, served_native_call}};
 #else
-static const struct template native_code;
+static const struct template templates[2];
 #endif
-
-#if defined(__x86_64__)
-extern const unsigned char served_compat_clock[], served_compat_plain[], served_compat_end[],
-	served_compat_call[], served_compat_call_end[];
-static const struct template compat_code = {served_compat_clock, served_compat_plain,
-	served_compat_end, served_compat_call, served_compat_call_end};
-#else
-static const struct template compat_code;
-#endif
-
-/* Copies code that ends with words. */
-static void put(unsigned char *at, const unsigned char *start, const unsigned char *end,
-	const uint64_t *words, size_t size)
-{
-	size_t length = (size_t)(end - start);
-
-	memcpy(at, start, length);
-	memcpy(at + length - size, words, size);
-}
-
-static size_t code_size(const struct template *code)
-{
-	return code->clock ? (size_t)(code->end - code->clock + code->call_end - code->call) : 0;
-}
-
-size_t served_stub_size(void)
-{
-	size_t size = code_size(&native_code);
-
-	if (code_size(&compat_code) > size)
-		size = code_size(&compat_code);
-	return (size + 63) / 64 * 64;
-}
 
 size_t served_stub_make(
 	struct served_copy *copy, enum served_call call, bool compat, uint64_t target)
 {
-	const struct template *code = compat ? &compat_code : &native_code;
+	const struct template *code = &templates[compat];
 	const struct served_row *row = &served_calls[call];
-	const size_t at = copy->end, length = (size_t)(code->end - code->clock);
-	uint64_t words[] = {(uint64_t)call << 5, copy->table, target};
+	unsigned char *stub = copy->image + copy->end;
+	struct words words = {.call = (uint64_t)call << 5,
+		.table = copy->table,
+		.target = target,
+		.refused = copy->table + SERVED_REFUSED_AT + 8 * (uint64_t)call};
+	size_t entry = copy->end;
 	int number = -1;
 
-	if (code_size(code) == 0 || served_stub_size() > copy->size - at)
+	if (!code->clock || SERVED_STUB_SIZE > copy->size - copy->end)
 		return 0;
 	/* Calls that the architecture lacks have negative numbers. */
 	if (copy->as_if_fallback)
 		number = seccomp_syscall_resolve_name_arch(
 			compat ? SCMP_ARCH_X86 : SCMP_ARCH_NATIVE, row->name);
 	if (number >= 0) {
-		const uint64_t call_words[] = {
-			(uint64_t)number, copy->table + SERVED_REFUSED_AT + 8 * (uint64_t)call};
-
-		put(copy->image + at + length, code->call, code->call_end, call_words,
-			sizeof(call_words));
-		words[2] = copy->to + at + length;
+		words.number = (uint64_t)number;
+		words.target = copy->to + copy->end + (uint64_t)(code->call - code->clock);
 	}
-	put(copy->image + at, code->clock, code->end, words, sizeof(words));
-	copy->end += served_stub_size();
-	return at + (row->takes_clock ? 0 : (size_t)(code->plain - code->clock));
+	if (!row->takes_clock)
+		entry += (size_t)(code->plain - code->clock);
+	memcpy(stub, code->clock, SERVED_STUB_SIZE);
+	memcpy(stub + SERVED_STUB_SIZE - sizeof(words), &words, sizeof(words));
+	copy->end += SERVED_STUB_SIZE;
+	return entry;
 }

@@ -68,8 +68,8 @@ static clock_function *make_stub(enum served_call call, unsigned char *table)
 
 	assert_ptr_not_equal(code, MAP_FAILED);
 	entry = served_stub_make(&copy, call, false, (uintptr_t)answer);
-	assert_in_range(entry, CODE_AT, CODE_AT + served_stub_size() - 1);
-	assert_int_equal(copy.end, CODE_AT + served_stub_size());
+	assert_in_range(entry, CODE_AT, CODE_AT + SERVED_STUB_SIZE - 1);
+	assert_int_equal(copy.end, CODE_AT + SERVED_STUB_SIZE);
 	assert_int_equal(mprotect(code, SERVED_PAGE, PROT_READ | PROT_EXEC), 0);
 	__builtin___clear_cache((char *)code, (char *)code + SERVED_PAGE);
 	start = code + entry;
