@@ -32,15 +32,15 @@
 struct span file_take(int file, size_t most)
 {
 	struct span taken = {NULL, 0};
-	char *content, *copy;
+	char *content;
 
 	if (file < 0)
 		return taken;
 	content = xmalloc(most);
 	(void)file_read_all(file, content, most, &taken.length);
 	close(file);
-	taken.at = copy = xmalloc(taken.length + 1);
-	memcpy(copy, content, taken.length);
+	if (taken.length)
+		taken.at = memcpy(xmalloc(taken.length), content, taken.length);
 	free(content); /* realloc(3) would map memory for each file anew */
 	return taken;
 }

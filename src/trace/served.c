@@ -77,7 +77,6 @@ struct served_table *served_open(
 	struct served_table *table;
 	int file = -1;
 
-	*signal = 0;
 	if (served_filters(thread) > filters)
 		fact_set(&trace->uncounted_why, FACT_DENIED, "it has a seccomp filter of its own");
 	else
@@ -98,15 +97,14 @@ struct served_table *served_open(
 
 void served_look(struct served_table *table, pid_t pid)
 {
-	struct span maps = maps_read(pid), before = table->maps;
+	struct span maps = maps_read(pid);
 
 	/* The map of a process that has ended is empty. */
-	if (maps.length) {
-		table->pid = pid;
-		table->maps = maps;
-		maps = before;
-	}
-	span_free(maps);
+	if (!maps.length)
+		return;
+	span_free(table->maps);
+	table->maps = maps;
+	table->pid = pid;
 }
 
 struct span served_maps(const struct served_table *table)

@@ -27,8 +27,8 @@
 #include "base/memory.h"
 #include "served.h"
 
-/* Limits what is read of the environment: 16,000 variables, and the auxiliary vector. */
-#define STACK_SIZE (128 * 1024)
+/* Limits what is read: the places of 130,000 arguments and variables, and the auxiliary vector. */
+#define STACK_SIZE (1024 * 1024)
 
 /* The number of set_thread_area(2) in 32-bit programs, for which this program has no name. */
 #define COMPAT_SET_THREAD_AREA 243
@@ -47,8 +47,8 @@ struct target {
 /* ---- the registers ---- */
 
 #if defined(__x86_64__)
-static const unsigned char native_instruction[] = {0x0f, 0x05};
-static const unsigned char compat_instruction[] = {0xcd, 0x80};
+/* The instructions that make a system call in 64-bit and in 32-bit code. */
+static const unsigned char instructions[2][2] = {{0x0f, 0x05}, {0xcd, 0x80}};
 
 static int registers_get(pid_t thread, struct user_regs_struct *registers)
 {
@@ -94,8 +94,7 @@ static uint64_t registers_argument(const struct user_regs_struct *registers)
 	return is_compat(registers) ? registers->rbx : registers->rdi;
 }
 #else
-static const unsigned char native_instruction[] = {0x01, 0x00, 0x00, 0xd4};
-static const unsigned char compat_instruction[1];
+static const unsigned char instructions[1][4] = {{0x01, 0x00, 0x00, 0xd4}};
 
 static int registers_get(pid_t thread, struct user_regs_struct *registers)
 {
@@ -221,16 +220,6 @@ static bool memory_write(pid_t pid, uint64_t to, const void *from, size_t length
 	return process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)length;
 }
 
-static uint64_t word_at(const struct target *target, const unsigned char *place)
-{
-	uint64_t wide;
-	uint32_t narrow;
-
-	memcpy(&wide, place, sizeof(wide));
-	memcpy(&narrow, place, sizeof(narrow));
-	return target->compat ? narrow : wide;
-}
-
 /*
  * Finds the entry of the vDSO in the auxiliary vector, and its value. 0 or an errno value. The
  * stack has the number of the arguments, the arguments, a zero, the environment, a zero and the
@@ -239,45 +228,31 @@ static uint64_t word_at(const struct target *target, const unsigned char *place)
 static int find_vdso(const struct target *target, uint64_t *place, uint64_t *vdso)
 {
 	const size_t size = target->compat ? 4 : 8;
-	unsigned char *stack = xcalloc(1, STACK_SIZE + 2 * sizeof(uint64_t));
-	uint64_t from = target->before.STACK_POINTER, at = 0;
-	struct iovec here = {stack, STACK_SIZE}, there = {NULL, STACK_SIZE};
-	bool is_read = memory_read(target->thread, from, stack, sizeof(uint64_t));
+	const uint64_t from = target->before.STACK_POINTER;
+	unsigned char *stack = xcalloc(1, STACK_SIZE);
+	struct iovec here = {stack, STACK_SIZE}, there = {(void *)(uintptr_t)from, STACK_SIZE};
+	bool is_read = process_vm_readv(target->thread, &here, 1, &there, 1, 0) > 0;
+	uint64_t at = (memory_number(stack, STACK_SIZE, 0, size) + 2) * size, type;
 	int error = ENOENT;
 
-	from += (word_at(target, stack) + 2) * size;
-	there.iov_base = (void *)(uintptr_t)from;
-	is_read = is_read && process_vm_readv(target->thread, &here, 1, &there, 1, 0) > 0;
-	while (at < STACK_SIZE && word_at(target, stack + at))
+	while (memory_number(stack, STACK_SIZE, at, size))
 		at += size;
-	for (at += size; at < STACK_SIZE && error != ECANCELED; at += 2 * size) {
-		uint64_t type = word_at(target, stack + at);
-		uint64_t value = word_at(target, stack + at + size);
+	for (at += size; (type = memory_number(stack, STACK_SIZE, at, size)); at += 2 * size) {
+		uint64_t value = memory_number(stack, STACK_SIZE, at + size, size);
 
-		if (type == AT_NULL)
-			break;
 		/* A program that gains privileges must run as without us. */
-		if (type == AT_SECURE && value)
+		if (type == AT_SECURE && value) {
 			error = ECANCELED;
-		if (type != AT_SYSINFO_EHDR || !value)
-			continue;
-		*place = from + at + size;
-		*vdso = value;
-		error = 0;
+			break;
+		}
+		if (type == AT_SYSINFO_EHDR && value) {
+			*place = from + at + size;
+			*vdso = value;
+			error = 0;
+		}
 	}
 	free(stack);
 	return !is_read ? EFAULT : at < STACK_SIZE ? error : E2BIG;
-}
-
-static bool find_instruction(struct target *target, const struct served_copy *copy)
-{
-	const unsigned char *bytes = target->compat ? compat_instruction : native_instruction;
-	size_t size = target->compat ? sizeof(compat_instruction) : sizeof(native_instruction);
-	const unsigned char *found = memmem(copy->image, copy->length, bytes, size);
-
-	if (found)
-		target->instruction = copy->from + (uint64_t)(found - copy->image);
-	return found;
 }
 
 /* Maps the table into the program. Returns its address there, or a negative errno value. */
@@ -327,6 +302,7 @@ static int map_copy(struct target *target, struct served_copy *copy, uint64_t pl
 /* Reads the image, and maps the table and the copy. 0 or an errno value. */
 static int give_copy(struct target *target, struct served_copy *copy, int *table)
 {
+	const unsigned char *instruction = NULL;
 	uint64_t place = 0;
 	int64_t address;
 	int error = find_vdso(target, &place, &copy->from);
@@ -337,10 +313,13 @@ static int give_copy(struct target *target, struct served_copy *copy, int *table
 		return ENOEXEC;
 	copy->length = served_image_length(copy->image, SERVED_PAGE);
 	copy->size = served_copy_size(copy->length);
-	if (copy->length == 0 || copy->size > SERVED_IMAGE_MAX ||
-		!memory_read(target->thread, copy->from, copy->image, copy->length) ||
-		!find_instruction(target, copy))
+	if (copy->size <= SERVED_IMAGE_MAX &&
+		memory_read(target->thread, copy->from, copy->image, copy->length))
+		instruction = memmem(copy->image, copy->length, instructions[target->compat],
+			sizeof(*instructions));
+	if (!instruction)
 		return ENOEXEC;
+	target->instruction = copy->from + (uint64_t)(instruction - copy->image);
 	address = map_table(target, table);
 	if (address < 0)
 		return (int)-address;
@@ -360,7 +339,6 @@ int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struc
 	int table = -1, error;
 	sigset_t all, before;
 
-	*signal = 0;
 	sigfillset(&all);
 	if (registers_get(thread, &target.before) < 0 ||
 		ptrace(PTRACE_GETSIGMASK, thread, (void *)8, &before) < 0 ||
@@ -369,7 +347,7 @@ int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struc
 		return -1;
 	}
 	target.compat = is_compat(&target.before);
-	copy.image = xcalloc(1, SERVED_IMAGE_MAX + SERVED_PAGE);
+	copy.image = xcalloc(1, SERVED_IMAGE_MAX);
 	error = give_copy(&target, &copy, &table);
 	free(copy.image);
 	*signal = target.signal;
@@ -404,7 +382,7 @@ int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struc
 {
 	(void)trace;
 	(void)thread;
-	*signal = 0;
+	(void)signal;
 	fact_set(why, FACT_ABSENT, "reads of the clock are counted on x86-64 and arm64 only");
 	return -1;
 }
