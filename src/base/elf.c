@@ -90,12 +90,12 @@ uint64_t elf_offset(const struct elf *elf, uint64_t address)
 
 uint64_t elf_extent(const struct elf *elf)
 {
-	uint64_t extent = 0, end;
+	uint64_t extent = 0;
 
 	for (uint64_t at = 0; (at = elf_segment(elf, PT_LOAD, at));) {
-		if (__builtin_add_overflow(ELF_READ(elf, at, Phdr, p_offset),
-			    ELF_READ(elf, at, Phdr, p_filesz), &end))
-			return 0;
+		uint64_t end =
+			ELF_READ(elf, at, Phdr, p_offset) + ELF_READ(elf, at, Phdr, p_filesz);
+
 		extent = end > extent ? end : extent;
 	}
 	return extent;
@@ -183,50 +183,41 @@ uint64_t elf_section(const struct elf *elf, const char *name)
 }
 
 /* If a function has several names, takes one that does not begin with an underscore. */
-static bool search(const struct elf *elf, uint64_t section, struct elf_symbol *symbol)
+static bool search(const struct elf *elf, const char *table, struct elf_symbol *symbol)
 {
+	const struct span wanted = symbol->name;
+	uint64_t section = elf_section(elf, table);
 	uint64_t at = ELF_READ(elf, section, Shdr, sh_offset);
 	uint64_t count = ELF_READ(elf, section, Shdr, sh_size) / ELF_SIZE(elf, Sym);
 	uint64_t link = ELF_READ(elf, section, Shdr, sh_link) * ELF_SIZE(elf, Shdr);
 	uint64_t sections = ELF_READ(elf, 0, Ehdr, e_shoff);
 	uint64_t strings = ELF_READ(elf, sections + link, Shdr, sh_offset);
-	struct span found = {NULL, 0};
 
+	if (!section)
+		return false;
 	for (; count && at < elf->length; count--, at += ELF_SIZE(elf, Sym)) {
 		uint64_t start = ELF_READ(elf, at, Sym, st_value);
 		uint64_t size = ELF_READ(elf, at, Sym, st_size);
 		struct span name;
 
 		if ((ELF_READ(elf, at, Sym, st_info) & 0xf) != STT_FUNC ||
-			(!symbol->name.length && symbol->address - start >= size))
+			(!wanted.length && symbol->address - start >= size))
 			continue;
 		name = elf_name(elf, strings, ELF_READ(elf, at, Sym, st_name));
-		if (!symbol->name.length) {
-			if (name.length && (!found.length || *found.at == '_'))
-				found = name;
-		} else if (name.length == symbol->name.length &&
-			   memcmp(name.at, symbol->name.at, name.length) == 0) {
+		if (wanted.length && name.length == wanted.length &&
+			memcmp(name.at, wanted.at, name.length) == 0) {
 			symbol->start = start;
 			symbol->size = size;
 			return true;
 		}
+		if (!wanted.length && name.length &&
+			(!symbol->name.length || *symbol->name.at == '_'))
+			symbol->name = name;
 	}
-	if (found.length)
-		symbol->name = found;
-	return found.length;
+	return !wanted.length && symbol->name.length;
 }
 
 bool elf_find(const struct elf *elf, struct elf_symbol *symbol)
 {
-	static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
-	uint64_t section = ELF_READ(elf, 0, Ehdr, e_shoff);
-	uint64_t end = section + ELF_READ(elf, 0, Ehdr, e_shnum) * ELF_SIZE(elf, Shdr);
-
-	for (size_t k = 0; k < 2; k++) {
-		for (uint64_t at = section; at < end; at += ELF_SIZE(elf, Shdr)) {
-			if (ELF_READ(elf, at, Shdr, sh_type) == types[k] && search(elf, at, symbol))
-				return true;
-		}
-	}
-	return false;
+	return search(elf, ".symtab", symbol) || search(elf, ".dynsym", symbol);
 }
