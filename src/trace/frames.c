@@ -94,21 +94,10 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 			if ((code & 0x3f) == RETURN_ADDRESS(cursor->file))
 				state->saved = 0;
 			break;
-		case 0x05: /* DW_CFA_offset_extended */
-		case 0x09: /* DW_CFA_register */
-			take_leb(cursor);
-			take_leb(cursor);
-			break;
 		case 0x80: /* DW_CFA_offset */
 			below = take_leb(cursor) * FRAME_WORD(cursor->file);
 			if ((code & 0x3f) == RETURN_ADDRESS(cursor->file))
 				state->saved = below;
-			break;
-		case 0x06: /* DW_CFA_restore_extended, undefined, same_value, GNU_args_size */
-		case 0x07:
-		case 0x08:
-		case 0x2e:
-			take_leb(cursor);
 			break;
 		case 0x0a: /* DW_CFA_remember_state */
 			if (depth == STATE_MAX)
@@ -321,8 +310,7 @@ size_t frames_find(const unsigned char *bytes, size_t length, const char *const 
 		if (!elf_find(&file, &symbol))
 			continue;
 		code = elf_offset(&file, symbol.start);
-		if (!code || code > length || symbol.size > FUNCTION_MAX ||
-			symbol.size > length - code ||
+		if (!code || symbol.size > FUNCTION_MAX || symbol.size > length - code ||
 			!find_in_function(&file, &symbol, code, &found, &frame))
 			continue;
 		found.starts[found.count] = symbol.start;
