@@ -228,19 +228,14 @@ static void release(struct estimating *estimating)
 
 struct estimating *trace_estimate_start(struct trace_run *run)
 {
-	const struct trace_program *program = &run->trace->program;
 	struct fact *why = &run->trace->estimate.fact;
 	struct deadline deadline = deadline_after(run->limit_ns + NS_PER_SECOND);
 	struct estimating *estimating;
 
-	if (program->is_elf && program->is_32_bit) {
-		fact_set(why, FACT_ABSENT, "it is a 32-bit program");
-		return NULL;
-	}
 	estimating = child_share(sizeof(*estimating), why);
 	if (!estimating)
 		return NULL;
-	estimating->pid = program->pid;
+	estimating->pid = run->trace->program.pid;
 	fact_set(&estimating->answer.fact, FACT_FAILED, "no window was opened");
 	if (open_all(estimating, run->root, why)) {
 		estimating->child = child_start(open_windows, estimating, &deadline, why);

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/elf.h"
 #include "base/memory.h"
 #include "base/privileges.h"
 #include "base/root.h"
@@ -79,6 +78,21 @@ int places_open_root(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/root" UP UP UP UP, pid);
 	return root_open(&root, path, &why) ? root.directory : 0;
+}
+
+/* btrfs and overlayfs give a file another device in memory maps: only the inode is compared. */
+bool places_map_file(int root, const char *path, uint64_t inode, struct elf *elf)
+{
+	struct stat status;
+	struct fact why;
+	int file = root ? root_open_file(&(struct root){.directory = root}, path, O_RDONLY, &why)
+	                : file_open_regular(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, &status);
+	bool is_mapped = file >= 0 && fstat(file, &status) == 0 && status.st_ino == inode &&
+	                 elf_map(elf, file);
+
+	if (file >= 0)
+		close(file);
+	return is_mapped;
 }
 
 bool places_is_c_library(struct span path)
@@ -244,33 +258,18 @@ static int by_count(const void *left, const void *right)
 	return (a->count < b->count) - (a->count > b->count);
 }
 
-static int open_module(int root, const char *path)
-{
-	struct stat status;
-	struct fact why;
-
-	return root ? root_open_file(&(struct root){.directory = root}, path, O_RDONLY, &why)
-	            : file_open_regular(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, &status);
-}
-
 static void find_function(struct trace_place *place, int root)
 {
 	struct elf_symbol symbol = {.address = 0};
 	struct elf elf;
-	struct stat status;
-	int file = place->inode ? open_module(root, place->module) : -1;
 
-	if (file < 0)
+	if (!place->inode || !places_map_file(root, place->module, place->inode, &elf))
 		return;
-	/* btrfs and overlayfs give a file another device in memory maps. */
-	if (fstat(file, &status) == 0 && status.st_ino == place->inode && elf_map(&elf, file)) {
-		place->offset += elf.load;
-		symbol.address = place->offset;
-		if (elf_find(&elf, &symbol))
-			text_copy_span(place->function, sizeof(place->function), symbol.name);
-		elf_unmap(&elf);
-	}
-	close(file);
+	place->offset += elf.load;
+	symbol.address = place->offset;
+	if (elf_find(&elf, &symbol))
+		text_copy_span(place->function, sizeof(place->function), symbol.name);
+	elf_unmap(&elf);
 }
 
 /* The files are those of a program that may be hostile, and may shrink while they are read. */

@@ -3,7 +3,7 @@
 #ifndef VDSOCHECK_TRACE_PLACES_H
 #define VDSOCHECK_TRACE_PLACES_H
 
-#include "base/text.h"
+#include "base/elf.h"
 #include "model.h"
 
 /* Reads at most so many bytes of an open file, for span_free(), and closes it; it may be -1. */
@@ -18,6 +18,12 @@ struct span maps_read(pid_t thread);
 
 /* Opens the root of the files of a process, which takes privileges, for places->root. */
 int places_open_root(pid_t pid);
+
+/*
+ * Maps the file at a path of a memory map, below a root or 0, if it is still the one with this
+ * inode. To be called in a child, as elf_map().
+ */
+bool places_map_file(int root, const char *path, uint64_t inode, struct elf *elf);
 
 /* Says whether the file is a C library, by its name. */
 bool places_is_c_library(struct span path);

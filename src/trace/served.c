@@ -9,19 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/child.h"
 #include "base/memory.h"
-#include "base/root.h"
 #include "base/text.h"
 #include "measure/vdso.h"
 #include "places.h"
 #include "served.h"
 
-/* A C library, or a static program, that is larger or takes longer to search has no frames. */
-#define LIBRARY_SIZE (64 << 20)
+/* A C library, or a static program, that takes longer to search has no frames. */
 #define LIBRARY_NS (2 * NS_PER_SECOND)
 
 struct served_table {
@@ -131,16 +128,13 @@ static bool find_library(struct span maps, struct mapping *library)
 static void read_frames(void *argument)
 {
 	struct served_library *library = argument;
-	struct stat status;
-	int file = file_open_regular(AT_FDCWD, library->path, O_RDONLY | O_CLOEXEC, &status);
-	bool is_read =
-		file >= 0 && status.st_ino == library->inode && status.st_size <= LIBRARY_SIZE;
-	struct span bytes = file_take(file, is_read ? (size_t)status.st_size + 1 : 1);
+	struct elf elf;
 
-	for (size_t call = 0; call < SERVED_CALL_COUNT && is_read; call++)
-		frames_find((const unsigned char *)bytes.at, bytes.length,
-			served_calls[call].functions, library->frames[call]);
-	span_free(bytes);
+	if (!places_map_file(0, library->path, library->inode, &elf))
+		return;
+	for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
+		frames_find(
+			elf.bytes, elf.length, served_calls[call].functions, library->frames[call]);
 }
 
 void served_learn(struct served_table *table, pid_t pid, struct served_library *library)
