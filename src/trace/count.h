@@ -269,8 +269,7 @@ int trace_events_add_up(struct trace_events *events);
 void trace_events_watch(
 	struct trace_run *run, struct trace_events *events, bool (*look)(struct trace_run *run));
 
-/* Closes the rings and all but the first `kept` events; or all, and frees the lists. */
-void trace_events_drop(struct trace_events *events, size_t kept);
+/* Closes all events and rings, and frees the lists. */
 void trace_events_close(struct trace_events *events);
 
 /* Says why events could not be opened, and what would help. */

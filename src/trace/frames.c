@@ -174,7 +174,7 @@ static uint64_t find_entry(const struct elf *file, uint64_t address, uint64_t *l
 	return 0;
 }
 
-/* The functions that have a frame. */
+/* The functions that have a frame, by their offsets in the file. */
 struct found {
 	uint64_t starts[SERVED_FRAMES];
 	size_t count;
@@ -194,13 +194,12 @@ static uint64_t find_callee(const struct elf *file, uint64_t at)
 #endif
 }
 
-static bool calls_found(
-	const struct elf *file, uint64_t at, uint64_t address, const struct found *found)
+static bool calls_found(const struct elf *file, uint64_t at, const struct found *found)
 {
 	uint64_t callee = find_callee(file, at);
 
 	for (size_t i = 0; callee && i < found->count; i++) {
-		if (found->starts[i] == address + callee)
+		if (found->starts[i] == at + callee)
 			return true;
 	}
 	return false;
@@ -235,8 +234,8 @@ static bool make_frame(const struct elf *file, uint64_t start, uint64_t size,
 {
 	uint64_t up = state->offset - state->saved + PUSHED(file);
 
-	if (state->offset == 0 || state->offset % 16 != 0 || !state->saved ||
-		state->saved > state->offset || state->offset > UINT16_MAX)
+	if (state->offset % 16 != 0 || !state->saved || state->saved > state->offset ||
+		state->offset > UINT16_MAX)
 		return false;
 	*frame = (struct served_frame){
 		start - file->load, (uint32_t)size, (uint16_t)up, (uint16_t)state->offset};
@@ -251,8 +250,8 @@ static bool find_by_code(const struct elf *file, const struct elf_symbol *symbol
 	uint64_t length;
 
 	for (uint64_t at = 0; at < symbol->size; at += length) {
-		bool is_wanted = is_indirect_call(file, code + at) ||
-		                 calls_found(file, code + at, symbol->start + at, found);
+		bool is_wanted =
+			is_indirect_call(file, code + at) || calls_found(file, code + at, found);
 
 		length = prologue_step(file, code + at, &state);
 		if (!length || (!is_wanted && !goes_on(file, code + at)))
@@ -271,7 +270,7 @@ static bool find_in_function(const struct elf *file, const struct elf_symbol *sy
 
 	for (uint64_t i = 0; i + 1 < symbol->size; i += INSTRUCTION_STEP) {
 		uint64_t address = symbol->start + i, location, entry;
-		bool is_direct = calls_found(file, code + i, address, found);
+		bool is_direct = calls_found(file, code + i, found);
 		struct frame_state state;
 		struct served_frame next;
 
@@ -313,7 +312,7 @@ size_t frames_find(const unsigned char *bytes, size_t length, const char *const 
 		if (!code || symbol.size > FUNCTION_MAX || symbol.size > length - code ||
 			!find_in_function(&file, &symbol, code, &found, &frame))
 			continue;
-		found.starts[found.count] = symbol.start;
+		found.starts[found.count] = code;
 		frames[found.count++] = frame;
 	}
 	return found.count;

@@ -258,7 +258,8 @@ int trace_events_add_up(struct trace_events *events)
 	return 0;
 }
 
-void trace_events_drop(struct trace_events *events, size_t kept)
+/* Closes the rings and all but the first `kept` events. */
+static void drop(struct trace_events *events, size_t kept)
 {
 	while (events->ring_count)
 		trace_ring_close(&events->rings[--events->ring_count]);
@@ -268,7 +269,7 @@ void trace_events_drop(struct trace_events *events, size_t kept)
 
 void trace_events_close(struct trace_events *events)
 {
-	trace_events_drop(events, 0);
+	drop(events, 0);
 	free(events->rings);
 	free(events->list);
 }
@@ -308,7 +309,7 @@ static bool count_program(struct trace_run *run, struct trace_events *events)
 	 * Without samples no place is known.
 	 */
 	if (run->serves && run->call_places && trace_samples_open(events, run->program, true) != 0)
-		trace_events_drop(events, counters);
+		drop(events, counters);
 	if (!trace_follow(run)) {
 		run->trace->tracepoints = run->trace->served;
 		return false;
@@ -398,7 +399,7 @@ bool trace_perf_attach(struct trace_run *run)
 		trace_events_explain(error ? error : ESRCH, why);
 	} else {
 		if (trace_program_threads(pid, sample_thread, &events) != 0)
-			trace_events_drop(&events, counters);
+			drop(&events, counters);
 		trace_events_watch(run, &events, is_there);
 		trace_samples_take(run, 0, (struct span){NULL, 0});
 	}

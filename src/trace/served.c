@@ -153,8 +153,10 @@ void served_learn(struct served_table *table, pid_t pid, struct served_library *
 		(void)child_compute(read_frames, library, sizeof(*library), &deadline, &why);
 	}
 	memcpy(frames, library->frames, sizeof(frames));
-	for (size_t i = 0; i < SERVED_CALL_COUNT * SERVED_FRAMES; i++)
-		frames[i / SERVED_FRAMES][i % SERVED_FRAMES].start += line.start;
+	for (size_t call = 0; call < SERVED_CALL_COUNT; call++) {
+		for (size_t i = 0; i < SERVED_FRAMES; i++)
+			frames[call][i].start += line.start;
+	}
 	(void)!pwrite(table->file, frames, sizeof(frames), SERVED_FRAMES_AT);
 }
 
@@ -206,19 +208,22 @@ static void add_calls(struct trace_evidence *trace, const struct served_table *t
 /* Most pages of a table are holes, which no stub has written to. */
 static void add_table(struct trace_evidence *trace, const struct served_table *table)
 {
-	uint64_t words[SERVED_PAGE / sizeof(uint64_t)];
+	struct served_entry entries[SERVED_PAGE / sizeof(struct served_entry)];
+	uint64_t words[SERVED_SHARDS_AT / sizeof(uint64_t)];
 
-	for (off_t at = 0; (at = lseek(table->file, at, SEEK_DATA)) >= 0; at += SERVED_PAGE) {
-		if (pread(table->file, words, sizeof(words), at) != sizeof(words))
+	if (pread(table->file, words, sizeof(words), 0) != sizeof(words))
+		return;
+	for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
+		trace->refused += words[SERVED_REFUSED_AT / sizeof(*words) + call];
+	for (size_t i = 0; i < SERVED_OVERFLOWS; i++)
+		add_calls(trace, table, i, 0, words[i]);
+	for (off_t at = SERVED_SHARDS_AT; (at = lseek(table->file, at, SEEK_DATA)) >= 0;
+		at += SERVED_PAGE) {
+		if (pread(table->file, entries, sizeof(entries), at) != sizeof(entries))
 			return;
-		for (size_t call = 0; at < SERVED_SHARDS_AT && call < SERVED_CALL_COUNT; call++)
-			trace->refused += words[SERVED_REFUSED_AT / sizeof(*words) + call];
-		for (size_t i = 0; at < SERVED_SHARDS_AT && i < SERVED_OVERFLOWS; i++)
-			add_calls(trace, table, i, 0, words[i]);
-		for (size_t i = 0; at >= SERVED_SHARDS_AT && i < sizeof(words) / sizeof(*words);
-			i += 2)
-			add_calls(trace, table, words[i] >> 48, words[i] & 0xffffffffffff,
-				words[i + 1]);
+		for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
+			add_calls(trace, table, entries[i].key >> 48,
+				entries[i].key & 0xffffffffffff, entries[i].count);
 	}
 }
 

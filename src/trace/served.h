@@ -45,7 +45,6 @@
 #define SERVED_SHARDS_AT 4096
 #define SERVED_SHARDS 64
 #define SERVED_SHARD_SIZE 32768
-#define SERVED_SHARD_ENTRIES (1024 + SERVED_PROBES)
 #define SERVED_TABLE_SIZE (SERVED_SHARDS_AT + SERVED_SHARDS * SERVED_SHARD_SIZE)
 
 /* The key has the return address in bits 0 to 47, the clock in 48 to 52, the call in 53 to 55; 0:
