@@ -138,7 +138,8 @@ static void measure_host(const struct root *root, struct evidence *host)
 	if (child_compute(measure_in_child, &measurement, sizeof(measurement), &deadline, &why))
 		*host = measurement.host;
 	else
-		host->proof.fact = why;
+		fact_set(
+			&host->proof.fact, why.state, "measuring this host failed: %s", why.reason);
 }
 
 /* ---- the count: both return the exit status, and set *counted if there is a report ---- */

@@ -406,7 +406,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	else if (!fact_is_known(&trace->host.proof.fact))
 		summarize(diagnosis, TRACE_UNKNOWN,
 			"%s made %s clock system calls; whether the vDSO serves them on this host "
-			"is not proven: %s",
+			"is not proven: %s.",
 			subject, format_count(sums->avoidable, count),
 			trace->host.proof.fact.reason);
 	else if (sums->avoidable)

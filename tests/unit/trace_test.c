@@ -358,6 +358,7 @@ static void without_a_proof_there_is_no_verdict(void **state)
 	set_count("gettimeofday", 100);
 	trace_diagnose(&trace, &diagnosis);
 	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
+	assert_non_null(strstr(diagnosis.summary, " is not proven: refused."));
 }
 
 static void other_calls_cost_at_least_the_cheapest(void **state)
