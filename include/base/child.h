@@ -83,7 +83,7 @@ struct child_wait {
 
 /*
  * Waits for children. Returns 0 if a change or the poll ended the wait, ETIMEDOUT at the deadline,
- * or the error of wait4(2), which is ECHILD if there is no such child.
+ * ECHILD if there is no such child, or another error of wait4(2).
  */
 int child_wait(struct child_wait *wait);
 
