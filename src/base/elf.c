@@ -90,12 +90,12 @@ uint64_t elf_offset(const struct elf *elf, uint64_t address)
 
 uint64_t elf_extent(const struct elf *elf)
 {
-	uint64_t extent = 0;
+	uint64_t extent = 0, end;
 
 	for (uint64_t at = 0; (at = elf_segment(elf, PT_LOAD, at));) {
-		uint64_t end =
-			ELF_READ(elf, at, Phdr, p_offset) + ELF_READ(elf, at, Phdr, p_filesz);
-
+		if (__builtin_add_overflow(ELF_READ(elf, at, Phdr, p_offset),
+			    ELF_READ(elf, at, Phdr, p_filesz), &end))
+			return 0;
 		extent = end > extent ? end : extent;
 	}
 	return extent;

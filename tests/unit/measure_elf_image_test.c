@@ -4,6 +4,7 @@
  * wrong.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,12 +155,21 @@ static void the_extent_covers_the_segments(void **state)
 {
 	unsigned char image[ELF_BUILDER_SIZE];
 	size_t size = elf_builder_make(&plans[7], image);
+	ElfW(Phdr) segment;
 
 	(void)state;
 	assert_int_equal(elf_image_extent(image, size), size);
 	/* Only the first page may be readable: the headers are enough. */
 	assert_int_equal(elf_image_extent(image, elf_builder_code(0)), size);
 	assert_int_equal(elf_image_extent(image, elf_builder_code(0) - 1), 0);
+	if (sizeof(segment.p_filesz) < sizeof(uint64_t))
+		return;
+	/* An end that overflows is none. */
+	memcpy(&segment, image + sizeof(ElfW(Ehdr)), sizeof(segment));
+	segment.p_offset = 16;
+	segment.p_filesz = (__typeof__(segment.p_filesz))-1;
+	memcpy(image + sizeof(ElfW(Ehdr)), &segment, sizeof(segment));
+	assert_int_equal(elf_image_extent(image, size), 0);
 }
 
 static void an_image_cut_anywhere_is_never_read_beyond_its_end(void **state)
