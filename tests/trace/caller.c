@@ -24,7 +24,7 @@
  *	caller die N              N, then ends by SIGKILL while a thread makes more
  *	caller exec N             N, then executes itself with "syscall N" from a thread
  *	caller swap N             N times to another context and back by swapcontext()
- *	caller busy SECONDS       as many as it can, for that time at most
+ *	caller busy SECONDS       in two threads, most of the time, for that time at most
  *	caller slow SECONDS       1,000 every 20 ms, for that time at most
  *	caller int80 N            N gettimeofday by the 32-bit entry of x86
  *	caller refused N ACTION   N clock_gettime(CLOCK_MONOTONIC) by libc, under a seccomp filter that
@@ -234,8 +234,11 @@ static void *run_thread(void *unused)
 
 static void *run_for_ever(void *unused)
 {
-	for (;;)
+	for (unsigned i = 1;; i++) {
 		syscall(SYS_getppid);
+		if (i % 200 == 0)
+			usleep(1000);
+	}
 	return unused;
 }
 
@@ -287,9 +290,11 @@ static int be_busy(long seconds)
 	pthread_t id;
 
 	pthread_create(&id, NULL, run_for_ever, NULL);
-	count = 1000;
-	while (time(NULL) < end)
+	count = 200;
+	while (time(NULL) < end) {
 		make_calls();
+		usleep(1000);
+	}
 	return 0;
 }
 

@@ -269,7 +269,7 @@ static void a_function_is_found_in_the_file(void **state)
 	symbol.address = start + 1 - (getauxval(AT_PHDR) & ~(uint64_t)(SERVED_PAGE - 1)) + elf.load;
 	assert_true(elf_find(&elf, &symbol));
 	assert_true(text_equals(symbol.name, "a_function_with_a_name"));
-	for (size_t i = 0; i < 2000; i++) {
+	for (size_t i = 0; i < 500; i++) {
 		struct served_frame frames[SERVED_FRAMES];
 
 		bytes[dice_roll(&dice, 64)] = (unsigned char)dice_roll(&dice, 256);
