@@ -506,7 +506,7 @@ static void any_document_read_again_is_the_same(void **state)
 	struct dice dice = dice_start();
 
 	(void)state;
-	for (int round = 0; round < 2000; round++) {
+	for (int round = 0; round < 1000; round++) {
 		struct fact why = {0};
 		char *first, *again;
 
