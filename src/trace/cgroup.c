@@ -261,6 +261,8 @@ void cgroup_open_counters(struct trace_events *events)
 			error = open_counters(events, cpus, directory, &groups->list[i]);
 		if (error)
 			close(directory);
+		if (error == ENOENT) /* the group has just been removed */
+			error = 0;
 	}
 	if (counted->count)
 		fact_set_known(&counted->fact);

@@ -27,8 +27,8 @@
 #include "base/memory.h"
 #include "served.h"
 
-/* Limits what is read: the places of 130,000 arguments and variables, and the auxiliary vector. */
-#define STACK_SIZE (1024 * 1024)
+/* Limits what is read: since 4.13, arguments and variables have 6 MiB at most (fs/exec.c). */
+#define STACK_SIZE (8 * 1024 * 1024)
 
 /* The number of set_thread_area(2) in 32-bit programs, for which this program has no name. */
 #define COMPAT_SET_THREAD_AREA 243

@@ -294,7 +294,8 @@ static void describe_reads(const struct trace_evidence *trace, const struct trac
 		count == 1 ? "" : "s");
 	if (trace->duration_s.value > 0)
 		text_append(text, TRACE_TEXT_SIZE, " (%s per s)",
-			format_count((uint64_t)((double)count / trace->duration_s.value), rate));
+			format_count(
+				(uint64_t)((double)count / trace->duration_s.value + 0.5), rate));
 }
 
 /* Says what the reads cost here, and would without the vDSO. */
@@ -338,6 +339,12 @@ static void summarize_simulation(const struct trace_evidence *trace, char reads[
 		summarize(diagnosis, TRACE_UNKNOWN,
 			"this program cannot be run as if this host fell back: %s",
 			trace->served.reason);
+		return;
+	}
+	if (trace->uncounted && !sums->reads.value) {
+		summarize(diagnosis, TRACE_UNKNOWN,
+			"this program did not run as if this host fell back: %s",
+			trace->uncounted_why.reason);
 		return;
 	}
 	if (sums->reads.value)

@@ -615,6 +615,16 @@ static void a_program_that_runs_as_if_the_host_fell_back(void **state)
 	fact_set(&trace.served, FACT_DENIED, "ptrace: Operation not permitted");
 	trace_diagnose(&trace, &diagnosis);
 	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
+	/* What was not run so, and read no clock that was counted, says nothing of the program. */
+	fact_set_known(&trace.served);
+	memset(trace.vdso_calls, 0, sizeof(trace.vdso_calls));
+	memset(trace.counts, 0, sizeof(trace.counts));
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_SIMULATED);
+	trace.uncounted = 1;
+	fact_set(&trace.uncounted_why, FACT_DENIED, "it has a seccomp filter of its own");
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
 }
 
 int main(void)
