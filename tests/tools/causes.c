@@ -3,9 +3,11 @@
  * Prints vdsocheck-causes(7), made from the rows of the judge. `make causes` keeps it in man/.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/text.h"
 #include "judge.h"
 
 /* Prints text, each sentence on a line of its own as mdoc(7) wants it. */
@@ -54,6 +56,32 @@ static void print_ids(const char *label, const char *const *ids, size_t count)
 			i + 1 < count ? " ," : "");
 }
 
+/* Where a command begins at most, of which each line fits the page so that it can be pasted. */
+#define COMMAND_AT 24
+
+static void print_command(const char *command)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	wrap_command(out, COMMAND_AT, COMMAND_AT + 4, command);
+	fclose(out);
+	puts(".Bd -literal -compact");
+	for (const char *at = text; *at; at++) {
+		if (*at == '\\' || *at == '"')
+			fputs(*at == '"' ? "\\(dq" : "\\e", stdout);
+		else if (strchr("-'`", *at))
+			printf(*at == '-' ? "\\-" : *at == '\'' ? "\\(aq" : "\\(ga");
+		else
+			putchar(*at);
+		if (*at == '\n' && at[1])
+			at += COMMAND_AT;
+	}
+	puts(".Ed");
+	free(text);
+}
+
 static void print_step(const struct advice_step *step)
 {
 	puts(".It");
@@ -61,16 +89,7 @@ static void print_step(const struct advice_step *step)
 		print_text(step->text);
 	if (!*step->command)
 		return;
-	fputs(*step->text ? ".Dl \"" : ".Li \"", stdout);
-	for (const char *at = step->command; *at; at++) {
-		if (*at == '\\' || *at == '"')
-			fputs(*at == '"' ? "\\(dq" : "\\e", stdout);
-		else if (strchr("-'`", *at))
-			printf(*at == '-' ? "\\-" : *at == '\'' ? "\\(aq" : "\\(ga");
-		else
-			putchar(*at);
-	}
-	puts("\"");
+	print_command(step->command);
 }
 
 static void print_steps(
