@@ -396,8 +396,7 @@ static bool refuse_operand(const struct cli *cli, const char *word)
 			"%s '%s'; to read a file, use --%s %s", problem, word, files->name, word);
 	if (named)
 		return cli_usage_error("unexpected argument '%s'", word);
-	return cli_error(
-		"%s '%s'; see 'vdsocheck %s'", problem, word, cli->help ? "help causes" : "--help");
+	return cli_error("%s '%s'; see 'vdsocheck --help'", problem, word);
 }
 
 static bool apply_items(struct cli *cli, const struct items *items)
