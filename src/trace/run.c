@@ -145,10 +145,10 @@ void trace_run_counted(struct trace_run *run)
 		(double)(kernel_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / NS_PER_SECOND);
 	if (trace->system_wide)
 		fact_set(&trace->cpu_s.fact, FACT_ABSENT, "not counted for a whole host");
-	else if (!run->arguments && (cpu_s <= 0 || run->begin_cpu_s <= 0))
-		fact_set(&trace->cpu_s.fact, FACT_ABSENT,
-			cpu_s <= 0 ? "the process has ended"
-				   : "could not be read at the beginning");
+	else if (!run->arguments && cpu_s <= 0)
+		fact_set(&trace->cpu_s.fact, FACT_ABSENT, "the process has ended");
+	else if (!run->arguments && run->begin_cpu_s <= 0)
+		fact_set(&trace->cpu_s.fact, FACT_ABSENT, "could not be read at the beginning");
 	else
 		fact_set_real(&trace->cpu_s, cpu_s - run->begin_cpu_s);
 }

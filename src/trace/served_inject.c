@@ -229,16 +229,17 @@ static int find_vdso(const struct target *target, uint64_t *place, uint64_t *vds
 {
 	const size_t size = target->compat ? 4 : 8;
 	const uint64_t from = target->before.STACK_POINTER;
-	unsigned char *stack = xcalloc(1, STACK_SIZE);
+	unsigned char *stack = xmalloc(STACK_SIZE);
 	struct iovec here = {stack, STACK_SIZE}, there = {(void *)(uintptr_t)from, STACK_SIZE};
-	bool is_read = process_vm_readv(target->thread, &here, 1, &there, 1, 0) > 0;
-	uint64_t at = (memory_number(stack, STACK_SIZE, 0, size) + 2) * size, type;
+	ssize_t read = process_vm_readv(target->thread, &here, 1, &there, 1, 0);
+	size_t length = read > 0 ? (size_t)read : 0;
+	uint64_t at = (memory_number(stack, length, 0, size) + 2) * size, type;
 	int error = ENOENT;
 
-	while (memory_number(stack, STACK_SIZE, at, size))
+	while (memory_number(stack, length, at, size))
 		at += size;
-	for (at += size; (type = memory_number(stack, STACK_SIZE, at, size)); at += 2 * size) {
-		uint64_t value = memory_number(stack, STACK_SIZE, at + size, size);
+	for (at += size; (type = memory_number(stack, length, at, size)); at += 2 * size) {
+		uint64_t value = memory_number(stack, length, at + size, size);
 
 		/* A program that gains privileges must run as without us. */
 		if (type == AT_SECURE && value) {
@@ -252,20 +253,26 @@ static int find_vdso(const struct target *target, uint64_t *place, uint64_t *vds
 		}
 	}
 	free(stack);
-	return !is_read ? EFAULT : at < STACK_SIZE ? error : E2BIG;
+	return !length ? EFAULT : at < length ? error : E2BIG;
 }
 
-/* Maps the table into the program. Returns its address there, or a negative errno value. */
+/*
+ * Maps the table into the program. Returns its address there, or a negative errno value. The name
+ * of the file stands where the number of arguments does meanwhile: below, the stack may not be
+ * mapped.
+ */
 static int64_t map_table(struct target *target, int *table)
 {
 	static const char name[] = "vdsocheck";
-	uint64_t below = (target->before.STACK_POINTER - 1024) & ~(uint64_t)15;
-	char path[64];
+	const uint64_t at = target->before.STACK_POINTER;
+	char path[64], before[sizeof(name)];
 	int64_t file, result;
 
-	if (!memory_write(target->thread, below, name, sizeof(name)))
+	if (!memory_read(target->thread, at, before, sizeof(before)) ||
+		!memory_write(target->thread, at, name, sizeof(name)))
 		return -errno;
-	file = CALL(target, "memfd_create", below, MFD_CLOEXEC);
+	file = CALL(target, "memfd_create", at, MFD_CLOEXEC);
+	memory_write(target->thread, at, before, sizeof(before));
 	if (file < 0)
 		return file;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", target->thread, (int)file);
