@@ -172,28 +172,6 @@ const char *describe_mode(const struct vclock_evidence *vclock)
 	return *vclock->name ? vclock->name : "other";
 }
 
-void describe_requirement(const struct requirement *requirement, struct strbuf *sb)
-{
-	static const char *const answers[] = {[POLICY_UNDETERMINED] = "undetermined",
-		[POLICY_MET] = "met",
-		[POLICY_NOT_MET] = "not met"};
-
-	strbuf_add(sb, "--%s %s is %s: %s", requirement->option, requirement->value,
-		answers[requirement->answer], requirement->reason);
-}
-
-void describe_unmet(
-	const struct outcome *outcome, const char *before, const char *after, struct strbuf *sb)
-{
-	for (size_t i = 0; i < outcome->count; i++) {
-		if (outcome->requirements[i].answer == POLICY_MET)
-			continue;
-		strbuf_add(sb, "%s", before);
-		describe_requirement(&outcome->requirements[i], sb);
-		strbuf_add(sb, "%s", after);
-	}
-}
-
 static void add_host(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct host_evidence *host = &evidence->host;
@@ -422,8 +400,7 @@ void check_write_calls(
 		for (size_t i = 0; i < evidence->call_count; i++) {
 			const struct call_evidence *call = &evidence->calls[i];
 
-			if (call->decides == deciding &&
-				(deciding || all || policy_decides(&request->policy, call)))
+			if (call->decides == deciding && (deciding || all))
 				calls[count++] = *call;
 		}
 	}

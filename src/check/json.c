@@ -58,21 +58,12 @@ static const struct field rule_fields[] = {
 #undef OF
 #define OF struct requirement
 
-static json_t *is_met(const void *object, const void *whole)
-{
-	enum policy_answer answer = ((const struct requirement *)object)->answer;
-
-	(void)whole;
-	return answer == POLICY_UNDETERMINED ? json_null() : json_boolean(answer == POLICY_MET);
-}
-
 static const struct field requirement_fields[] = {
 	{STRING("requirement", option), .options = FIELD_FILLED,
 		.doc = "name of the option, without dashes"},
-	{TEXT("value", value), .options = FIELD_FILLED,
-		.doc = "argument of the option, with names in full"},
-	{COMPUTED("met", FIELD_FLAG, is_met),
-		.doc = "whether the requirement is met; null: undetermined"},
+	{TEXT("value", value), .options = FIELD_FILLED, .doc = "argument of the option"},
+	{FLAG("met", met),
+		.doc = "whether the requirement is met; false, too, if it cannot be checked"},
 	{TEXT("reason", reason), .options = FIELD_FILLED, .doc = "clause that says why"},
 	{0},
 };
@@ -242,29 +233,21 @@ static const struct field file_fields[] = {
 	{0},
 };
 
-/* Puts the requirements that the exit status follows from first. */
+/* Puts the requirements that are not met first. */
 static json_t *summary(const void *object, const void *whole)
 {
 	const struct check_request *request = object;
 	struct strbuf text = {.used = 0};
 
 	(void)whole;
-	for (size_t i = 0; i < request->outcome.count; i++) {
-		const struct requirement *requirement = &request->outcome.requirements[i];
-
-		if (!policy_settles(&request->outcome, requirement))
-			continue;
-		describe_requirement(requirement, &text);
-		strbuf_add(&text, ". ");
-	}
+	policy_describe_unmet(&request->outcome, "", ". ", &text);
 	strbuf_add(&text, "%s", request->diagnosis.verdict.summary);
 	return json_string(text.text);
 }
 
 static const struct field summary_fields[] = {
 	{COMPUTED("summary", FIELD_STRING, summary), .options = FIELD_FILLED,
-		.doc = "verdict in a sentence, after the requirements that the exit status "
-		       "follows from"},
+		.doc = "verdict in a sentence, after the requirements that are not met"},
 	{0},
 };
 

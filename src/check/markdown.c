@@ -14,7 +14,6 @@
 static void write_heading(const struct check_request *request, FILE *out)
 {
 	const struct diagnosis *diagnosis = &request->diagnosis;
-	const struct outcome *outcome = &request->outcome;
 	const char *question = NULL;
 	struct strbuf sb = {.used = 0};
 
@@ -27,13 +26,9 @@ static void write_heading(const struct check_request *request, FILE *out)
 	strbuf_add(&sb, "**");
 	wrap_text(out, 0, 0, sb.text);
 	fputc('\n', out);
-	for (size_t i = 0; i < outcome->count; i++) {
-		sb = (struct strbuf){.used = 0};
-		describe_requirement(&outcome->requirements[i], &sb);
-		fprintf(out, "- **required**: %s\n", sb.text);
-	}
-	if (outcome->count)
-		fputc('\n', out);
+	sb = (struct strbuf){.used = 0};
+	policy_describe_unmet(&request->outcome, "- **required**: ", "\n", &sb);
+	fprintf(out, "%s%s", sb.text, sb.used ? "\n" : "");
 	/* The question is that of the first piece of advice that others have to follow. */
 	for (size_t i = 0; i < diagnosis->advice_count && !question; i++)
 		question = diagnosis->advice[i].ask;

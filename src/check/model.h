@@ -25,56 +25,34 @@
 struct policy {
 	size_t clocksource_count; /* one of these must be in use */
 	char clocksources[POLICY_CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
-	size_t deciding_count; /* these must be served by the vDSO, instead of the usual three */
-	struct {
-		const char *call;  /* "clock_gettime" */
-		const char *clock; /* "CLOCK_BOOTTIME"; "" if the call takes none */
-	} deciding[CALL_MAX];
 	uint64_t max_ns; /* most ns that a deciding call may take; 0: any */
 };
 
-enum policy_answer { POLICY_UNDETERMINED, POLICY_MET, POLICY_NOT_MET };
-
-#define REQUIREMENT_MAX 3
 #define REQUIREMENT_SIZE 240
 
-/* The requirement of one option, and whether the host meets it. */
+/* The requirement of one option, and whether the host is known to meet it. */
 struct requirement {
-	const char *option;           /* "require", "deciding", "max-ns"; static storage */
-	char value[REQUIREMENT_SIZE]; /* the option's, with names in full */
-	enum policy_answer answer;
+	const char *option; /* "require" or "max-ns" */
+	char value[REQUIREMENT_SIZE];
+	bool met;
 	char reason[REQUIREMENT_SIZE]; /* a clause: "the clocksource is hpet" */
-	bool replaces_verdict;         /* it takes the place of the verdict */
 };
 
 struct outcome {
-	uint32_t exit_status;
-	size_t count;
-	struct requirement requirements[REQUIREMENT_MAX];
+	uint32_t exit_status; /* 1 if a requirement is not met, else that of the verdict */
+	size_t count, unmet;
+	struct requirement requirements[2];
 };
 
-/*
- * Judges the policy by the evidence. The exit status is 1 if a requirement is not met; else 2 if
- * one is undetermined, unless it is 1 already; else that of the verdict. Where the policy names
- * the deciding calls, these take the place of the verdict.
- */
 void policy_judge(const struct policy *policy, const struct evidence *evidence,
 	enum verdict_kind verdict, struct outcome *outcome);
 
-/* Whether the policy names the call as a deciding one. */
-bool policy_names(const struct policy *policy, const char *call, const char *clock);
-
-/* Whether the call decides for the policy or, if that names no calls, for the verdict. */
-bool policy_decides(const struct policy *policy, const struct call_evidence *call);
-
-/* The first requirement with this answer; NULL: there is none. */
-const struct requirement *policy_find(const struct outcome *outcome, enum policy_answer answer);
-
-/* Whether the exit status follows from this requirement, and not from the verdict. */
-bool policy_settles(const struct outcome *outcome, const struct requirement *requirement);
+/* Adds "--require tsc is not met: the clocksource is hpet", between these, for each. */
+void policy_describe_unmet(
+	const struct outcome *outcome, const char *before, const char *after, struct strbuf *sb);
 
 /* The name of a call: "gettimeofday", "CLOCK_BOOTTIME" for clock_gettime of this clock. */
-const char *policy_call_name(const char *call, const char *clock);
+const char *policy_call_name(const struct call_evidence *call);
 
 /* ---- options.c ---- */
 
@@ -199,13 +177,6 @@ const char *describe_why(const struct check_request *request);
 /* The clock mode as a word: "none", "tsc" ..., "other" without a name; "" if it is not known. */
 const char *describe_mode(const struct vclock_evidence *vclock);
 
-/* "--require tsc is not met: the clocksource is hpet" */
-void describe_requirement(const struct requirement *requirement, struct strbuf *sb);
-
-/* Adds each requirement that is not met or undetermined, between these. */
-void describe_unmet(
-	const struct outcome *outcome, const char *before, const char *after, struct strbuf *sb);
-
 /* "2026-11-21T15:02:11Z, 3 days after boot"; empty if the time is not known. */
 void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbuf *sb);
 
@@ -213,8 +184,8 @@ void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbu
 void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb);
 
 /*
- * Writes a table of the deciding calls, then of those of the policy or, with `all`, of the others:
- * ns of each path and "served by the vDSO", "always falls back" ...
+ * Writes a table of the deciding calls, then, with `all`, of the others: ns of each path and
+ * "served by the vDSO", "always falls back" ...
  */
 void check_write_calls(
 	const struct check_request *request, bool all, enum table_form form, FILE *out);

@@ -18,7 +18,7 @@ int check_nagios_status(const void *result)
 {
 	const struct outcome *outcome = &((const struct check_request *)result)->outcome;
 
-	if (policy_find(outcome, POLICY_NOT_MET))
+	if (outcome->unmet)
 		return 2;
 	return outcome->exit_status == 2 ? 3 : (int)outcome->exit_status;
 }
@@ -34,25 +34,13 @@ static void write_status(const struct check_request *request, FILE *out)
 {
 	static const char *const states[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
 	enum verdict_kind verdict = request->diagnosis.verdict.kind;
-	bool replaces_verdict = false;
 	struct strbuf text = {.used = 0};
 
 	strbuf_add(&text, "VDSOCHECK %s - ", states[check_nagios_status(request)]);
-	describe_unmet(&request->outcome, "", "; ", &text);
-	for (size_t i = 0; i < request->outcome.count && !replaces_verdict; i++) {
-		const struct requirement *requirement = &request->outcome.requirements[i];
-
-		replaces_verdict = requirement->answer == POLICY_MET &&
-		                   policy_settles(&request->outcome, requirement);
-		if (replaces_verdict)
-			describe_requirement(requirement, &text);
-	}
-	if (replaces_verdict)
-		strbuf_add(&text, " (verdict: %s)", verdict_names[verdict]);
-	else if (verdict != VERDICT_OK && verdict != VERDICT_UNKNOWN)
+	policy_describe_unmet(&request->outcome, "", "; ", &text);
+	if (verdict != VERDICT_OK && verdict != VERDICT_UNKNOWN)
 		strbuf_add(&text, "%s: ", verdict_names[verdict]);
-	if (!replaces_verdict)
-		describe_verdict(&request->diagnosis, &request->evidence, &text);
+	describe_verdict(&request->diagnosis, &request->evidence, &text);
 	if (text.text[text.used - 1] == '.')
 		text.text[text.used - 1] = '\0';
 	write_harmless(out, text.text);
@@ -70,13 +58,13 @@ static void write_perfdata(const struct check_request *request, FILE *out)
 		const struct call_evidence *call = &evidence->calls[i];
 		const struct path_evidence *path = &call->path[call_judged_path(call)];
 
-		if (!policy_decides(&request->policy, call))
+		if (!call->decides)
 			continue;
 		entered += path->entered;
 		attempts += path->attempts;
 		if (!fact_is_known(&path->fact))
 			continue;
-		fprintf(out, "%s %s=%.4fus;;", separator, policy_call_name(call->call, call->clock),
+		fprintf(out, "%s %s=%.4fus;;", separator, policy_call_name(call),
 			path->min_ns / NS_PER_US);
 		if (most > 0)
 			fprintf(out, "%.4f", most);
@@ -132,7 +120,7 @@ bool check_report_summary(const void *result, const struct style *style, FILE *o
 	struct strbuf text = {.used = 0};
 
 	(void)style;
-	describe_unmet(&request->outcome, "", ". ", &text);
+	policy_describe_unmet(&request->outcome, "", ". ", &text);
 	strbuf_add(&text, "%s: ", verdict_names[request->diagnosis.verdict.kind]);
 	describe_verdict(&request->diagnosis, &request->evidence, &text);
 	fprintf(out, "%s\n", text.text);
@@ -181,7 +169,7 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 	fprintf(out, "%7s ", ns);
 	write_word(out, 24, diagnosis->cause_count ? diagnosis->causes[0].id : "");
 	fputs(fact_is_known(&evidence->host.kernel.fact) ? evidence->host.kernel.value : "-", out);
-	describe_unmet(&request->outcome, " ", "", &policy);
+	policy_describe_unmet(&request->outcome, " ", "", &policy);
 	fprintf(out, "%s\n", policy.text);
 	return true;
 }

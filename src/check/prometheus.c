@@ -89,7 +89,7 @@ static void write_calls(const struct check_request *request, bool all, FILE *out
 			const struct call_evidence *call = &evidence->calls[i / PATH_COUNT];
 			const struct path_evidence *path = &call->path[i % PATH_COUNT];
 
-			if (!all && !call->decides && !policy_decides(&request->policy, call))
+			if (!all && !call->decides)
 				continue;
 			if (is_ratio ? !path->attempts : !fact_is_known(&path->fact))
 				continue;
@@ -143,18 +143,15 @@ static void write_causes(const struct diagnosis *diagnosis, FILE *out)
 static void write_policy(const struct outcome *outcome, FILE *out)
 {
 	struct metric metric = {.name = "policy_met",
-		.help = "Whether a requirement given by an option is met; no sample if that is "
-			"undetermined."};
+		.help = "Whether a requirement given by an option is known to be met."};
 
 	for (size_t i = 0; i < outcome->count; i++) {
 		const struct requirement *requirement = &outcome->requirements[i];
 
-		if (requirement->answer == POLICY_UNDETERMINED)
-			continue;
 		begin_sample(out, &metric);
 		write_label(out, "{", "requirement", requirement->option);
 		write_label(out, ",", "value", requirement->value);
-		fprintf(out, "} %d\n", requirement->answer == POLICY_MET);
+		fprintf(out, "} %d\n", requirement->met);
 	}
 }
 

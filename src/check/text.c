@@ -69,37 +69,24 @@ void check_report_write_file(const struct check_request *request, FILE *out)
 	fprintf(out, "%s==> %s <==\n", request->printed ? "\n" : "", name);
 }
 
-/* Writes the requirements that settle the exit status, or the others. */
-static void write_requirements(const struct screen *screen, bool settling, bool color)
+static void write_verdict(const struct screen *screen, bool color)
 {
-	static const struct heading answers[] = {
-		[POLICY_UNDETERMINED] = {"UNDETERMINED", COLOR_MAGENTA},
-		[POLICY_MET] = {"MET", COLOR_GREEN},
-		[POLICY_NOT_MET] = {"NOT MET", COLOR_RED},
-	};
+	static const struct heading not_met = {"NOT MET", COLOR_RED};
+	const struct diagnosis *diagnosis = &screen->request->diagnosis;
 	const struct outcome *outcome = &screen->request->outcome;
+	struct strbuf sb = {.used = 0};
 
 	for (size_t i = 0; i < outcome->count; i++) {
 		const struct requirement *requirement = &outcome->requirements[i];
-		struct strbuf sb = {.used = 0};
 
-		if (policy_settles(outcome, requirement) != settling)
-			continue;
 		strbuf_add(&sb, "--%s %s: %s.", requirement->option, requirement->value,
 			requirement->reason);
-		wrap_answer(screen->out, &answers[requirement->answer], color, sb.text);
+		if (!requirement->met)
+			wrap_answer(screen->out, &not_met, color, sb.text);
+		sb = (struct strbuf){.used = 0};
 	}
-}
-
-static void write_verdict(const struct screen *screen, bool color)
-{
-	const struct diagnosis *diagnosis = &screen->request->diagnosis;
-	struct strbuf sb = {.used = 0};
-
 	describe_verdict(diagnosis, &screen->request->evidence, &sb);
-	write_requirements(screen, true, color);
 	wrap_answer(screen->out, &verdict_headings[diagnosis->verdict.kind], color, sb.text);
-	write_requirements(screen, false, color);
 	fputc('\n', screen->out);
 }
 

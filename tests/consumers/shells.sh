@@ -89,8 +89,10 @@ check_shell() {
 		"$(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null)"
 	ask 'vdsocheck bench --path vdso,sys'
 	verify "$shell: completes the later words of a list" 'grep -qE "^(vdso,)?syscall$" "$out"'
-	ask 'vdsocheck --deciding '
-	verify "$shell: offers calls and clocks" 'grep -qx gettimeofday "$out"' 'grep -qx CLOCK_BOOTTIME "$out"'
+	ask 'vdsocheck bench --call '
+	verify "$shell: offers calls" 'grep -qx gettimeofday "$out"'
+	ask 'vdsocheck bench --clock '
+	verify "$shell: offers clocks" 'grep -qx CLOCK_BOOTTIME "$out"'
 	ask 'vdsocheck trace -e '
 	verify "$shell: offers system calls" 'grep -qx clock_gettime "$out"'
 	offers 'offers nothing for a number' 'vdsocheck bench --duration ' ''

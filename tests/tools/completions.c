@@ -49,7 +49,6 @@ static enum kind value_kind(const struct option_row *row)
 		{"call", KIND_LIST},
 		{"syscall", KIND_LIST},
 		{"clock", KIND_LIST},
-		{"deciding", KIND_LIST},
 		{"only", KIND_CLOCKSOURCES},
 		{"require", KIND_CLOCKSOURCES},
 	};
@@ -102,8 +101,7 @@ static void print_words(const struct command *command, const struct option_row *
 	else if (is_option(row, "path"))
 		printf("vdso libc syscall");
 	else if (row->id != OPTION_FORMAT)
-		print_calls(!is_option(row, "clock"),
-			is_option(row, "clock") || is_option(row, "deciding"));
+		print_calls(!is_option(row, "clock"), is_option(row, "clock"));
 	for (const struct format *format = command->formats;
 		row->id == OPTION_FORMAT && format->name; format++)
 		printf("%s%s", format == command->formats ? "" : " ", format->name);

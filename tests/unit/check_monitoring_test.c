@@ -163,6 +163,7 @@ static void states_are_those_of_a_plugin(void **state)
 	request.policy.max_ns = 1;
 	free(print(check_report_nagios));
 	assert_int_equal(check_nagios_status(&request), 2);
+	request.policy.max_ns = 0;
 	evidence_remove_timing(&request.evidence);
 	evidence_remove_proof(&request.evidence, "Operation not permitted");
 	free(print(check_report_nagios));

@@ -14,7 +14,7 @@ _vdsocheck()
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--from | --rate | --require | --deciding | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --time | --cpu | --calls | --threads | --only | -e | --syscall | -p | --pid | --by | --interval | --as-if | --repeat | --top | --exec)
+		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --time | --cpu | --calls | --threads | --only | -e | --syscall | -p | --pid | --by | --interval | --as-if | --repeat | --top | --exec)
 			[[ ${COMP_WORDS[i + 1]} != = ]] || ((i++))
 			((i++))
 			;;
@@ -27,14 +27,13 @@ _vdsocheck()
 	done
 	case ${command:-check} in
 	check)
-		options='--from --rate --require --deciding --max-ns --include-identity --sysroot --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		options='--from --rate --require --max-ns --include-identity --sysroot --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
 		[[ " ${COMP_WORDS[*]} " != *' --from '* ]] || kind=files operands=files
 		[[ $cur != -* ]] || kind=''
 		case $prev in
 		--from) kind=files ;;
 		--rate) kind=none ;;
 		--require) kind=list words=$(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null) ;;
-		--deciding) kind=list words='gettimeofday CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID clock_getres time getcpu' ;;
 		--max-ns) kind=none ;;
 		--sysroot) kind=folder ;;
 		--format) kind=words words='text json report prometheus nagios summary line' ;;

@@ -10,7 +10,7 @@ function __vdsocheck_command
             continue
         end
         switch $word
-            case --from --rate --require --deciding --max-ns --sysroot --format -o --output --color --call --clock --path -d --duration --time --cpu --calls --threads --only -e --syscall -p --pid --by --interval --as-if --repeat --top --exec
+            case --from --rate --require --max-ns --sysroot --format -o --output --color --call --clock --path -d --duration --time --cpu --calls --threads --only -e --syscall -p --pid --by --interval --as-if --repeat --top --exec
                 set value yes
             case '-*'
             case '*'
@@ -42,8 +42,7 @@ complete -c vdsocheck -n __vdsocheck_is_first -a check -d 'check whether the vDS
 complete -c vdsocheck -n '__vdsocheck_is check' -l from -r -F -d 'judge documents that --json wrote'
 complete -c vdsocheck -n '__vdsocheck_is check' -l rate -x -d 'estimate the CPU cost at this rate, such as 485k'
 complete -c vdsocheck -n '__vdsocheck_is check' -l require -x -a '(__vdsocheck_list (cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null | string split -n " "))' -d 'exit with 1 unless one of these clocksources is used'
-complete -c vdsocheck -n '__vdsocheck_is check' -l deciding -x -a '(__vdsocheck_list gettimeofday CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID clock_getres time getcpu)' -d 'base the exit status on these calls, such as boottime'
-complete -c vdsocheck -n '__vdsocheck_is check' -l max-ns -x -d 'exit with 1 if a deciding call takes more than N ns'
+complete -c vdsocheck -n '__vdsocheck_is check' -l max-ns -x -d 'exit with 1 unless each deciding call takes at most N ns'
 complete -c vdsocheck -n '__vdsocheck_is check' -l include-identity -d 'name host and cloud instance in JSON and report'
 complete -c vdsocheck -n '__vdsocheck_is check' -l sysroot -x -a '(__fish_complete_directories)' -d 'read a captured /proc and /sys'
 complete -c vdsocheck -n '__vdsocheck_is check' -l format -x -a 'text json report prometheus nagios summary line' -d 'how to print'
