@@ -128,7 +128,6 @@ void trace_run_counted(struct trace_run *run);
 bool trace_perf_run(struct trace_run *run);
 bool trace_ptrace_run(struct trace_run *run, struct fact *why);
 bool trace_perf_attach(struct trace_run *run);
-bool trace_ptrace_attach(struct trace_run *run, struct fact *why);
 bool trace_system_wide(struct trace_run *run, struct fact *why);
 
 /* ---- ptrace.c ---- */

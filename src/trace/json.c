@@ -254,7 +254,7 @@ const struct field trace_process_fields[] = {
 
 static const struct field run_fields[] = {
 	{WORD("method", method, trace_method_names), .fact = FACT(method_fact), .reason = "reason",
-		.doc = "how calls were counted: by tracepoints, seccomp or ptrace"},
+		.doc = "how calls were counted: by tracepoints, or by seccomp and ptrace"},
 	{REASON("tracepoints_reason"), .fact = FACT(tracepoints),
 		.doc = "why tracepoints were not used; null: they were"},
 	{NUMBER_FACT("unlisted_32_bit_calls", unlisted, INT64_MAX),

@@ -50,9 +50,9 @@ struct trace_plan {
 	struct trace_row rows[TRACE_ROW_MAX];
 };
 
-enum trace_method { TRACE_BY_TRACEPOINTS, TRACE_BY_SECCOMP, TRACE_BY_PTRACE };
+enum trace_method { TRACE_BY_TRACEPOINTS, TRACE_BY_SECCOMP };
 
-/* "tracepoints", "seccomp-ptrace", "ptrace"; ended by NULL. */
+/* "tracepoints", "seccomp-ptrace"; ended by NULL. */
 extern const char *const trace_method_names[];
 
 /* The program has properties that may keep it alone from using the vDSO. */

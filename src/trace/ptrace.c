@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts by ptrace(2). A program that we start runs under a seccomp filter that stops it at
- * the counted calls only. A process that runs already cannot be given a filter: it stops at each
- * of its system calls, until we detach. Both are followed by tracer_take(), which trace_run_wait()
- * calls for each stop: it counts, then ends the threads that are left, or lets them go.
+ * the counted calls only, and is followed by tracer_take(), which trace_run_wait() calls for each
+ * stop: it counts, then ends the threads that are left, or lets them go.
  *
- * Both are seized (PTRACE_SEIZE), so that group stops are seen as such and kept (PTRACE_LISTEN).
- * A program under our filter ends when we are killed (PTRACE_O_EXITKILL): without a tracer the
- * kernel fails its counted calls with ENOSYS. A process that we attached to goes on.
+ * The program is seized (PTRACE_SEIZE), so that group stops are seen as such and kept
+ * (PTRACE_LISTEN). Under our filter it ends when we are killed (PTRACE_O_EXITKILL): without a
+ * tracer the kernel fails its counted calls with ENOSYS.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -46,7 +45,6 @@ enum phase { COUNTING, TERMINATING, RELEASING };
 struct tracer {
 	struct trace_run *run;
 	enum phase phase;
-	bool at_each_call; /* no filter stops it at the counted ones alone */
 	bool has_executed; /* an execve(2) was successful */
 	struct served_library library;
 	unsigned options;       /* of ptrace */
@@ -140,25 +138,6 @@ static void count_by_filter(struct tracer *tracer, pid_t id)
 	if (data < TRACE_ARCH_COUNT * TRACE_ROW_MAX)
 		count_call(tracer, id, data % TRACE_ROW_MAX, data >= TRACE_ROW_MAX,
 			is_known ? &call : NULL);
-}
-
-/* A thread stops at the entry of each call and at its return: entries are counted. */
-static void count_by_information(struct tracer *tracer, pid_t id)
-{
-	const struct trace_plan *plan = tracer->run->trace->plan;
-	struct __ptrace_syscall_info call;
-	size_t row;
-
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, id, sizeof(call), &call) < 0) {
-		if (errno != ESRCH)
-			tracer->error = errno;
-		return;
-	}
-	if (call.op != PTRACE_SYSCALL_INFO_ENTRY)
-		return;
-	row = trace_plan_find(plan, call.arch, call.entry.nr, call.entry.args[0]);
-	if (row < TRACE_ROW_MAX)
-		count_call(tracer, id, row, call.arch == plan->arch[TRACE_COMPAT], &call);
 }
 
 /* A seccomp filter ended the thread, or sent it SIGSYS. */
@@ -257,8 +236,6 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 		note_event(tracer, id, event);
 	else if (signal == SIGSYS)
 		note_refused_call(tracer, id);
-	else if (signal == SYSCALL_STOP && tracer->at_each_call)
-		count_by_information(tracer, id);
 	else if (signal == SYSCALL_STOP)
 		delivered = count_served(tracer, find_thread(tracer, id));
 	if (delivered < 0) {
@@ -267,8 +244,8 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 	}
 	thread = find_thread(tracer, id);
 	/* Registers that are set at the event of execve(2) itself would be overwritten. */
-	to_next_call = tracer->at_each_call || (thread && thread->loading) ||
-	               (event == PTRACE_EVENT_EXEC && tracer->run->serves);
+	to_next_call =
+		(thread && thread->loading) || (event == PTRACE_EVENT_EXEC && tracer->run->serves);
 	if (tracer->phase == RELEASING)
 		result = ptrace(PTRACE_DETACH, id, NULL, (void *)(uintptr_t)delivered);
 	else if (event == PTRACE_EVENT_STOP && stops_a_group(signal))
@@ -289,8 +266,8 @@ void tracer_take(struct tracer *tracer, pid_t id, int status)
 		take_stop(tracer, id, status);
 	if (!WIFSTOPPED(status) || tracer->phase == RELEASING)
 		drop_thread(tracer, id);
-	/* The program would stay stopped. A process that was attached to goes on when we end. */
-	else if (tracer->error && run->arguments) {
+	/* The program would stay stopped. */
+	else if (tracer->error) {
 		kill(id, SIGKILL);
 		ptrace(PTRACE_CONT, id, NULL,
 			NULL); /* from the stop at its end no signal gets it */
@@ -300,10 +277,10 @@ void tracer_take(struct tracer *tracer, pid_t id, int status)
 }
 
 /* ptrace misses nothing, and its stops are part of the CPU time. */
-static void set_method(struct trace_evidence *trace, enum trace_method method)
+static void set_method(struct trace_evidence *trace)
 {
 	fact_set_known(&trace->method_fact);
-	trace->method = method;
+	trace->method = TRACE_BY_SECCOMP;
 	fact_set_number(&trace->unlisted, 0);
 	trace->cpu_inflated = true;
 }
@@ -328,24 +305,22 @@ static void finish(struct tracer *tracer, enum phase phase, int64_t limit_ns)
 	while (tracer->count)
 		drop_thread(tracer, tracer->threads[0].id);
 	free(tracer->threads);
-	if (tracer->error && run->arguments)
+	if (tracer->error)
 		run->failure = (struct trace_failure){TRACE_FOLLOWING, tracer->error};
 }
 
 /* A process has one tracer, which may be that of vdsocheck itself: `strace -f` follows children. */
-static void explain_refusal(pid_t pid, int error, const char *object, struct fact *why)
+static void explain_refusal(pid_t pid, int error, struct fact *why)
 {
 	struct span status = status_read(pid), tracer = {NULL, 0};
 
 	if (text_find_value(status, "TracerPid", &tracer) && !text_equals(tracer, "0"))
-		fact_set(why, FACT_DENIED, "%s: already traced by process %.*s", object,
+		fact_set(why, FACT_DENIED, "ptrace: already traced by process %.*s",
 			(int)tracer.length, tracer.at);
 	else
-		fact_set_errno(why, error, object);
+		fact_set_errno(why, error, "ptrace");
 	span_free(status);
 }
-
-/* ---- a program that we start ---- */
 
 static bool seize_program(struct tracer *tracer, unsigned options, struct fact *why)
 {
@@ -355,7 +330,7 @@ static bool seize_program(struct tracer *tracer, unsigned options, struct fact *
 	if (run->serves)
 		tracer->options |= PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXIT;
 	if (ptrace(PTRACE_SEIZE, run->program, NULL, (void *)(uintptr_t)tracer->options) < 0) {
-		explain_refusal(run->program, errno, "ptrace", why);
+		explain_refusal(run->program, errno, why);
 		return false;
 	}
 	add_thread(tracer, run->program, NULL);
@@ -398,7 +373,7 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 		trace_run_cancel(run);
 		return false;
 	}
-	set_method(run->trace, TRACE_BY_SECCOMP);
+	set_method(run->trace);
 	trace_run_go(run);
 	/*
 	 * Processes that the program left running cannot be let go: without a tracer their counted
@@ -414,57 +389,4 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 		child_judge(run->status, DEADLINE_NONE, why);
 	run->failure.error = 0;
 	return false;
-}
-
-/* ---- a process that runs already ---- */
-
-/* An interrupt gets a thread to its first stop, from which it goes on with PTRACE_SYSCALL. */
-static int seize_thread(void *argument, pid_t id)
-{
-	struct tracer *tracer = argument;
-
-	if (find_thread(tracer, id))
-		return 0;
-	/* EPERM: a thread that is traced as the child of another one. ESRCH: it has ended. */
-	if (ptrace(PTRACE_SEIZE, id, NULL, (void *)(uintptr_t)(FOLLOW | PTRACE_O_TRACESYSGOOD)) < 0)
-		return errno == ESRCH || (errno == EPERM && tracer->count) ? 0 : errno;
-	ptrace(PTRACE_INTERRUPT, id, NULL, NULL);
-	add_thread(tracer, id, NULL);
-	return 0;
-}
-
-/* Repeats until a pass finds no new thread: children of traced ones are traced. 0 or an errno. */
-static int seize_threads(struct tracer *tracer, pid_t pid)
-{
-	size_t before;
-	int error;
-
-	tracer->run->tracer = tracer;
-	do {
-		before = tracer->count;
-		error = trace_program_threads(pid, seize_thread, tracer);
-	} while (!error && tracer->count > before);
-	return error || tracer->count ? error : ESRCH;
-}
-
-bool trace_ptrace_attach(struct trace_run *run, struct fact *why)
-{
-	pid_t pid = run->trace->program.pid;
-	struct tracer tracer = {.run = run, .at_each_call = true};
-	char object[64];
-	int error = seize_threads(&tracer, pid);
-
-	trace_run_begin(run);
-	if (!error) {
-		set_method(run->trace, TRACE_BY_PTRACE);
-		trace_run_wait(run);
-		trace_run_counted(run);
-	}
-	finish(&tracer, RELEASING, DETACH_NS);
-	snprintf(object, sizeof(object), "process %d", pid);
-	if (error)
-		explain_refusal(pid, error, object, why);
-	else if (tracer.error)
-		fact_set_errno(why, tracer.error, "PTRACE_GET_SYSCALL_INFO (Linux 5.3)");
-	return !error && !tracer.error;
 }

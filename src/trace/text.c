@@ -21,7 +21,6 @@ static const struct heading headings[] = {
 const char *const trace_method_names[] = {
 	[TRACE_BY_TRACEPOINTS] = "tracepoints",
 	[TRACE_BY_SECCOMP] = "seccomp-ptrace",
-	[TRACE_BY_PTRACE] = "ptrace",
 	NULL,
 };
 

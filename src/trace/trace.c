@@ -2,6 +2,7 @@
 /* Has the row of the command trace, and runs it. */
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -283,6 +284,10 @@ static int count_running(struct cli *cli, bool *counted)
 	const char *doing = trace->system_wide ? "counting on all CPUs" : "counting";
 	struct fact why = {0};
 
+	if (!trace->system_wide && kill(trace->program.pid, 0) < 0 && errno == ESRCH) {
+		cli_error("process %d: %s", trace->program.pid, strerror(ESRCH));
+		return STATUS_TROUBLE;
+	}
 	fact_set(&trace->served, FACT_ABSENT, "counted only for a program that trace starts");
 	if (!trace->system_wide) {
 		trace_program_inspect(&trace->program);
@@ -298,7 +303,8 @@ static int count_running(struct cli *cli, bool *counted)
 		struct estimating *estimating =
 			served_has_call(trace->plan) ? trace_estimate_start(run) : NULL;
 
-		*counted = trace_perf_attach(run) || trace_ptrace_attach(run, &why);
+		*counted = trace_perf_attach(run);
+		why = trace->tracepoints;
 		trace_estimate_end(estimating, trace);
 	}
 	work_end();
@@ -308,7 +314,13 @@ static int count_running(struct cli *cli, bool *counted)
 	}
 	if (*counted)
 		return interrupt_status(0);
-	cli_error("cannot count%s: %s", trace->system_wide ? " on the whole host" : "", why.reason);
+	if (trace->system_wide)
+		cli_error("cannot count on the whole host: %s", why.reason);
+	else
+		cli_error(
+			"cannot count process %d: %s; 'strace -c -p %d' counts its system calls, and "
+			"stops it at each",
+			trace->program.pid, why.reason, trace->program.pid);
 	return STATUS_TROUBLE;
 }
 
