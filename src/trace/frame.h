@@ -11,7 +11,7 @@ struct frame_state {
 };
 
 /* The bytes that the stack pointer and a return address have. */
-#define FRAME_WORD(file) ((file)->narrow ? 4U : 8U)
+#define FRAME_WORD 8U
 
 /*
  * Follows the instruction at this offset of the file, relative to the stack pointer. Returns its

@@ -16,15 +16,15 @@
 
 /* In DWARF's numbers. A call pushes the return address on x86, and leaves it in x30 on arm64. */
 #if defined(__aarch64__)
-#define STACK_POINTER(file) 31U
-#define RETURN_ADDRESS(file) 30U
-#define PUSHED(file) 0U
+#define STACK_POINTER 31U
+#define RETURN_ADDRESS 30U
+#define PUSHED 0U
 #define INSTRUCTION_STEP 4
 #define DIRECT_CALL 4
 #else
-#define STACK_POINTER(file) ((file)->narrow ? 4U : 7U)
-#define RETURN_ADDRESS(file) ((file)->narrow ? 8U : 16U)
-#define PUSHED(file) FRAME_WORD(file)
+#define STACK_POINTER 7U
+#define RETURN_ADDRESS 16U
+#define PUSHED FRAME_WORD
 #define INSTRUCTION_STEP 1
 #define DIRECT_CALL 5
 #endif
@@ -35,7 +35,7 @@
 #define ENCODING_HERE 0x1b
 
 /* Registers are saved at multiples of minus one word, a signed number of 7 bits. */
-#define SAVED_UNIT_ENCODED(file) (0x80 - FRAME_WORD(file))
+#define SAVED_UNIT_ENCODED (0x80 - FRAME_WORD)
 
 struct cursor {
 	const struct elf *file;
@@ -91,12 +91,12 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 		case 0x2d: /* DW_CFA_AARCH64_negate_ra_state: the signature is above its 48 bits */
 			break;
 		case 0xc0: /* DW_CFA_restore */
-			if ((code & 0x3f) == RETURN_ADDRESS(cursor->file))
+			if ((code & 0x3f) == RETURN_ADDRESS)
 				state->saved = 0;
 			break;
 		case 0x80: /* DW_CFA_offset */
-			below = take_leb(cursor) * FRAME_WORD(cursor->file);
-			if ((code & 0x3f) == RETURN_ADDRESS(cursor->file))
+			below = take_leb(cursor) * FRAME_WORD;
+			if ((code & 0x3f) == RETURN_ADDRESS)
 				state->saved = below;
 			break;
 		case 0x0a: /* DW_CFA_remember_state */
@@ -144,15 +144,13 @@ static bool read_frame(const struct elf *file, uint64_t at, uint64_t location, u
 		take(&start, 1) != 'R' || take(&start, 1) != 0)
 		return false;
 	unit = take_leb(&start);
-	if (take(&start, 1) != SAVED_UNIT_ENCODED(file) ||
-		take_leb(&start) != RETURN_ADDRESS(file) || take_leb(&start) != 1 ||
-		take(&start, 1) != ENCODING_HERE || take_leb(&entry) != 0)
+	if (take(&start, 1) != SAVED_UNIT_ENCODED || take_leb(&start) != RETURN_ADDRESS ||
+		take_leb(&start) != 1 || take(&start, 1) != ENCODING_HERE || take_leb(&entry) != 0)
 		return false;
 	*state = (struct frame_state){.base = 0};
 	/* The first instructions are those for the whole function. */
 	return execute(&start, unit, &(uint64_t){0}, UINT64_MAX, state) &&
-	       execute(&entry, unit, &location, wanted, state) &&
-	       state->base == STACK_POINTER(file);
+	       execute(&entry, unit, &location, wanted, state) && state->base == STACK_POINTER;
 }
 
 /*
@@ -207,8 +205,7 @@ static bool calls_found(const struct elf *file, uint64_t at, const struct found 
 
 /*
  * Returns whether the instruction calls through a register (arm64: blr) or memory (x86: 0xff with
- * operation 2, after 0x41 for the upper registers). System calls of 32-bit programs go through gs:,
- * 0x65.
+ * operation 2, after 0x41 for the upper registers).
  */
 static bool is_indirect_call(const struct elf *file, uint64_t at)
 {
@@ -217,22 +214,14 @@ static bool is_indirect_call(const struct elf *file, uint64_t at)
 #else
 	if (elf_number(file, at, 1) == 0x41)
 		at++;
-	return (elf_number(file, at, 2) & 0x38ff) == 0x10ff && elf_number(file, at - 1, 1) != 0x65;
+	return (elf_number(file, at, 2) & 0x38ff) == 0x10ff;
 #endif
-}
-
-/* Returns false for a direct call, which may not return, unless it is of __x86.get_pc_thunk. */
-static bool goes_on(const struct elf *file, uint64_t at)
-{
-	uint64_t callee = find_callee(file, at);
-
-	return !callee || (elf_number(file, at + callee, 4) & 0xffffc7ff) == 0xc324048b;
 }
 
 static bool make_frame(const struct elf *file, uint64_t start, uint64_t size,
 	const struct frame_state *state, struct served_frame *frame)
 {
-	uint64_t up = state->offset - state->saved + PUSHED(file);
+	uint64_t up = state->offset - state->saved + PUSHED;
 
 	if (state->offset % 16 != 0 || !state->saved || state->saved > state->offset ||
 		state->offset > UINT16_MAX)
@@ -246,7 +235,7 @@ static bool make_frame(const struct elf *file, uint64_t start, uint64_t size,
 static bool find_by_code(const struct elf *file, const struct elf_symbol *symbol, uint64_t code,
 	const struct found *found, struct served_frame *frame)
 {
-	struct frame_state state = {STACK_POINTER(file), PUSHED(file), PUSHED(file)};
+	struct frame_state state = {STACK_POINTER, PUSHED, PUSHED};
 	uint64_t length;
 
 	for (uint64_t at = 0; at < symbol->size; at += length) {
@@ -254,7 +243,8 @@ static bool find_by_code(const struct elf *file, const struct elf_symbol *symbol
 			is_indirect_call(file, code + at) || calls_found(file, code + at, found);
 
 		length = prologue_step(file, code + at, &state);
-		if (!length || (!is_wanted && !goes_on(file, code + at)))
+		/* Another function that is called directly may not return. */
+		if (!length || (!is_wanted && find_callee(file, code + at)))
 			return false;
 		if (is_wanted)
 			return make_frame(file, symbol->start + at + length, 1, &state, frame);
@@ -300,7 +290,7 @@ size_t frames_find(const unsigned char *bytes, size_t length, const char *const 
 	uint64_t code;
 
 	memset(frames, 0, SERVED_FRAMES * sizeof(*frames));
-	if (!elf_start(&file, bytes, length))
+	if (!elf_start(&file, bytes, length) || file.narrow)
 		return 0;
 	for (; found.count < SERVED_FRAMES - 1 && *names; names++) {
 		struct elf_symbol symbol = {.name = text_span(*names)};

@@ -104,7 +104,7 @@ static uint64_t step_operand(
 			return 0;
 		state->offset += number;
 	} else if (code == 0xff && field == 6) { /* push */
-		state->offset += FRAME_WORD(file);
+		state->offset += FRAME_WORD;
 	} else if (code == 0xff ? field != 2
 				: field == 4 && !size && code != 0x89 && !(prefix & 4)) {
 		return 0;
@@ -116,19 +116,19 @@ uint64_t prologue_step(const struct elf *file, uint64_t at, struct frame_state *
 {
 	uint64_t start = at, prefix = 0, code = elf_number(file, at, 1), length;
 
-	if ((elf_number(file, at, 4) & 0xfeffffff) == 0xfa1e0ff3) /* endbr64, endbr32 */
+	if (elf_number(file, at, 4) == 0xfa1e0ff3) /* endbr64 */
 		return 4;
-	if (code == 0x64 || code == 0x65) /* fs:, gs: */
+	if (code == 0x64) /* fs: */
 		code = elf_number(file, ++at, 1);
-	if (!file->narrow && code >> 4 == 4) {
+	if (code >> 4 == 4) {
 		prefix = code;
 		code = elf_number(file, ++at, 1);
 	}
 	if (code >> 3 == 0x50 >> 3) { /* push */
-		state->offset += FRAME_WORD(file);
+		state->offset += FRAME_WORD;
 		length = 1;
 	} else if (code == 0x6a) { /* push of a number */
-		state->offset += FRAME_WORD(file);
+		state->offset += FRAME_WORD;
 		length = 2;
 	} else if (code >> 4 == 7) { /* a branch */
 		length = 2;
@@ -138,8 +138,6 @@ uint64_t prologue_step(const struct elf *file, uint64_t at, struct frame_state *
 		length = prefix & 8 ? 9 : 5;
 	} else if (code == 0xe8 || (code & 0xc7) == 5) { /* call; add, sub, cmp of a number */
 		length = 5;
-	} else if (code == 0xa1) { /* mov from an address */
-		length = 1 + FRAME_WORD(file);
 	} else if ((code & 0xc4) == 0 || code == 0x63 || code == 0x81 || code == 0x83 ||
 		   code == 0x85 || code == 0x89 || code == 0x8b || code == 0x8d || code == 0xc7 ||
 		   code == 0xff) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts the calls into the vDSO: a program gets a copy of the vDSO's image whose functions count
- * and go on into the real ones. x86-64 with its 32-bit programs, and arm64.
+ * and go on into the real ones. 64-bit programs on x86-64 and arm64.
  */
 #ifndef VDSOCHECK_TRACE_SERVED_H
 #define VDSOCHECK_TRACE_SERVED_H
@@ -65,7 +65,6 @@ struct served_frame {
 /* They have the numbers that are in a key. */
 enum served_call {
 	SERVED_CLOCK_GETTIME,
-	SERVED_CLOCK_GETTIME64,
 	SERVED_GETTIMEOFDAY,
 	SERVED_TIME,
 	SERVED_CLOCK_GETRES,
@@ -103,8 +102,7 @@ struct served_copy {
  * Puts a stub for this function of the vDSO at copy->end. Returns the offset of its entry, or 0 if
  * there is no stub for this architecture or no room.
  */
-size_t served_stub_make(
-	struct served_copy *copy, enum served_call call, bool compat, uint64_t target);
+size_t served_stub_make(struct served_copy *copy, enum served_call call, uint64_t target);
 
 /* Functions without a stub stay those of the real vDSO. False if the image makes no sense. */
 bool served_copy_make(struct served_copy *copy);

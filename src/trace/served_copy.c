@@ -9,16 +9,8 @@
 #include "base/elf.h"
 #include "served.h"
 
-/* In 32-bit programs functions of both sizes of the time call each other, in glibc and in musl. */
-#define CLOCK_FUNCTIONS                                                                            \
-	{                                                                                          \
-		"__clock_gettime64", "clock_gettime", "__gettimeofday64", "__gettimeofday_time64", \
-			"gettimeofday", "__time64", "time"                                         \
-	}
-
 const struct served_row served_calls[SERVED_CALL_COUNT] = {
-	[SERVED_CLOCK_GETTIME] = {"clock_gettime", true, CLOCK_FUNCTIONS},
-	[SERVED_CLOCK_GETTIME64] = {"clock_gettime64", true, CLOCK_FUNCTIONS},
+	[SERVED_CLOCK_GETTIME] = {"clock_gettime", true, {"clock_gettime", "gettimeofday", "time"}},
 	[SERVED_GETTIMEOFDAY] = {"gettimeofday", false, {"gettimeofday"}},
 	[SERVED_TIME] = {"time", false, {"time"}},
 	[SERVED_CLOCK_GETRES] = {"clock_getres", true, {"clock_getres"}},
@@ -58,14 +50,10 @@ static void redirect(struct served_copy *copy, const struct elf *elf, uint64_t a
 	target = copy->from + ELF_READ(elf, at, Sym, st_value) - elf->load;
 	call = served_find_call(name);
 	if (call < SERVED_CALL_COUNT)
-		entry = served_stub_make(copy, call, elf->narrow, target);
+		entry = served_stub_make(copy, call, target);
 	value = elf->load + (entry ? entry : target - copy->to);
 	/* The machines that have stubs are little-endian. */
-	if (elf->narrow)
-		memcpy(copy->image + at + offsetof(Elf32_Sym, st_value), &value,
-			sizeof(Elf32_Addr));
-	else
-		memcpy(copy->image + at + offsetof(Elf64_Sym, st_value), &value, sizeof(value));
+	memcpy(copy->image + at + offsetof(Elf64_Sym, st_value), &value, sizeof(value));
 }
 
 size_t served_copy_size(size_t length)
@@ -81,7 +69,8 @@ bool served_copy_make(struct served_copy *copy)
 	struct elf elf;
 
 	copy->end = copy->size - SERVED_CALL_COUNT * SERVED_STUB_SIZE;
-	if (!elf_start(&elf, copy->image, copy->length) || !elf_read_dynamic(&elf, &dynamic))
+	if (!elf_start(&elf, copy->image, copy->length) || elf.narrow ||
+		!elf_read_dynamic(&elf, &dynamic))
 		return false;
 	for (uint64_t i = 0; i < dynamic.count; i++)
 		redirect(copy, &elf, dynamic.symbols + i * ELF_SIZE(&elf, Sym), dynamic.names);

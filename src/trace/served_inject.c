@@ -30,29 +30,30 @@
 /* Limits what is read: since 4.13, arguments and variables have 6 MiB at most (fs/exec.c). */
 #define STACK_SIZE (8 * 1024 * 1024)
 
-/* The number of set_thread_area(2) in 32-bit programs, for which this program has no name. */
-#define COMPAT_SET_THREAD_AREA 243
-
 #if defined(__x86_64__) || defined(__aarch64__)
 
 struct target {
 	struct trace_evidence *trace;
 	pid_t thread;
 	struct user_regs_struct before;
-	bool compat;
 	uint64_t instruction; /* that makes a system call */
 	int signal;           /* that came and is to be delivered */
 };
 
-/* ---- the registers ---- */
+/* ---- the registers; those of 32-bit programs are refused with ENOEXEC ---- */
 
 #if defined(__x86_64__)
-/* The instructions that make a system call in 64-bit and in 32-bit code. */
-static const unsigned char instructions[2][2] = {{0x0f, 0x05}, {0xcd, 0x80}};
+/* The instruction that makes a system call. */
+static const unsigned char instruction[] = {0x0f, 0x05};
 
 static int registers_get(pid_t thread, struct user_regs_struct *registers)
 {
-	return (int)ptrace(PTRACE_GETREGS, thread, NULL, registers);
+	if (ptrace(PTRACE_GETREGS, thread, NULL, registers) < 0)
+		return -1;
+	if (registers->cs != 0x23)
+		return 0;
+	errno = ENOEXEC;
+	return -1;
 }
 
 static int registers_set(pid_t thread, struct user_regs_struct *registers)
@@ -60,24 +61,16 @@ static int registers_set(pid_t thread, struct user_regs_struct *registers)
 	return (int)ptrace(PTRACE_SETREGS, thread, NULL, registers);
 }
 
-static bool is_compat(const struct user_regs_struct *registers)
-{
-	return registers->cs == 0x23;
-}
-
 static void registers_call(
-	struct user_regs_struct *registers, bool compat, long number, const uint64_t arguments[6])
+	struct user_regs_struct *registers, long number, const uint64_t arguments[6])
 {
 	struct user_regs_struct *r = registers;
-	unsigned long long *const native_places[] = {
-		&r->rdi, &r->rsi, &r->rdx, &r->r10, &r->r8, &r->r9};
-	unsigned long long *const compat_places[] = {
-		&r->rbx, &r->rcx, &r->rdx, &r->rsi, &r->rdi, &r->rbp};
+	unsigned long long *const places[] = {&r->rdi, &r->rsi, &r->rdx, &r->r10, &r->r8, &r->r9};
 
 	r->rax = (unsigned long long)number;
 	r->orig_rax = (unsigned long long)-1; /* no system call is restarted */
 	for (int i = 0; i < 6; i++)
-		*(compat ? compat_places : native_places)[i] = arguments[i];
+		*places[i] = arguments[i];
 }
 
 #define INSTRUCTION_POINTER rip
@@ -91,10 +84,10 @@ static uint64_t registers_number(const struct user_regs_struct *registers)
 
 static uint64_t registers_argument(const struct user_regs_struct *registers)
 {
-	return is_compat(registers) ? registers->rbx : registers->rdi;
+	return registers->rdi;
 }
 #else
-static const unsigned char instructions[1][4] = {{0x01, 0x00, 0x00, 0xd4}};
+static const unsigned char instruction[] = {0x01, 0x00, 0x00, 0xd4};
 
 static int registers_get(pid_t thread, struct user_regs_struct *registers)
 {
@@ -104,7 +97,7 @@ static int registers_get(pid_t thread, struct user_regs_struct *registers)
 		return -1;
 	if (whole.iov_len == sizeof(*registers))
 		return 0;
-	errno = ENOEXEC; /* a 32-bit program */
+	errno = ENOEXEC;
 	return -1;
 }
 
@@ -115,16 +108,9 @@ static int registers_set(pid_t thread, struct user_regs_struct *registers)
 	return (int)ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &whole);
 }
 
-static bool is_compat(const struct user_regs_struct *registers)
-{
-	(void)registers;
-	return false;
-}
-
 static void registers_call(
-	struct user_regs_struct *registers, bool compat, long number, const uint64_t arguments[6])
+	struct user_regs_struct *registers, long number, const uint64_t arguments[6])
 {
-	(void)compat;
 	registers->regs[8] = (unsigned long long)number;
 	for (int i = 0; i < 6; i++)
 		registers->regs[i] = arguments[i];
@@ -184,23 +170,16 @@ static int64_t call(struct target *target, const char *name, const uint64_t argu
 	struct trace_evidence *trace = target->trace;
 	const struct trace_plan *plan = trace->plan;
 	const struct trace_call *planned = trace_plan_call(plan, name);
-	int number = seccomp_syscall_resolve_name_arch(
-		plan->arch[target->compat ? TRACE_COMPAT : TRACE_NATIVE], name);
-	int64_t result;
+	int number = seccomp_syscall_resolve_name_arch(plan->arch[TRACE_NATIVE], name);
 
-	if (trace->method == TRACE_BY_TRACEPOINTS && !target->compat && planned)
+	if (trace->method == TRACE_BY_TRACEPOINTS && planned)
 		trace->counts[TRACE_NATIVE][planned->row]--; /* before its own count is added */
 	registers.INSTRUCTION_POINTER = target->instruction;
-	registers_call(&registers, target->compat, number, arguments);
+	registers_call(&registers, number, arguments);
 	if (registers_set(target->thread, &registers) < 0 || !go_on(target) || !go_on(target) ||
 		registers_get(target->thread, &registers) < 0)
 		return -ESRCH;
-	result = (int64_t)registers.RESULT;
-	/* A 32-bit address may have its highest bit set: only errors are negative. */
-	if (target->compat)
-		result = (uint32_t)result > UINT32_MAX - 4095 ? (int64_t)(int32_t)result
-		                                              : (int64_t)(uint32_t)result;
-	return result;
+	return (int64_t)registers.RESULT;
 }
 
 #define CALL(target, name, ...) call(target, name, (const uint64_t[6]){__VA_ARGS__})
@@ -227,7 +206,7 @@ static bool memory_write(pid_t pid, uint64_t to, const void *from, size_t length
  */
 static int find_vdso(const struct target *target, uint64_t *place, uint64_t *vdso)
 {
-	const size_t size = target->compat ? 4 : 8;
+	const size_t size = sizeof(uint64_t);
 	const uint64_t from = target->before.STACK_POINTER;
 	unsigned char *stack = xmalloc(STACK_SIZE);
 	struct iovec here = {stack, STACK_SIZE}, there = {(void *)(uintptr_t)from, STACK_SIZE};
@@ -278,8 +257,8 @@ static int64_t map_table(struct target *target, int *table)
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", target->thread, (int)file);
 	*table = open(path, O_RDWR | O_CLOEXEC);
 	if (*table >= 0 && ftruncate(*table, SERVED_TABLE_SIZE) == 0)
-		result = CALL(target, target->compat ? "mmap2" : "mmap", 0, SERVED_TABLE_SIZE,
-			PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)file, 0);
+		result = CALL(target, "mmap", 0, SERVED_TABLE_SIZE, PROT_READ | PROT_WRITE,
+			MAP_SHARED, (uint64_t)file, 0);
 	else
 		result = -errno;
 	CALL(target, "close", (uint64_t)file);
@@ -289,8 +268,8 @@ static int64_t map_table(struct target *target, int *table)
 /* Maps the copy, writes it, and then makes it executable instead. 0 or an errno value. */
 static int map_copy(struct target *target, struct served_copy *copy, uint64_t place)
 {
-	int64_t to = CALL(target, target->compat ? "mmap2" : "mmap", 0, copy->size,
-		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
+	int64_t to = CALL(target, "mmap", 0, copy->size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
 	int64_t result;
 
 	if (to < 0)
@@ -303,13 +282,13 @@ static int map_copy(struct target *target, struct served_copy *copy, uint64_t pl
 	result = CALL(target, "mprotect", copy->to, copy->size, PROT_READ | PROT_EXEC);
 	if (result < 0)
 		return (int)-result;
-	return memory_write(target->thread, place, &copy->to, target->compat ? 4 : 8) ? 0 : errno;
+	return memory_write(target->thread, place, &copy->to, sizeof(copy->to)) ? 0 : errno;
 }
 
 /* Reads the image, and maps the table and the copy. 0 or an errno value. */
 static int give_copy(struct target *target, struct served_copy *copy, int *table)
 {
-	const unsigned char *instruction = NULL;
+	const unsigned char *found = NULL;
 	uint64_t place = 0;
 	int64_t address;
 	int error = find_vdso(target, &place, &copy->from);
@@ -322,11 +301,10 @@ static int give_copy(struct target *target, struct served_copy *copy, int *table
 	copy->size = served_copy_size(copy->length);
 	if (copy->size <= SERVED_IMAGE_MAX &&
 		memory_read(target->thread, copy->from, copy->image, copy->length))
-		instruction = memmem(copy->image, copy->length, instructions[target->compat],
-			sizeof(*instructions));
-	if (!instruction)
+		found = memmem(copy->image, copy->length, instruction, sizeof(instruction));
+	if (!found)
 		return ENOEXEC;
-	target->instruction = copy->from + (uint64_t)(instruction - copy->image);
+	target->instruction = copy->from + (uint64_t)(found - copy->image);
 	address = map_table(target, table);
 	if (address < 0)
 		return (int)-address;
@@ -350,10 +328,12 @@ int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struc
 	if (registers_get(thread, &target.before) < 0 ||
 		ptrace(PTRACE_GETSIGMASK, thread, (void *)8, &before) < 0 ||
 		ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &all) < 0) {
-		fact_set_errno(why, errno, "ptrace");
+		if (errno == ENOEXEC)
+			fact_set(why, FACT_ABSENT, "a 32-bit program");
+		else
+			fact_set_errno(why, errno, "ptrace");
 		return -1;
 	}
-	target.compat = is_compat(&target.before);
 	copy.image = xcalloc(1, SERVED_IMAGE_MAX);
 	error = give_copy(&target, &copy, &table);
 	free(copy.image);
@@ -380,9 +360,8 @@ size_t served_system_call(const struct trace_plan *plan, pid_t thread)
 
 	if (registers_get(thread, &registers) < 0)
 		return TRACE_ROW_MAX;
-	return trace_plan_find(plan,
-		plan->arch[is_compat(&registers) ? TRACE_COMPAT : TRACE_NATIVE],
-		registers_number(&registers), registers_argument(&registers));
+	return trace_plan_find(plan, plan->arch[TRACE_NATIVE], registers_number(&registers),
+		registers_argument(&registers));
 }
 #else
 int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struct fact *why)
@@ -414,8 +393,6 @@ bool served_is_loaded(pid_t thread)
 
 	if (registers_get(thread, &registers) < 0)
 		return true;
-	if (is_compat(&registers))
-		return registers.orig_rax == COMPAT_SET_THREAD_AREA;
 	return (registers.orig_rax == SYS_arch_prctl && registers.rdi == ARCH_SET_FS) ||
 	       registers.orig_rax == SYS_set_tid_address;
 #elif defined(__aarch64__)

@@ -8,8 +8,7 @@
  * As if this host fell back, it jumps to a system call instead, and counts those that a seccomp
  * filter refuses: with EPERM, or ENOSYS where it shall look like an older kernel.
  *
- * A stub ends with words that served_stub_make() fills in. The one for i386 is part of the x86-64
- * program, since the same kernel runs programs of both.
+ * A stub ends with words that served_stub_make() fills in.
  */
 #include <seccomp.h>
 #include <string.h>
@@ -40,10 +39,10 @@ struct words {
 
 #if defined(__x86_64__)
 __asm__(".pushsection .rodata\n"
-	".globl served_native_clock, served_native_plain, served_native_call\n"
-	".hidden served_native_clock, served_native_plain, served_native_call\n"
+	".globl served_clock, served_plain, served_call\n"
+	".hidden served_clock, served_plain, served_call\n"
 	".p2align 4\n"
-	"served_native_clock:\n"
+	"served_clock:\n"
 	"	endbr64\n"
 	"	mov	%edi, %eax\n"
 	"	mov	$" OTHER ", %ecx\n"
@@ -51,7 +50,7 @@ __asm__(".pushsection .rodata\n"
 	"	cmova	%ecx, %eax\n"
 	"	jmp	1f\n"
 	"	.p2align 4\n"
-	"served_native_plain:\n"
+	"served_plain:\n"
 	"	endbr64\n"
 	"	xor	%eax, %eax\n"
 	"1:	mov	.Lwords(%rip), %rcx\n"
@@ -105,7 +104,7 @@ __asm__(".pushsection .rodata\n"
 	"	mov	.Lwords+8(%rip), %r10\n"
 	"	lock incq (%r10, %rax, 8)\n"
 	"	jmp	*.Lwords+16(%rip)\n"
-	"served_native_call:\n"
+	"served_call:\n"
 	"	endbr64\n"
 	"	mov	.Lwords+24(%rip), %eax\n"
 	"	syscall\n"
@@ -117,133 +116,16 @@ __asm__(".pushsection .rodata\n"
 	"1:	mov	.Lwords+32(%rip), %rcx\n"
 	"	lock incq (%rcx)\n"
 	"	ret\n"
-	"	.org	served_native_clock + " WORDS_AT "\n"
+	"	.org	served_clock + " WORDS_AT "\n"
 	".Lwords:	.quad 0, 0, 0, 0, 0\n"
 	".popsection\n");
 
-/* i386 has no addresses relative to the instruction: a call finds its own. */
-__asm__(".pushsection .rodata\n"
-	".globl served_compat_clock, served_compat_plain, served_compat_call\n"
-	".hidden served_compat_clock, served_compat_plain, served_compat_call\n"
-	".code32\n"
-	".p2align 4\n"
-	"served_compat_clock:\n"
-	"	endbr32\n"
-	"	mov	4(%esp), %ecx\n"
-	"	mov	$" OTHER ", %eax\n"
-	"	cmp	%eax, %ecx\n"
-	"	cmova	%eax, %ecx\n"
-	"	jmp	1f\n"
-	"	.p2align 4\n"
-	"served_compat_plain:\n"
-	"	endbr32\n"
-	"	xor	%ecx, %ecx\n"
-	"1:	push	%ebx\n"
-	"	push	%esi\n"
-	"	push	%edi\n"
-	"	call	6f\n" /* its own address, in %edx */
-	"	mov	(%edx), %esi\n"
-	"	or	%esi, %ecx\n"
-	"	shl	$16, %ecx\n"
-	"	shl	$2, %esi\n" /* each call has 128 bytes of frames */
-	"	add	8(%edx), %esi\n"
-	"	lea	12(%esp), %eax\n"
-	"	mov	(%eax), %ebx\n" /* the key is %ecx:%ebx */
-	"0:	cmpl	$0, " FRAMES_AT "+8(%esi)\n"
-	"	je	2f\n"
-	"	mov	%ebx, %edi\n"
-	"	sub	" FRAMES_AT "(%esi), %edi\n"
-	"	cmp	" FRAMES_AT "+8(%esi), %edi\n"
-	"	jae	1f\n"
-	"	movzwl	" FRAMES_AT "+12(%esi), %edi\n"
-	"	add	%edi, %eax\n"
-	"	mov	(%eax), %ebx\n"
-	"1:	add	$16, %esi\n"
-	"	jmp	0b\n"
-	"2:\n"
-	"	mov	%ecx, %esi\n"
-	"	shr	$9, %esi\n"
-	"	xor	%ebx, %esi\n"
-	"	imul	$0x9e3779b1, %esi, %esi\n"
-	"	shr	$22, %esi\n"
-	"	shl	$4, %esi\n"
-	"	mov	%esp, %edi\n"
-	"	shr	$16, %edi\n"
-	"	imul	$0x9e3779b1, %edi, %edi\n"
-	"	shr	$26, %edi\n"
-	"	shl	$15, %edi\n"
-	"	add	%edi, %esi\n"
-	"	add	8(%edx), %esi\n"
-	"	add	$" SHARDS_AT ", %esi\n"
-	"	mov	$" PROBES ", %edi\n"
-	"2:	mov	(%esi), %eax\n"
-	"	mov	4(%esi), %edx\n"
-	"	cmp	%eax, %ebx\n"
-	"	jne	4f\n"
-	"	cmp	%edx, %ecx\n"
-	"	je	3f\n"
-	"4:	or	%edx, %eax\n"
-	"	jnz	5f\n"
-	"	xor	%edx, %edx\n"
-	"	lock cmpxchg8b (%esi)\n"
-	"	jne	2b\n" /* another thread took the entry */
-	"3:	lock addl $1, 8(%esi)\n"
-	"	jnc	7f\n"
-	"	lock incl 12(%esi)\n"
-	"	jmp	7f\n"
-	"5:	add	$16, %esi\n"
-	"	dec	%edi\n"
-	"	jnz	2b\n"
-	"	shr	$16, %ecx\n"
-	"	call	6f\n"
-	"	mov	8(%edx), %edx\n"
-	"	lock addl $1, (%edx, %ecx, 8)\n"
-	"	jnc	7f\n"
-	"	lock incl 4(%edx, %ecx, 8)\n"
-	"7:	call	6f\n"
-	"	mov	16(%edx), %eax\n"
-	"	pop	%edi\n"
-	"	pop	%esi\n"
-	"	pop	%ebx\n"
-	"	jmp	*%eax\n"
-	"6:	call	9f\n"
-	"9:	pop	%edx\n"
-	"	add	$.Lcompat_words - 9b, %edx\n"
-	"	ret\n"
-	"served_compat_call:\n"
-	"	endbr32\n"
-	"	push	%ebx\n"
-	"	mov	8(%esp), %ebx\n"
-	"	mov	12(%esp), %ecx\n"
-	"	call	6b\n" /* as getcpu's third argument %edx is not used */
-	"	mov	24(%edx), %eax\n"
-	"	int	$0x80\n"
-	"	pop	%ebx\n"
-	"	cmp	$-1, %eax\n"
-	"	je	1f\n"
-	"	cmp	$-38, %eax\n"
-	"	je	1f\n"
-	"	ret\n"
-	"1:	mov	32(%edx), %edx\n"
-	"	lock incl (%edx)\n"
-	"	ret\n"
-	"	.org	served_compat_clock + " WORDS_AT "\n"
-	".Lcompat_words:	.quad 0, 0, 0, 0, 0\n"
-	".code64\n"
-	".popsection\n");
-
-extern const unsigned char served_native_clock[], served_native_plain[], served_native_call[],
-	served_compat_clock[], served_compat_plain[], served_compat_call[];
-
-static const struct template templates[2] = {
-	{served_native_clock, served_native_plain, served_native_call},
-	{served_compat_clock, served_compat_plain, served_compat_call}};
 #elif defined(__aarch64__)
 __asm__(".pushsection .rodata\n"
-	".globl served_native_clock, served_native_plain, served_native_call\n"
-	".hidden served_native_clock, served_native_plain, served_native_call\n"
+	".globl served_clock, served_plain, served_call\n"
+	".hidden served_clock, served_plain, served_call\n"
 	".p2align 4\n"
-	"served_native_clock:\n"
+	"served_clock:\n"
 	"	hint	#34\n" /* bti c */
 	"	mov	w10, #" OTHER "\n"
 	"	cmp	w0, w10\n"
@@ -251,7 +133,7 @@ __asm__(".pushsection .rodata\n"
 	"	b	1f\n"
 	"	nop\n"
 	"	.p2align 4\n"
-	"served_native_plain:\n"
+	"served_plain:\n"
 	"	hint	#34\n"
 	"	mov	x9, #0\n"
 	"1:	ldr	x10, .Lwords\n"
@@ -306,7 +188,7 @@ __asm__(".pushsection .rodata\n"
 	"	lsr	x9, x9, #48\n"
 	"	add	x13, x13, x9, lsl #3\n"
 	"	b	6b\n"
-	"served_native_call:\n"
+	"served_call:\n"
 	"	hint	#34\n"
 	"	ldr	x8, .Lwords+24\n"
 	"	svc	#0\n"
@@ -323,22 +205,21 @@ __asm__(".pushsection .rodata\n"
 	"	ret\n"
 	"	.p2align 3\n"
 	".Lfactor:	.quad 0x9e3779b97f4a7c15\n"
-	"	.org	served_native_clock + " WORDS_AT "\n"
+	"	.org	served_clock + " WORDS_AT "\n"
 	".Lwords:	.quad 0, 0, 0, 0, 0\n"
 	".popsection\n");
-
-extern const unsigned char served_native_clock[], served_native_plain[], served_native_call[];
-
-static const struct template templates[2] = {
-	{served_native_clock, served_native_plain, served_native_call}};
-#else
-static const struct template templates[2];
 #endif
 
-size_t served_stub_make(
-	struct served_copy *copy, enum served_call call, bool compat, uint64_t target)
+#if defined(__x86_64__) || defined(__aarch64__)
+extern const unsigned char served_clock[], served_plain[], served_call[];
+
+static const struct template code = {served_clock, served_plain, served_call};
+#else
+static const struct template code;
+#endif
+
+size_t served_stub_make(struct served_copy *copy, enum served_call call, uint64_t target)
 {
-	const struct template *code = &templates[compat];
 	const struct served_row *row = &served_calls[call];
 	unsigned char *stub = copy->image + copy->end;
 	struct words words = {.call = (uint64_t)call << 5,
@@ -348,19 +229,18 @@ size_t served_stub_make(
 	size_t entry = copy->end;
 	int number = -1;
 
-	if (!code->clock || SERVED_STUB_SIZE > copy->size - copy->end)
+	if (!code.clock || SERVED_STUB_SIZE > copy->size - copy->end)
 		return 0;
 	/* Calls that the architecture lacks have negative numbers. */
 	if (copy->as_if_fallback)
-		number = seccomp_syscall_resolve_name_arch(
-			compat ? SCMP_ARCH_X86 : SCMP_ARCH_NATIVE, row->name);
+		number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, row->name);
 	if (number >= 0) {
 		words.number = (uint64_t)number;
-		words.target = copy->to + copy->end + (uint64_t)(code->call - code->clock);
+		words.target = copy->to + copy->end + (uint64_t)(code.call - code.clock);
 	}
 	if (!row->takes_clock)
-		entry += (size_t)(code->plain - code->clock);
-	memcpy(stub, code->clock, SERVED_STUB_SIZE);
+		entry += (size_t)(code.plain - code.clock);
+	memcpy(stub, code.clock, SERVED_STUB_SIZE);
 	memcpy(stub + SERVED_STUB_SIZE - sizeof(words), &words, sizeof(words));
 	copy->end += SERVED_STUB_SIZE;
 	return entry;

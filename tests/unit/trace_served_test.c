@@ -67,7 +67,7 @@ static clock_function *make_stub(enum served_call call, unsigned char *table)
 	clock_function *function;
 
 	assert_ptr_not_equal(code, MAP_FAILED);
-	entry = served_stub_make(&copy, call, false, (uintptr_t)answer);
+	entry = served_stub_make(&copy, call, (uintptr_t)answer);
 	assert_in_range(entry, CODE_AT, CODE_AT + SERVED_STUB_SIZE - 1);
 	assert_int_equal(copy.end, CODE_AT + SERVED_STUB_SIZE);
 	assert_int_equal(mprotect(code, SERVED_PAGE, PROT_READ | PROT_EXEC), 0);
@@ -371,50 +371,6 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 	munmap(bytes, (size_t)status.st_size);
 }
 
-/* The functions of 32-bit programs, by their bytes. */
-static void steps_of_32_bit_code_are_followed(void **state)
-{
-	static const struct {
-		unsigned char bytes[12];
-		uint64_t length, pushed;
-	} rows[] = {
-		{{0xf3, 0x0f, 0x1e, 0xfb}, 4, 0},          /* endbr32 */
-		{{0x57}, 1, 4},                            /* push %edi */
-		{{0x6a, 0x05}, 2, 4},                      /* push $5 */
-		{{0xff, 0x74, 0x24, 0x3c}, 4, 4},          /* push 0x3c(%esp) */
-		{{0x83, 0xec, 0x28}, 3, 40},               /* sub $40, %esp */
-		{{0x81, 0xec, 0, 2, 0, 0}, 6, 512},        /* sub $512, %esp */
-		{{0x83, 0xec, 0x80}, 0, 0},                /* sub $-128, %esp */
-		{{0x83, 0xc4, 0x10}, 0, 0},                /* add $16, %esp */
-		{{0x89, 0xec}, 0, 0},                      /* mov %ebp, %esp */
-		{{0x89, 0xe5}, 2, 0},                      /* mov %esp, %ebp */
-		{{0x65, 0xa1, 0x14, 0, 0, 0}, 6, 0},       /* mov %gs:20, %eax */
-		{{0x65, 0x8b, 0x3d, 0x14, 0, 0, 0}, 7, 0}, /* mov %gs:20, %edi */
-		{{0x8b, 0x80, 0x1c, 3, 0, 0}, 6, 0},       /* mov 0x31c(%eax), %eax */
-		{{0x8d, 0x44, 0x24, 0x14}, 4, 0},          /* lea 20(%esp), %eax */
-		{{0x8d, 0x64, 0x24, 0x14}, 0, 0},          /* lea 20(%esp), %esp */
-		{{0xc7, 0x44, 0x24, 4, 1, 0, 0, 0}, 8, 0}, /* movl $1, 4(%esp) */
-		{{0x81, 0xc3, 0x88, 0xee, 3, 0}, 6, 0},    /* add $0x3ee88, %ebx */
-		{{0x05, 0xeb, 0x35, 4, 0}, 5, 0},          /* add $0x435eb, %eax */
-		{{0x74, 0x17}, 2, 0},                      /* je */
-		{{0x0f, 0x84, 0xba, 0, 0, 0}, 6, 0},       /* je */
-		{{0xff, 0xd0}, 2, 0},                      /* call *%eax */
-		{{0xff, 0xe0}, 0, 0},                      /* jmp *%eax */
-		{{0xeb, 0x17}, 0, 0},                      /* jmp */
-		{{0xc3}, 0, 0},                            /* ret */
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct elf file = {
-			.bytes = rows[i].bytes, .length = sizeof(rows[i].bytes), .narrow = true};
-		struct frame_state frame = {.offset = 4, .saved = 4};
-
-		assert_int_equal(prologue_step(&file, 0, &frame), rows[i].length);
-		if (rows[i].length)
-			assert_int_equal(frame.offset, 4 + rows[i].pushed);
-	}
-}
 #endif
 
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -641,7 +597,6 @@ int main(void)
 		cmocka_unit_test(a_function_is_found_in_the_file),
 #if defined(__x86_64__)
 		cmocka_unit_test(frames_are_those_of_the_call_frame_information),
-		cmocka_unit_test(steps_of_32_bit_code_are_followed),
 #elif defined(__aarch64__)
 		cmocka_unit_test(steps_are_followed),
 #endif
