@@ -24,13 +24,12 @@ int trace_program_find(const char *name, struct trace_program *program);
 
 /*
  * Finds out whether the process program->pid, or if that is 0 the file program->file, is static or
- * 32-bit or preloads a library. Its files are opened here, and read in a child without
- * capabilities.
+ * 32-bit, and sets the path of a process.
  */
 void trace_program_inspect(struct trace_program *program);
 
-/* Sets is_elf, is_static and is_32_bit by the open file of the program. */
-void trace_program_read(struct trace_program *program, int file);
+/* Sets is_static and is_32_bit by the first bytes of the program's file. */
+void trace_program_read(struct trace_program *program, const unsigned char *bytes, size_t length);
 
 /* Calls visit() for each thread, or with 0 for each process, until it returns an errno value. */
 int trace_program_threads(pid_t pid, int (*visit)(void *argument, pid_t id), void *argument);

@@ -55,15 +55,12 @@ enum trace_method { TRACE_BY_TRACEPOINTS, TRACE_BY_SECCOMP };
 /* "tracepoints", "seccomp-ptrace"; ended by NULL. */
 extern const char *const trace_method_names[];
 
-/* The program has properties that may keep it alone from using the vDSO. */
 struct trace_program {
 	pid_t pid;
 	char file[PATH_MAX]; /* what is executed, byte for byte */
 	char path[1024];     /* of its file, for the report */
-	bool is_elf;         /* its file was read, and the next two hold */
-	bool is_static;      /* it names no dynamic loader */
+	bool is_static;      /* its file is an ELF file that names no dynamic loader */
 	bool is_32_bit;      /* on a 64-bit host */
-	bool preloads;       /* LD_PRELOAD is set */
 };
 
 /* Processes and control groups that samples are counted for; one sample is taken of 100 calls. */
@@ -215,7 +212,7 @@ enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK, TRACE_COUNTED, TRA
 /* "unknown", "ok", "fallback", "counted", "simulated"; ended by NULL. */
 extern const char *const trace_verdict_names[];
 
-#define TRACE_HINT_MAX 4
+#define TRACE_HINT_MAX 2
 #define TRACE_TEXT_SIZE 640
 
 struct trace_sums {

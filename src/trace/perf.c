@@ -100,7 +100,7 @@ bool trace_events_find(const struct root *root, struct trace_evidence *trace,
 	struct rlimit limit;
 
 	*events = (struct trace_events){.trace = trace};
-	if (trace->program.is_elf && trace->program.is_32_bit) {
+	if (trace->program.is_32_bit) {
 		fact_set(why, FACT_ABSENT, "tracepoints do not see 32-bit programs");
 		return false;
 	}

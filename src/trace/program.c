@@ -13,18 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/elf.h"
-#include "base/memory.h"
-#include "base/privileges.h"
 #include "base/text.h"
 #include "count.h"
 #include "places.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/bin:/usr/bin"
 
-/* Limits what is read of an environment. */
-#define ENVIRON_SIZE 65536
+/* Linkers put the program headers behind the first one. */
+#define HEADERS_SIZE 4096
 
 /* Says whether the file can be run: 0 or an errno value. */
 static int try_file(const char *path)
@@ -69,73 +66,55 @@ int trace_program_find(const char *name, struct trace_program *program)
 	return result;
 }
 
-/* ---- its files ---- */
+/* ---- its file ---- */
 
-void trace_program_read(struct trace_program *program, int file)
+void trace_program_read(struct trace_program *program, const unsigned char *bytes, size_t length)
 {
 	struct elf elf;
 
-	program->is_elf = elf_map(&elf, file);
-	if (!program->is_elf)
+	if (!elf_start(&elf, bytes, length))
 		return;
 	program->is_32_bit = elf.narrow && sizeof(void *) == 8;
 	program->is_static = !elf_segment(&elf, PT_INTERP, 0);
-	elf_unmap(&elf);
 }
 
-static void read_environment(struct trace_program *program, int file)
+/* A kernel thread executes no file, and has a name alone. */
+static void name_process(struct trace_program *program, const char *executable)
 {
-	struct span all = file_take(file, ENVIRON_SIZE), rest = all;
+	char path[64], target[1024] = "";
 
-	while (rest.length && !program->preloads) {
-		struct span variable = text_take_until(&rest, '\0');
+	if (readlink(executable, target, sizeof(target) - 1) <= 0) {
+		struct span name;
 
-		program->preloads = text_take_prefix(&variable, "LD_PRELOAD=") && variable.length;
+		snprintf(path, sizeof(path), "/proc/%d/comm", program->pid);
+		name = file_take(open(path, O_RDONLY | O_CLOEXEC), sizeof(target));
+		text_copy_span(program->path, sizeof(program->path), text_trim(name));
+		span_free(name);
+	} else {
+		text_copy_span(program->path, sizeof(program->path), text_span(target));
 	}
-	span_free(all);
-}
-
-struct inspection {
-	struct trace_program program;
-	int executable, environment;
-};
-
-/* The files are those of a program that may be hostile, and reading its memory may hang. */
-static void inspect_in_child(void *argument)
-{
-	struct inspection *inspection = argument;
-
-	privileges_keep(PRIVILEGES_NONE);
-	trace_program_read(&inspection->program, inspection->executable);
-	if (inspection->program.pid)
-		read_environment(&inspection->program, inspection->environment);
 }
 
 void trace_program_inspect(struct trace_program *program)
 {
-	struct inspection inspection = {.environment = -1};
-	const char *preload = getenv("LD_PRELOAD");
-	char path[64], target[1024] = "";
-	struct fact why;
+	unsigned char start[HEADERS_SIZE];
+	struct stat status;
+	ssize_t length = 0;
+	char path[64];
+	int file;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", program->pid);
-	inspection.executable = open(
+	if (program->pid)
+		name_process(program, path);
+	file = open(
 		program->pid ? path : program->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (!program->pid) {
-		program->preloads = preload && *preload;
-	} else {
-		if (readlink(path, target, sizeof(target) - 1) > 0)
-			text_copy_span(program->path, sizeof(program->path), text_span(target));
-		snprintf(path, sizeof(path), "/proc/%d/environ", program->pid);
-		inspection.environment = open(path, O_RDONLY | O_CLOEXEC);
-	}
-	inspection.program = *program;
-	if (child_probe(inspect_in_child, &inspection, sizeof(inspection), DEADLINE_NONE, &why))
-		*program = inspection.program;
-	if (inspection.executable >= 0)
-		close(inspection.executable);
-	if (inspection.environment >= 0)
-		close(inspection.environment);
+	if (file < 0)
+		return;
+	if (fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+		length = read(file, start, sizeof(start));
+	if (length > 0)
+		trace_program_read(program, start, (size_t)length);
+	close(file);
 }
 
 /* ---- its threads ---- */

@@ -191,21 +191,12 @@ static void find_hints(const struct trace_evidence *trace, struct trace_diagnosi
 	const enum trace_origin origin = describe_origin(trace, diagnosis);
 	const bool may_be_libc = origin != TRACE_BY_VDSO && origin != TRACE_BY_SYSCALL_FUNCTION;
 	const char **hint = diagnosis->hints;
-	uint64_t count_32_bit = 0;
 
-	for (size_t i = 0; i < diagnosis->line_count; i++)
-		count_32_bit += diagnosis->lines[i].count_32_bit;
 	if (origin != TRACE_BY_UNKNOWN)
 		*hint++ = diagnosis->origin;
-	if (may_be_libc && program->is_elf && program->is_static)
+	if (may_be_libc && program->is_static)
 		*hint++ = "It is statically linked: its libc does not use the vDSO if it is glibc "
 			  "older than 2.31. Link it against a newer libc.";
-	if (count_32_bit)
-		*hint++ = "32-bit calls are among them: the vDSO of 32-bit programs may lack the "
-			  "call, and glibc older than 2.31 does not use it.";
-	if (origin == TRACE_BY_UNKNOWN && program->preloads)
-		*hint++ = "LD_PRELOAD is set: a preloaded library may make the system call in "
-			  "place of libc's function.";
 	if (hint == diagnosis->hints && fact_is_known(&trace->served) && !trace->uncounted)
 		*hint++ = "They did not go through the vDSO, which the program has: it calls "
 			  "syscall(2) directly, or its runtime bypasses the vDSO.";
