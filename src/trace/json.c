@@ -282,10 +282,12 @@ static const struct field run_fields[] = {
 		.doc = "system calls in place of the vDSO that failed with EPERM or ENOSYS; null: "
 		       "the program ran as this host is"},
 	{INTEGER("repeats", repeats, INT64_MAX),
-		.doc = "runs of the program, untouched and as if this host fell back each, that "
+		.doc = "runs of the program, as this host is and as if it fell back each, that "
 		       "were compared"},
+	{TEXT("repeats_reason", repeated.reason),
+		.doc = "why they were not compared; null: they were, or not asked for"},
 	{REAL("untouched_s", untouched.wall_s, 6), .given = GIVEN(repeats),
-		.doc = "least seconds of an untouched run; null: not repeated"},
+		.doc = "least seconds of a run as this host is; null: not compared"},
 	{REAL("untouched_cpu_s", untouched.cpu_s, 6), .given = GIVEN(repeats),
 		.doc = "least seconds of CPU time of these; null: not repeated"},
 	{REAL("as_if_fallback_s", fallen_back.wall_s, 6), .given = GIVEN(repeats),

@@ -180,7 +180,9 @@ struct trace_evidence {
 	uint64_t refused;              /* system calls in their place: EPERM or ENOSYS */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
 	struct trace_estimate estimate; /* with --pid */
+	bool is_baseline;               /* to compare with: the stubs are mapped, and not used */
 	uint64_t repeats;               /* runs of each kind that were compared; 0: none */
+	struct fact repeated; /* why there is none; unread: not asked for, or there are some */
 	struct trace_times untouched, fallen_back; /* the least of the runs */
 	uint64_t children_terminated; /* processes left running, which were sent SIGTERM */
 	struct evidence host;         /* timing and proof, taken before the program ran */

@@ -344,7 +344,7 @@ bool trace_follow(struct trace_run *run)
 	bool is_seized = run->serves && seize_program(&tracer, 0, &run->trace->served);
 
 	/* A normal run would seem to survive a host that falls back. */
-	if (!is_seized && run->trace->as_if_fallback) {
+	if (!is_seized && (run->trace->as_if_fallback || run->trace->is_baseline)) {
 		trace_run_cancel(run);
 		return false;
 	}

@@ -81,8 +81,14 @@ static void write_repeats(const struct trace_evidence *trace, FILE *out)
 	const struct trace_times *before = &trace->untouched, *after = &trace->fallen_back;
 	char wall[2][32], cpu[2][32];
 
+	if (!trace->repeats) {
+		wrap_format(
+			out, "repeated", LABEL_INDENT, "not compared: %s", trace->repeated.reason);
+		return;
+	}
+
 	wrap_format(out, "repeated", LABEL_INDENT,
-		"untouched %s, %s of CPU time; as if this host fell back %s (%+.0f%%), %s "
+		"as this host is %s, %s of CPU time; as if this host fell back %s (%+.0f%%), %s "
 		"(%+.0f%%): the least of %" PRIu64 " runs each",
 		trace_describe_seconds(before->wall_s, wall[0]),
 		trace_describe_seconds(before->cpu_s, cpu[0]),
@@ -176,7 +182,7 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 	wrap_answer(out, &headings[diagnosis->verdict], style->color, diagnosis->summary);
 	fputc('\n', out);
 	write_run(trace, out);
-	if (trace->repeats)
+	if (trace->repeats || trace->repeated.state != FACT_UNREAD)
 		write_repeats(trace, out);
 	if (trace->estimate.fact.state != FACT_UNREAD)
 		write_estimate(trace, diagnosis, out);

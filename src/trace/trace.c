@@ -176,22 +176,45 @@ static bool counts_served(struct trace_request *request)
 	return false;
 }
 
-/* Runs the program once more, and keeps its times if they are the least. False: no more runs. */
+/* Says whether each run can have the same standard input. */
+static bool can_repeat_input(void)
+{
+	return lseek(STDIN_FILENO, 0, SEEK_CUR) >= 0 || errno == EBADF || isatty(STDIN_FILENO);
+}
+
+/*
+ * Runs the program once more, and keeps its times if they are the least. False if it did not end as
+ * the counted run did.
+ */
 static bool time_run(const struct trace_run *of, bool as_if_fallback, struct trace_times *least)
 {
 	struct trace_evidence *trace = xcalloc(1, sizeof(*trace));
+	struct fact *why = &of->trace->repeated;
 	struct trace_run run = *of;
-	struct fact why;
 	bool is_timed;
 
 	trace->plan = of->trace->plan;
 	trace->program = of->trace->program;
 	trace->as_if_fallback = as_if_fallback;
+	trace->is_baseline = !as_if_fallback;
 	run.trace = trace;
 	run.call_places = NULL;
-	run.serves = as_if_fallback;
-	is_timed = trace_run_fork(&run, NULL, &why) && trace_follow(&run) && !run.failure.error &&
-	           !WIFSIGNALED(run.status) && !interrupts_first();
+	run.serves = true;
+	is_timed = trace_run_fork(&run, NULL, why);
+	if (is_timed && !trace_follow(&run)) {
+		*why = trace->served;
+		is_timed = false;
+	} else if (is_timed && run.failure.error) {
+		fact_set_errno(why, run.failure.error, "a run");
+		is_timed = false;
+	} else if (is_timed && interrupts_first()) {
+		fact_set(why, FACT_FAILED, "interrupted");
+		is_timed = false;
+	} else if (is_timed && run.status != of->status) {
+		fact_set(why, FACT_FAILED, "a run %s did not end as the first one",
+			as_if_fallback ? "as if this host fell back" : "as this host is");
+		is_timed = false;
+	}
 	interrupts_release();
 	if (is_timed) {
 		least->wall_s = fmin(least->wall_s, trace->duration_s.value);
@@ -203,16 +226,25 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 }
 
 /* Takes turns, so that what changes on the host during the runs changes both. */
-static void compare_runs(struct trace_request *request)
+static void compare_runs(struct trace_request *request, off_t input)
 {
 	struct trace_evidence *trace = &request->report.trace;
+	const off_t end = lseek(STDIN_FILENO, 0, SEEK_CUR);
+	uint64_t runs = 0;
 
 	trace->untouched = trace->fallen_back = (struct trace_times){NAN, NAN};
-	while (trace->repeats < request->repeats &&
-		time_run(&request->run, false, &trace->untouched) &&
-		time_run(&request->run, true, &trace->fallen_back))
-		trace->repeats++;
-	privileges_keep(request->run.privileges);
+	for (; runs < 2 * request->repeats; runs++) {
+		bool as_if = runs % 2;
+
+		lseek(STDIN_FILENO, input, SEEK_SET);
+		if (!time_run(
+			    &request->run, as_if, as_if ? &trace->fallen_back : &trace->untouched))
+			break;
+	}
+	/* Here the first run has left it, and the next reader goes on. */
+	lseek(STDIN_FILENO, end, SEEK_SET);
+	if (runs == 2 * request->repeats)
+		trace->repeats = request->repeats;
 }
 
 /*
@@ -247,6 +279,7 @@ static int count_program(struct cli *cli, bool *counted)
 	struct trace_run *run = &request->run;
 	struct trace_evidence *trace = &request->report.trace;
 	const char *name = cli->operands[0];
+	const off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
 	struct fact why = {0};
 	int error = trace_program_find(name, &trace->program);
 
@@ -270,7 +303,9 @@ static int count_program(struct cli *cli, bool *counted)
 	if (error)
 		return refuse_program(name, error);
 	*counted = true;
-	compare_runs(request);
+	if (request->repeats)
+		compare_runs(request, input);
+	privileges_keep(run->privileges);
 	/* Shells report a signal so. */
 	return WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
 	                                : WEXITSTATUS(run->status);
@@ -345,6 +380,9 @@ static bool is_one_target(const struct cli *cli)
 		cli_usage_error("--as-if requires a program, and excludes --no-served");
 	else if (request->repeats && !trace->as_if_fallback)
 		cli_usage_error("--repeat requires --as-if");
+	else if (request->repeats && !can_repeat_input())
+		cli_usage_error("--repeat: standard input cannot be read again by each run; use a "
+				"file or </dev/null");
 	else if ((request->run.interval_ns || trace->lists_processes || trace->lists_groups) &&
 		 !trace->system_wide)
 		cli_usage_error("--interval and --by require --all");
@@ -426,8 +464,8 @@ static const struct option_row options[] = {
 		"run the program as if this host fell back: each call that the vDSO would serve is "
 		"a system call"},
 	{OPTION_REPEAT, "repeat", "N",
-		"with --as-if: also run it N times untouched and N times simulated, and compare the "
-		"times"},
+		"with --as-if: also run it N times as this host is and N times simulated, and "
+		"compare the times"},
 	{OPTION_TOP, "top", "N",
 		"show N places in the program (default 5), or processes or control groups (10)"},
 	{OPTION_NO_SERVED, "no-served", NULL,

@@ -216,7 +216,7 @@ static void describe_loss(
 {
 	char cost[32], lost[32], share[64] = "";
 
-	if (!fact_is_known(&sums->lost_s.fact))
+	if (!sums->avoidable || !fact_is_known(&sums->lost_s.fact))
 		return;
 	if (trace->system_wide && trace->duration_s.value > 0)
 		snprintf(share, sizeof(share), " (%.2g%% of one CPU)",

@@ -116,7 +116,7 @@ complete -c vdsocheck -n '__vdsocheck_is trace' -s a -l all -d 'count those of t
 complete -c vdsocheck -n '__vdsocheck_is trace' -l by -x -a 'process cgroup' -d 'with --all: list those that make the most calls by process'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l interval -x -d 'with --all: print a line every TIME until Ctrl-C, with --json a document each'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l as-if -x -a 'fallback' -d 'run the program as if this host fell back: each call that the vDSO would serve is a system call'
-complete -c vdsocheck -n '__vdsocheck_is trace' -l repeat -x -d 'with --as-if: also run it N times untouched and N times simulated, and compare the times'
+complete -c vdsocheck -n '__vdsocheck_is trace' -l repeat -x -d 'with --as-if: also run it N times as this host is and N times simulated, and compare the times'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l top -x -d 'show N places in the program'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l no-served -d 'do not count the calls that the vDSO serves: the program is left untouched'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s d -l duration -x -d 'count for TIME'
