@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Writes all bytes, to a non-blocking descriptor, too. Returns 0 or an errno value. */
@@ -57,13 +56,32 @@ static bool refuse_path(struct fact *why, const char *path, const char *reason, 
 	return false;
 }
 
+/* More than the files that killed runs with the same process number leave in a directory. */
+#define NAMES_MAX 100
+
+/*
+ * Creates a file with a new name, which is stored in `name`. Returns its descriptor, or -1 with
+ * errno. O_EXCL refuses a file or link of another process, so the name need not be random:
+ * random numbers may be minutes away just after boot (before Linux 5.6).
+ */
+static int create_beside(int directory, char name[NAME_MAX + 1])
+{
+	for (int i = 0;; i++) {
+		int file;
+
+		snprintf(name, NAME_MAX + 1, ".vdsocheck-%ld-%d", (long)getpid(), i);
+		file = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (file >= 0 || errno != EEXIST || i == NAMES_MAX)
+			return file;
+	}
+}
+
 /* A signal that ends the process waits, so that the file beside is not left there. */
 static bool replace_file(const char *path, const char *bytes, size_t length, struct fact *why)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 	char folder[PATH_MAX], beside[NAME_MAX + 1];
-	uint64_t number = (uint64_t)getpid();
 	int directory, file, error = 0;
 	sigset_t all, before;
 
@@ -74,10 +92,7 @@ static bool replace_file(const char *path, const char *bytes, size_t length, str
 		return refuse_path(why, path, NULL, errno);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	/* Its random number avoids collisions; O_EXCL refuses other users' files. */
-	syscall(SYS_getrandom, &number, sizeof(number), 0);
-	snprintf(beside, sizeof(beside), ".vdsocheck-%016llx", (unsigned long long)number);
-	file = openat(directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	file = create_beside(directory, beside);
 	if (file < 0) {
 		refuse_path(why, path, "cannot create a file in its directory", errno);
 	} else {

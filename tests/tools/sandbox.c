@@ -58,6 +58,13 @@ static void give_up(const char *what)
 #define FIRST_ARGUMENT                                                                             \
 	(offsetof(struct seccomp_data, args) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0))
 
+static void set_filter(const struct sock_fprog *program)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program) < 0)
+		give_up("seccomp filter");
+}
+
 /* One filter for all: the second of two would have to pass the first. */
 static void refuse(const struct refusal *refusals, size_t count, unsigned answer)
 {
@@ -83,9 +90,7 @@ static void refuse(const struct refusal *refusals, size_t count, unsigned answer
 		program.len = (unsigned short)(program.len + COUNT(one));
 	}
 	code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
-		give_up("seccomp filter");
+	set_filter(&program);
 }
 
 /* There are two ways to set a filter. */
@@ -168,6 +173,26 @@ static void no_affinity(void)
 static void no_openat2(void)
 {
 	refuse(&(const struct refusal){437, 0}, 1, ERRNO(ENOSYS));
+}
+
+/*
+ * Just after boot, before the kernel has random numbers: a call that does not want to wait fails,
+ * and one that would wait ends the process.
+ */
+static void no_random_numbers(void)
+{
+	const uint32_t flags = FIRST_ARGUMENT + 2 * sizeof(uint64_t), nonblock = 1;
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getrandom, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, flags),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, nonblock, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, ERRNO(EAGAIN)),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	set_filter(&(struct sock_fprog){.len = COUNT(code), .filter = code});
 }
 
 /* linux/prctl.h of 6.3 and newer. */
@@ -379,6 +404,7 @@ static const struct {
 	{"no-fork", no_fork},
 	{"no-affinity", no_affinity},
 	{"no-openat2", no_openat2},
+	{"no-random-numbers", no_random_numbers},
 	{"no-exec-memory", no_exec_memory},
 	{"docker-profile", docker_profile},
 	{"tsc-off", tsc_off},

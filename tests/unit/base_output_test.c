@@ -85,6 +85,63 @@ static void the_mode_is_by_the_umask(void **state)
 	assert_int_equal(count_entries(fake->path), 1);
 }
 
+/* Another process could put a link where the new file is written before it takes the old one's
+ * name. */
+static void a_name_that_is_taken_is_left_alone(void **state)
+{
+	static const char *const taken[] = {"file", "link", "dangling link"};
+	struct fake_root *fake = *state;
+	struct fact why = {0};
+	char path[64];
+
+	fake_root_add(fake, "/victim", "precious\n");
+	for (size_t i = 0; i < COUNT(taken); i++) {
+		snprintf(path, sizeof(path), "/.vdsocheck-%ld-%zu", (long)getpid(), i);
+		if (i == 0)
+			fake_root_add(fake, path, "precious\n");
+		else
+			fake_root_link(fake, path, i == 1 ? "victim" : "nothing");
+	}
+	assert_true(output_write(fake_root_place(fake, "/report"), "new\n", 4, &why));
+	assert_content(fake_root_place(fake, "/report"), "new\n");
+	assert_content(fake_root_place(fake, "/victim"), "precious\n");
+	snprintf(path, sizeof(path), "/.vdsocheck-%ld-0", (long)getpid());
+	assert_content(fake_root_place(fake, path), "precious\n");
+	assert_int_equal(access(fake_root_place(fake, "/nothing"), F_OK), -1);
+	assert_int_equal(count_entries(fake->path), 2 + COUNT(taken));
+
+	/* A directory in which each name is taken is an error, not a loop without end. */
+	for (unsigned i = 0; i <= 100; i++) {
+		snprintf(path, sizeof(path), "/.vdsocheck-%ld-%u", (long)getpid(), i);
+		if (i >= COUNT(taken))
+			fake_root_add(fake, path, "");
+	}
+	alarm(10);
+	assert_false(output_write(fake_root_place(fake, "/report"), "newer\n", 6, &why));
+	alarm(0);
+	assert_non_null(strstr(why.reason, "File exists"));
+	assert_content(fake_root_place(fake, "/report"), "new\n");
+}
+
+/* Each byte is there, whatever the length, and none after it. */
+static void a_file_has_all_bytes_of_any_length(void **state)
+{
+	struct fake_root *fake = *state;
+	const char *path = fake_root_place(fake, "/report");
+	struct fact why = {0};
+	struct stat status;
+	char text[64];
+
+	for (size_t length = 0; length < sizeof(text); length++) {
+		memset(text, 'x', sizeof(text));
+		text[length] = '\0';
+		assert_true(output_write(path, text, length, &why));
+		assert_int_equal(stat(path, &status), 0);
+		assert_int_equal(status.st_size, length);
+		assert_content(path, text);
+	}
+}
+
 /* A reader that has the old file open goes on reading the old one. */
 static void replacing_is_a_rename(void **state)
 {
@@ -375,6 +432,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_TREE(a_new_file_is_whole_and_alone),
 		IN_TREE(the_mode_is_by_the_umask),
+		IN_TREE(a_name_that_is_taken_is_left_alone),
+		IN_TREE(a_file_has_all_bytes_of_any_length),
 		IN_TREE(replacing_is_a_rename),
 		IN_TREE(a_symbolic_link_is_refused_and_stays),
 		IN_TREE(another_users_file_is_replaced_by_ones_own),
