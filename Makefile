@@ -126,11 +126,13 @@ all: $(if $(filter build,$(BUILD)),vdsocheck,$(BUILD)/vdsocheck)
 vdsocheck: build/vdsocheck
 	$(QUIET)ln -f $< $@ 2>/dev/null || cp -f $< $@
 
-# The linker's map names what a static binary contains of others; .ci/provenance reads it.
-comma := ,
+# The linker's map names what a static binary contains of others; .ci/provenance reads it. zig's linker
+# makes none.
+MAP_PROBE = echo 'int main(void) { return 0; }' | $(CC) $(CFLAGS) $(LDFLAGS) -Wl,-Map=$@.map \
+	-x c - -o /dev/null 2>/dev/null && echo -Wl,-Map=$@.map
 $(BUILD)/vdsocheck: $(OBJECTS) $(BUILD)/flags
 	$(call say,LINK,$@)
-	$(QUIET)$(LINK) $(if $(STATIC),-Wl$(comma)-Map=$@.map) $(OBJECTS) $(LIBRARY_LIBS) -o $@
+	$(QUIET)$(LINK) $(if $(STATIC),$(shell $(MAP_PROBE))) $(OBJECTS) $(LIBRARY_LIBS) -o $@
 
 $(BUILD)/src/%.o: src/%.c $(BUILD)/flags
 	$(call say,CC,$<)
