@@ -14,7 +14,7 @@
 enum call_shape {
 	SHAPE_CLOCK,     /* (clock id, struct timespec *): clock_gettime, clock_getres */
 	SHAPE_TIMEOFDAY, /* (struct timeval *, NULL) */
-	SHAPE_TIME,      /* (NULL) */
+	SHAPE_TIME,      /* (NULL), and (time_t *) where the result matters */
 	SHAPE_GETCPU,    /* (unsigned *, NULL, NULL) */
 	SHAPE_LOOP,      /* (count): the call loops itself, as those of counter.h do */
 };
@@ -34,8 +34,12 @@ union call_result {
 	struct timeval timeval;
 	int64_t wide[4];
 	int32_t narrow[8];
+	time_t seconds;
 	unsigned cpu;
 };
+
+/* Every byte of a result before the call: neither a time nor the number of a CPU. */
+#define CALL_UNWRITTEN 0xff
 
 /* One call by one path: what a timed loop needs, and no more. */
 struct call {
@@ -99,11 +103,17 @@ struct call call_loop(loop_function *loop);
 /* Makes the call `count` times: the timed loop. */
 void call_repeat(const struct call *call, size_t count);
 
-/* Makes the call once, errno being 0 before. Returns what its function returns. */
+/*
+ * Makes the call once, errno being 0 and the result CALL_UNWRITTEN before. Returns what its
+ * function returns.
+ */
 int64_t call_make(const struct call *call, union call_result *result);
 
-/* Makes the call once. Returns true if it failed with `mark`, an errno that no kernel returns. */
-bool call_returns_error(const struct call *call, int mark);
+/*
+ * Makes the call once, where every time system call fails with `mark`, an errno that no kernel
+ * returns. Returns true if the call made one.
+ */
+bool call_enters(const struct call *call, int mark);
 
 /* Makes the call once. Returns, by libc's rules, the errno that it fails with, or 0. */
 int call_error(const struct call *call);

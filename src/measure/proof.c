@@ -26,7 +26,7 @@ static void make_counted_calls(void *argument)
 
 		run->serial++;
 		run->call = (int32_t)run->row;
-		is_caught = call_returns_error(call, run->mark) && run->mark;
+		is_caught = call_enters(call, run->mark) && run->mark;
 		run->call = PROOF_RUN_NOTHING;
 		path->entered += is_caught;
 		path->attempts++;

@@ -27,7 +27,7 @@ bool proof_seccomp_set_filter(struct fact *why)
 
 bool proof_seccomp_is_caught(const struct call *call)
 {
-	return call_returns_error(call, MARK);
+	return call_enters(call, MARK);
 }
 
 static void run_seccomp(void *argument)

@@ -32,8 +32,6 @@ static const struct timespec pause_of_rounds = {.tv_nsec = 10000000};
 #define PRECISE_NS 1000
 #define COARSE_NS 10000000
 
-/* Bytes that a call leaves untouched, which are not a time. */
-#define UNTOUCHED 0xff
 #define NOT_A_TIME (-1)
 
 struct comparison {
@@ -67,7 +65,6 @@ static int64_t read_value(const struct call *call, int *error)
 	union call_result now;
 	int64_t value, result;
 
-	memset(&now, UNTOUCHED, sizeof(now));
 	result = call_make(call, &now);
 	if (call->shape == SHAPE_TIME) {
 		value = join_time(result, 0, 1);

@@ -55,6 +55,13 @@ static bool is_served(const struct call_evidence *call)
 	return vdso->available && vdso->attempts > 0 && vdso->entered == 0;
 }
 
+static bool always_falls_back(const struct call_evidence *call)
+{
+	const struct path_evidence *vdso = call ? &call->path[PATH_VDSO] : NULL;
+
+	return vdso && vdso->attempts && vdso->entered == vdso->attempts;
+}
+
 static struct trace_line make_line(const struct trace_evidence *trace, size_t row)
 {
 	const struct evidence *host = &trace->host;
@@ -83,10 +90,13 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	/* System calls that a filter refuses are not counted as such. */
 	if (trace->as_if_fallback && into_vdso > count)
 		count = into_vdso;
-	/* A call into the vDSO that falls back is counted as a system call, too. */
+	/*
+	 * A call into the vDSO that falls back is counted as a system call, too: by its own name,
+	 * or by another (measure/call.c).
+	 */
 	if (served_here && !trace->as_if_fallback)
 		line.served.value = (int64_t)into_vdso;
-	else if (into_vdso > count)
+	else if (into_vdso > count && (count || !always_falls_back(call)))
 		line.served.value = (int64_t)(into_vdso - count);
 	if (served_here && fact_is_known(&call->path[PATH_VDSO].fact))
 		line.vdso_ns = call->path[PATH_VDSO].min_ns;

@@ -537,6 +537,30 @@ static void a_program_that_reads_the_clock(void **state)
 	free(stream.text);
 }
 
+/* x86 of 4.20 to 5.2: each gettimeofday() is a clock_gettime system call, and one read. */
+static void a_call_that_falls_back_by_another_is_counted_once(void **state)
+{
+	const size_t timeofday = 2 * (TRACE_CLOCK_MAX + 1);
+
+	(void)state;
+	make_plan();
+	make_call(0, "clock_gettime", "CLOCK_REALTIME", 800, 800);
+	make_call(1, "gettimeofday", "", 800, 700);
+	for (int i = 0; i < 2; i++)
+		trace.host.calls[i].path[PATH_VDSO].entered =
+			trace.host.calls[i].path[PATH_VDSO].attempts;
+	fact_set_known(&trace.host.proof.fact);
+	fact_set_real(&trace.duration_s, 2);
+	trace.vdso_calls[timeofday] = 1000;
+	trace.counts[TRACE_NATIVE][0] = 1000;
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.sums.reads.value, 1000);
+	/* Some were served while the host's clock did not fall back. */
+	trace.counts[TRACE_NATIVE][timeofday] = 400;
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.sums.reads.value, 2000);
+}
+
 static void a_program_that_runs_as_if_the_host_fell_back(void **state)
 {
 	static const char expected[] =
@@ -601,6 +625,7 @@ int main(void)
 		cmocka_unit_test(steps_are_followed),
 #endif
 		cmocka_unit_test(a_program_that_reads_the_clock),
+		cmocka_unit_test(a_call_that_falls_back_by_another_is_counted_once),
 		cmocka_unit_test(a_program_that_runs_as_if_the_host_fell_back),
 	};
 
