@@ -66,10 +66,11 @@ struct counter_claims {
 void counter_claims_collect(const struct root *root, struct counter_claims *claims);
 
 /*
- * Reads the lines of the kernel's log that concern clocksources. On a live host it reads /dev/kmsg,
- * else syslog(2), else the file with the boot's messages, but not the journal, whose program may
- * hang; in a captured tree, that file and an sosreport's dmesg, or its journal where that lacks the
- * beginning. A log that is denied does not prove that nothing happened.
+ * Reads the lines of the kernel's log that concern clocksources, since the last boot. On a live
+ * host it reads /dev/kmsg, else syslog(2), else the file with the boot's messages and those of a
+ * syslog daemon, but not the journal, whose program may hang; in a captured tree, these files and
+ * an sosreport's dmesg, or its journal where that lacks the beginning. A log that is denied, or
+ * whose form is not known, does not prove that nothing happened.
  */
 void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log);
 

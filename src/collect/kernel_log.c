@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -22,11 +24,17 @@
 /* The longest record that /dev/kmsg gives (PRINTKRB_RECORD_MAX and its head). */
 #define RECORD_SIZE 8192
 
-/* A longer log is read from its start: what matters is logged at boot, or soon after. */
+/* The kernel's ring buffer is smaller, or what is beyond is cut. */
 #define DMESG_SIZE (1024 * 1024)
 
 /* An sosreport's journal ends at 100 MB unless its size was chosen. */
-#define JOURNAL_SIZE (256 * 1024 * 1024)
+#define FILE_SIZE_MOST (256 * 1024 * 1024)
+
+/* Of a syslog daemon's file on a running host only the end is read, to be quick. */
+#define LIVE_SIZE_MOST (32 * 1024 * 1024)
+
+/* A longer line is skipped. */
+#define LINE_SIZE 8192
 
 /* This many of the first lines stay where there are more than there is room for. */
 #define KEPT_FIRST (KERNEL_LOG_MAX / 2)
@@ -83,7 +91,8 @@ static const struct {
 	/* judge/watchdog.c also takes the rates of both counters. */
 	{"hpet", " MHz counter"},
 	{"Refined TSC clocksource calibration", ""},
-	{"Detected ", " MHz"},
+	{"Detected ", " MHz processor"},
+	{"Detected ", " MHz TSC"},
 };
 
 /* One of these stands before the text, since 3.x or 4.x. */
@@ -161,103 +170,37 @@ static void add_line(struct kernel_log_evidence *log, double seconds, struct spa
 	copy_line(line->text, sizeof(line->text), text);
 }
 
-/*
- * The number before a line is its facility times eight plus its level (syslog(3)). Facility 0 is
- * the kernel's own; lines that a process writes to /dev/kmsg have another one.
- */
-static bool is_of_kernel(struct span number)
-{
-	uint64_t priority;
-
-	return number_parse(number, &priority) && priority >> 3 == 0;
-}
-
 void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
 {
 	struct span line = text_take_until(&record, '\n'), head = text_take_until(&line, ';');
 	uint64_t microseconds;
 	bool is_timed;
 
-	if (!is_of_kernel(text_take_until(&head, ',')))
+	if (!log_priority_is_of_kernel(text_take_until(&head, ',')))
 		return;
 	text_take_until(&head, ',');
 	is_timed = number_parse(text_take_until(&head, ','), &microseconds);
 	add_line(log, is_timed ? (double)microseconds / 1e6 : NAN, line);
 }
 
-/*
- * Takes "[    0.431995]", dmesg -T's date, and the "[    T1]" of CONFIG_PRINTK_CALLER off the
- * line. Returns seconds since boot; NAN: the line does not say.
- */
-static double take_time(struct span *line)
+/* Adds the line if it is the kernel's; the first line of a boot begins a new log. */
+static void add_parsed(struct kernel_log_evidence *log, struct span line, bool is_pasted)
 {
-	struct span rest = *line, stamp;
-	double seconds = NAN, found;
+	struct log_line parsed;
 
-	while (text_take_prefix(&rest, "[")) {
-		stamp = text_trim(text_take_until(&rest, ']'));
-		if (text_contains(stamp, ".") && number_parse_decimal(stamp, &found))
-			seconds = found;
-		else if (!text_contains(stamp, ":") && !text_starts(stamp, "T") &&
-			 !text_starts(stamp, "C"))
-			break;
-		*line = rest;
-	}
-	return seconds;
+	if (!log_line_parse(line, is_pasted, &parsed))
+		return;
+	if (text_starts(parsed.text, "Linux version "))
+		log->count = 0;
+	add_line(log, parsed.seconds, parsed.text);
 }
 
 void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)
 {
 	struct span line;
 
-	while (text_next_line(&dmesg, &line)) {
-		double seconds;
-
-		/* syslog(2) returns the priority, "<6>"; files do not have it. */
-		if (text_take_prefix(&line, "<") && !is_of_kernel(text_take_until(&line, '>')))
-			continue;
-		seconds = take_time(&line);
-		add_line(log, seconds, text_trim(line));
-	}
-}
-
-/*
- * Takes the line of journalctl(1) if it is the kernel's: "Nov 24 01:59:03 HOST kernel: clocksource:
- * ...". What a process logs under that name has its process ID behind it, "kernel[1201]:"; further
- * lines of its message are indented, and those of the catalog begin with "--".
- */
-static void add_journal(struct kernel_log_evidence *log, struct span line)
-{
-	struct span word;
-	int words = 0;
-
-	if (!line.length || !isalpha((unsigned char)*line.at))
-		return;
-	while (words < 5 && text_next_word(&line, &word))
-		words++;
-	if (words == 5 && text_equals(word, "kernel:"))
-		add_line(log, NAN, text_trim(line));
-}
-
-/* Reads a journal, but for lines that do not fit. False if no line of it concerns clocksources. */
-static bool read_journal(const struct root *root, const char *path, struct kernel_log_evidence *log,
-	char text[DMESG_SIZE])
-{
-	int file = root_open_file(root, path, O_RDONLY, &(struct fact){0});
-	FILE *journal = file >= 0 ? fdopen(file, "r") : NULL;
-	bool begins = true; /* the text begins where a line does */
-
-	while (journal && ftello(journal) < JOURNAL_SIZE && fgets(text, DMESG_SIZE, journal)) {
-		size_t length = strlen(text);
-		bool ends = length && text[length - 1] == '\n';
-
-		if (begins && ends)
-			add_journal(log, (struct span){text, length});
-		begins = ends;
-	}
-	if (journal)
-		(void)fclose(journal);
-	return log->count > 0;
+	while (text_next_line(&dmesg, &line))
+		add_parsed(log, line, true);
 }
 
 /* The descriptor of the live host's /dev/kmsg; -1: not open. */
@@ -294,77 +237,141 @@ static bool read_kmsg(const struct root *root, struct kernel_log_evidence *log)
 	return fact_is_known(&log->fact);
 }
 
-static bool read_syslog(struct kernel_log_evidence *log, char text[DMESG_SIZE])
+static bool read_syslog(struct kernel_log_evidence *log)
 {
+	char *text = xmalloc(DMESG_SIZE);
 	int got = klogctl(ACTION_READ_ALL, text, DMESG_SIZE);
 
 	if (got < 0) {
 		fact_set_errno(&log->fact, errno, "syslog(2)");
-		return false;
+	} else {
+		fact_set_known(&log->fact);
+		kernel_log_add_dmesg(log, (struct span){text, (size_t)got});
 	}
-	fact_set_known(&log->fact);
-	kernel_log_add_dmesg(log, (struct span){text, (size_t)got});
-	return true;
+	free(text);
+	return got >= 0;
+}
+
+#define JOURNAL_NAME "sos_commands/logs/journalctl"
+
+/* A file that may hold the log of a captured tree, or of a host whose kernel refuses its log. */
+static const struct place {
+	enum { PLACE_DMESG, PLACE_JOURNAL, PLACE_SYSLOG } kind;
+	const char *path, *name;
+} places[] = {
+	/* The whole log comes first. */
+	{PLACE_DMESG, "/sos_commands/kernel/dmesg", "sos_commands/kernel/dmesg"},
+	{PLACE_DMESG, "/sos_commands/kernel/dmesg_-T", "sos_commands/kernel/dmesg"},
+	{PLACE_DMESG, KERNEL_LOG_AT_BOOT, KERNEL_LOG_AT_BOOT},
+	/* These have its beginning where it was overwritten, and its end. sos 4.4, and before: */
+	{PLACE_JOURNAL, "/sos_commands/logs/journalctl_--no-pager_--boot", JOURNAL_NAME},
+	{PLACE_JOURNAL, "/sos_commands/logs/journalctl_--no-pager_--catalog_--boot", JOURNAL_NAME},
+	/* rsyslog, syslog-ng and klogd write these, by distribution. */
+	{PLACE_SYSLOG, "/var/log/kern.log", "/var/log/kern.log"},
+	{PLACE_SYSLOG, "/var/log/messages", "/var/log/messages"},
+	{PLACE_SYSLOG, "/var/log/syslog", "/var/log/syslog"},
+};
+
+/* The log in a file. */
+struct content {
+	bool names_kernel; /* it has the first line of a boot, of this host's kernel */
+	struct kernel_log_evidence log;
+};
+
+/* A daemon that was removed leaves its last file. */
+static bool is_since_boot(int file)
+{
+	struct timespec uptime;
+	struct stat status;
+
+	return fstat(file, &status) == 0 && clock_gettime(CLOCK_BOOTTIME, &uptime) == 0 &&
+	       status.st_mtime >= time(NULL) - uptime.tv_sec;
+}
+
+static void read_lines(FILE *file, const struct place *place, const char *release,
+	struct content *content, char text[LINE_SIZE])
+{
+	bool begins = ftello(file) == 0; /* the text begins where a line does */
+
+	while (ftello(file) < FILE_SIZE_MOST && fgets(text, LINE_SIZE, file)) {
+		size_t length = strlen(text);
+		bool ends = length && text[length - 1] == '\n';
+
+		if (strstr(text, "Linux version "))
+			content->names_kernel = strstr(text, release);
+		/* A journal's last line may be cut. */
+		if (begins && (ends || place->kind == PLACE_DMESG))
+			add_parsed(&content->log, (struct span){text, length},
+				place->kind == PLACE_DMESG);
+		begins = ends;
+	}
 }
 
 /*
- * These are files of a captured tree, or of a host whose kernel refuses its log. The file with the
- * whole log comes first.
+ * Reads a file; false if it is not a log of this host. dmesg(1) leaves an empty one, or its
+ * message, where the log was refused.
  */
-static const struct {
-	const char *name;
-	const char *path;
-} files[] = {
-	{"sos_commands/kernel/dmesg", "/sos_commands/kernel/dmesg"},
-	{"sos_commands/kernel/dmesg", "/sos_commands/kernel/dmesg_-T"},
-	{KERNEL_LOG_AT_BOOT, KERNEL_LOG_AT_BOOT},
-};
+static bool read_place(const struct root *root, const struct place *place, struct content *content)
+{
+	int descriptor = root_open_file(root, place->path, O_RDONLY, &(struct fact){0});
+	FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
+	struct utsname running = {.release = ""};
+	char text[LINE_SIZE] = "";
+	bool is_log;
 
-/* The journal since boot, of sos 4.4 and newer, and before. */
-static const char *const journals[] = {"/sos_commands/logs/journalctl_--no-pager_--boot",
-	"/sos_commands/logs/journalctl_--no-pager_--catalog_--boot"};
+	*content = (struct content){.names_kernel = false};
+	if (!file)
+		return false;
+	is_log = fgets(text, LINE_SIZE, file) && strncmp(text, "dmesg: ", strlen("dmesg: ")) != 0;
+	if (root->live)
+		is_log &= uname(&running) == 0 &&
+		          (place->kind == PLACE_DMESG || is_since_boot(descriptor));
+	if (!root->live || fseeko(file, -LIVE_SIZE_MOST, SEEK_END) < 0)
+		rewind(file);
+	if (is_log)
+		read_lines(file, place, running.release, content, text);
+	(void)fclose(file);
+	return is_log && (content->names_kernel || !root->live);
+}
+
+/* Reads the files, the best first, until one of them has the log from its beginning to its end. */
+static void read_places(const struct root *root, struct kernel_log_evidence *log)
+{
+	const char *unclear = NULL;
+	bool is_whole = false;
+	struct content content;
+
+	for (size_t i = 0; i < ARRAY_SIZE(places) && !is_whole; i++) {
+		const struct place *place = &places[i];
+		bool is_dmesg = place->kind == PLACE_DMESG;
+
+		if ((is_dmesg && *log->source) || !read_place(root, place, &content))
+			continue;
+		if (content.names_kernel && !content.log.count)
+			unclear = place->name;
+		else if (is_dmesg || (content.log.count && (content.names_kernel || !*log->source ||
+								   place->kind == PLACE_JOURNAL))) {
+			is_whole =
+				!is_dmesg || (content.names_kernel &&
+						     strcmp(place->path, KERNEL_LOG_AT_BOOT) != 0);
+			*log = content.log;
+			fact_set_known(&log->fact);
+			text_copy(log->source, sizeof(log->source), place->name);
+		}
+	}
+	if (unclear && log->fact.state == FACT_ABSENT)
+		fact_set(&log->fact, FACT_FAILED,
+			"%s names the kernel, but the form of its lines is not known", unclear);
+}
 
 void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log)
 {
-	char *text = xmalloc(DMESG_SIZE);
-	struct kernel_log_evidence journal = {0};
-	bool is_whole = root->live;
-	const char *source = NULL;
-	struct utsname running;
-	struct span content;
-	struct fact why = {0};
-
-	log->count = 0;
+	*log = (struct kernel_log_evidence){.count = 0};
 	fact_set(&log->fact, FACT_ABSENT, "no kernel log in this tree");
 	if (root->live && read_kmsg(root, log))
-		source = "/dev/kmsg";
-	else if (root->live && read_syslog(log, text))
-		source = "syslog(2)";
-	for (size_t i = 0; i < ARRAY_SIZE(files) && !source; i++) {
-		if (!root_read_head(root, files[i].path, text, DMESG_SIZE, &content, &why))
-			continue;
-		/* dmesg(1) leaves such a file where the log is refused. */
-		if (!content.length || text_starts(content, "dmesg: "))
-			continue;
-		/* A /var/log/dmesg of an older system may be left; its first line names its kernel.
-		 */
-		if (root->live && (uname(&running) < 0 || !text_contains(content, running.release)))
-			continue;
-		source = files[i].name;
-		is_whole |= strcmp(files[i].name, KERNEL_LOG_AT_BOOT) != 0 &&
-		            text_contains(content, "Linux version ");
-		fact_set_known(&log->fact);
-		kernel_log_add_dmesg(log, content);
-	}
-	/* The beginning of an older host's log is overwritten, the journal has it. */
-	for (size_t i = 0; i < ARRAY_SIZE(journals) && !is_whole; i++) {
-		if (!read_journal(root, journals[i], &journal, text))
-			continue;
-		is_whole = true;
-		source = "sos_commands/logs/journalctl";
-		*log = journal;
-		fact_set_known(&log->fact);
-	}
-	text_copy(log->source, sizeof(log->source), source ? source : "");
-	free(text);
+		text_copy(log->source, sizeof(log->source), "/dev/kmsg");
+	else if (root->live && read_syslog(log))
+		text_copy(log->source, sizeof(log->source), "syslog(2)");
+	else
+		read_places(root, log);
 }

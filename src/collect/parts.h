@@ -42,7 +42,32 @@ void hypervisor_collect(const struct root *root, struct text_fact *hypervisor);
  */
 void platform_collect(const struct root *root, struct host_evidence *host);
 
-/* Adds the lines of a dmesg's text that concern clocksources, in 3.10's to 7.x's wording. */
+/* ---- log_line.c: the kernel's words in a line of a log ---- */
+
+struct log_line {
+	double seconds;    /* since boot, by the kernel's stamp; NAN: the line does not say */
+	struct span text;  /* the kernel's words, in `buffer` */
+	char buffer[1280]; /* The kernel's lines have 1 KiB at most, with what stands before them.
+	                    */
+};
+
+/*
+ * Finds the kernel's words in a line of any form. In what may be a paste, marks of quotation and
+ * blanks may stand before them. Returns false for a line that another program is seen to have
+ * written; where that is not seen, its tag is part of the text.
+ */
+bool log_line_parse(struct span line, bool is_pasted, struct log_line *parsed);
+
+/*
+ * True for the number of facility 0, the kernel's own: facility times eight plus level (syslog(3)).
+ * Lines that a process writes to /dev/kmsg have another facility.
+ */
+bool log_priority_is_of_kernel(struct span number);
+
+/*
+ * Adds the lines of a dmesg's text, in any form, that concern clocksources, in 3.10's to 7.x's
+ * wording. Of the logs of several boots it keeps the last.
+ */
 void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg);
 
 /* Adds one record of /dev/kmsg ("6,339,431995,-;text") if it concerns clocksources. */

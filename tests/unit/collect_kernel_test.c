@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/klog.h>
 #include <sys/personality.h>
+#include <sys/time.h>
 #include <sys/utsname.h>
 
 #include "collect/parts.h"
@@ -243,6 +244,8 @@ static const struct {
 		"hpet0: 8 comparators, 64-bit 24.000000 MHz counter"},
 	{"[    1.700000] tsc: Refined TSC clocksource calibration: 2099.998 MHz", 1.7,
 		"tsc: Refined TSC clocksource calibration: 2099.998 MHz"},
+	{"[    0.000000] tsc: Detected 24.000 MHz TSC", 0, "tsc: Detected 24.000 MHz TSC"},
+	{"[    0.400000] Detected 8.333 MHz APIC timer.", 0, NULL},
 	{"[    2.000000] watchdog: iTCO_wdt: heartbeat interval: 30 s", 0, NULL},
 	/* A report names neither host nor address. */
 	{"[    0.000000] Command line: ip=192.0.2.7::::db-7:eth0 notsc", 0, NULL},
@@ -436,6 +439,40 @@ static void a_captured_log_that_was_refused_is_no_log(void **state)
 	assert_string_equal(log.source, "");
 }
 
+/* What a daemon wrote has the boots of weeks; a form that is not known proves nothing. */
+static void files_of_syslog_daemons_are_read_from_the_last_boot_on(void **state)
+{
+	struct fake_root *fake = *state;
+	struct kernel_log_evidence log;
+
+	fake_root_add(fake, "/var/log/dmesg", "MESSAGE=Linux version 6.1.0\n");
+	kernel_log_collect(&fake->root, &log);
+	assert_int_equal(log.fact.state, FACT_FAILED);
+	assert_non_null(strstr(log.fact.reason, "/var/log/dmesg names the kernel"));
+	fake_root_add(fake, "/var/log/messages",
+		"May 15 13:15:57 db1 user.warn kernel: tsc: Marking TSC unstable due to x\n"
+		"May 16 13:15:57 db1 user.notice kernel: Linux version 6.1.0\n"
+		"May 16 13:15:57 db1 kern.info kernel: [    0.9] clocksource: Switched to "
+		"clocksource tsc\n"
+		"May 16 13:16:02 db1 daemon.info app[412]: clocksource: Switched to hpet\n");
+	kernel_log_collect(&fake->root, &log);
+	assert_true(fact_is_known(&log.fact));
+	assert_string_equal(log.source, "/var/log/messages");
+	assert_int_equal(log.count, 1);
+	assert_true(log.lines[0].seconds == 0.9);
+	/* It has what came after the boot, too. */
+	fake_root_add(fake, "/var/log/dmesg",
+		"[    0.000000] kernel: Linux version 6.1.0\n"
+		"[    0.900000] kernel: clocksource: Switched to clocksource tsc\n");
+	kernel_log_collect(&fake->root, &log);
+	assert_string_equal(log.source, "/var/log/messages");
+	/* A file that was rotated since has no beginning. */
+	fake_root_add(fake, "/var/log/messages",
+		"May 15 13:15:57 db1 user.warn kernel: tsc: Marking TSC unstable due to x\n");
+	kernel_log_collect(&fake->root, &log);
+	assert_string_equal(log.source, KERNEL_LOG_AT_BOOT);
+}
+
 /* A container's /dev has no kmsg. The files are a fake's, the system call is this host's. */
 static void without_a_device_the_log_is_asked_for_by_syslog(void **state)
 {
@@ -466,6 +503,7 @@ static void a_log_of_another_kernel_is_not_this_hosts(void **state)
 {
 	struct fake_root *fake = *state;
 	struct root live = {.directory = fake->root.directory, .live = true};
+	const struct timeval long_ago[2] = {{1, 0}, {1, 0}};
 	struct kernel_log_evidence log = {0};
 	struct utsname running;
 	char text[300];
@@ -485,6 +523,19 @@ static void a_log_of_another_kernel_is_not_this_hosts(void **state)
 	kernel_log_collect(&live, &log);
 	assert_string_equal(log.source, KERNEL_LOG_AT_BOOT);
 	assert_int_equal(log.count, 1);
+	/* Of a daemon's file, what was written since this boot. */
+	snprintf(text, sizeof(text),
+		"Nov 23 18:28:01 db1 kernel: Linux version %s (gcc)\n"
+		"Nov 23 18:28:01 db1 kernel: clocksource: Switched to clocksource tsc\n"
+		"Nov 23 18:30:00 db1 kernel: tsc: Marking TSC unstable due to x\n",
+		running.release);
+	fake_root_add(fake, "/var/log/kern.log", text);
+	kernel_log_collect(&live, &log);
+	assert_string_equal(log.source, "/var/log/kern.log");
+	assert_int_equal(log.count, 2);
+	assert_int_equal(utimes(fake_root_place(fake, "/var/log/kern.log"), long_ago), 0);
+	kernel_log_collect(&live, &log);
+	assert_string_equal(log.source, KERNEL_LOG_AT_BOOT);
 }
 
 static void noise_in_the_log_is_ignored(void **state)
@@ -526,6 +577,7 @@ int main(void)
 		IN_TREE(a_captured_log_that_was_refused_is_no_log),
 		IN_TREE(the_journal_has_what_dmesg_has_lost),
 		IN_TREE(a_long_journal_is_read_to_its_end),
+		IN_TREE(files_of_syslog_daemons_are_read_from_the_last_boot_on),
 		IN_TREE(without_a_device_the_log_is_asked_for_by_syslog),
 		cmocka_unit_test(noise_in_the_log_is_ignored),
 		/* The last one: it takes syslog(2) from this process. */
