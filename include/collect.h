@@ -52,14 +52,11 @@ struct counter_claims {
 	struct number_fact crystal_hz;    /* leaf 0x15: crystal clock times ratio */
 	struct number_fact base_hz;       /* leaf 0x16: the CPU's base frequency */
 	struct number_fact hypervisor_hz; /* leaf base + 0x10 of VMware and KVM, base + 3 of Xen */
-	bool hypervisor_first;            /* that leaf is at 0x40000000, where most programs look */
-	bool guest;                       /* the hypervisor bit */
-	bool rdtscp, tsc_adjust;
+	bool rdtscp;
 	bool tdx;                     /* a guest of Intel TDX, leaf 0x21 */
 	struct number_fact xen_moves; /* Xen: times that this guest was migrated or restored */
 	struct number_fact
 		freq_file; /* Hz, tsc_freq_khz: a patch of Google's and others' kernels */
-	struct number_fact cpufreq_max; /* Hz, cpuinfo_max_freq */
 };
 
 /* Collects the claims; what cannot be read is a fact with the reason. */

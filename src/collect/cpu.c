@@ -244,8 +244,6 @@ void counter_claims_collect(const struct root *root, struct counter_claims *clai
 {
 	*claims = (struct counter_claims){0};
 	read_khz(root, "/sys/devices/system/cpu/cpu0/tsc_freq_khz", &claims->freq_file);
-	read_khz(root, "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq",
-		&claims->cpufreq_max);
 	if (root->live && cpuid_ask_claims(claims))
 		return;
 	fact_set(&claims->fact, FACT_ABSENT, "CPUID was not asked");

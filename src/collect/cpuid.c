@@ -127,7 +127,6 @@ static void take_hypervisor_rate(struct counter_claims *claims, cpuid_leaf_reade
 			   (strcmp(word, "kvm") == 0 || strcmp(word, "vmware") == 0)) {
 			read(base + 0x10, registers);
 			khz = registers[0];
-			claims->hypervisor_first = base == BASE_FIRST && khz;
 		}
 	}
 	set_rate(&claims->hypervisor_hz, khz * HZ_PER_KHZ, "the hypervisor has no such leaf");
@@ -150,8 +149,6 @@ void cpuid_take_claims(struct counter_claims *claims, cpuid_leaf_reader *read)
 
 	read(0, registers);
 	highest = registers[0];
-	read_up_to(highest, 7, read, registers);
-	claims->tsc_adjust = registers[1] & 1u << 1;
 	read_up_to(highest, 0x15, read, registers);
 	set_rate(&claims->crystal_hz,
 		registers[0] ? (uint64_t)registers[2] * registers[1] / registers[0] : 0, absent);
@@ -167,8 +164,7 @@ void cpuid_take_claims(struct counter_claims *claims, cpuid_leaf_reader *read)
 	fact_set(&claims->xen_moves.fact, FACT_ABSENT, "not a Xen guest");
 	fact_set(&claims->hypervisor_hz.fact, FACT_ABSENT, "no hypervisor");
 	read(1, registers);
-	claims->guest = registers[2] >> 31;
-	if (claims->guest)
+	if (registers[2] >> 31)
 		take_hypervisor_rate(claims, read);
 	fact_set_known(&claims->fact);
 }

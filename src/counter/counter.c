@@ -83,7 +83,6 @@ static int counter_run(struct cli *cli)
 		return EXIT_TROUBLE;
 	rate_list(&evidence, report.rates);
 	counter_judge(&evidence, report.rates, &report.verdict);
-	report.program_count = program_list(&evidence, &report.verdict, report.programs);
 	report.verdict.exit_status = interrupt_status(report.verdict.exit_status);
 	cli_print(cli, &report);
 	warp_release(&evidence.warp);
@@ -107,9 +106,9 @@ const struct command counter_command = {
 	.summary = "check whether programs may read the TSC themselves",
 	.help = "Checks whether programs may read the CPU's counter (the TSC, cntvct_el0) "
 		"themselves on this host, and at which rate it counts: by the kernel, by CPUID and "
-		"by measurement. Prints what programs known to read it would choose here. Keeps all "
-		"allowed CPUs busy while it compares them; needs no privileges, but root may see "
-		"more of the kernel's log.",
+		"by measurement. Keeps all allowed CPUs busy while it compares them; needs no "
+		"privileges, but root may see more of the kernel's log. vdsocheck-counter(1) lists "
+		"programs that read it, and when.",
 	.status = "0 safe, 1 unsafe, 2 undetermined, 3 usage error or failed output, 130 "
 		  "interrupted.",
 	.options = options,

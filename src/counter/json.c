@@ -77,22 +77,6 @@ static const struct field verdict_fields[] = {
 };
 
 #undef OF
-#define OF struct program_choice
-
-static const struct field program_fields[] = {
-	{STRING("program", name), .options = FIELD_FILLED, .doc = "name of the program"},
-	{STRING("version", version), .options = FIELD_FILLED, .doc = "version, or part of it"},
-	{WORD("answer", answer, program_answer_names),
-		.doc = "clock: it would read the kernel's clock here; right, wrong: it would read the "
-		       "counter; wrong-rate: the counter, taking a rate that is off by more than "
-		       "0.1%"},
-	{STRING("rule", rule), .options = FIELD_FILLED,
-		.doc = "when it chooses the counter, by its source"},
-	{STRING("source", source), .options = FIELD_FILLED, .doc = "where this was read"},
-	{0},
-};
-
-#undef OF
 #define OF struct counter_evidence
 
 static const struct field evidence_fields[] = {
@@ -130,8 +114,6 @@ const struct field counter_report_fields[] = {
 		.doc = "rate of the counter in Hz: the first of the rates that is known; null: none"},
 	{LIST("rates", rates, rate_count, rate_fields), .doc = "the rate by each source"},
 	{INLINE_AT(evidence, evidence_fields)},
-	{LIST("programs", programs, program_count, program_fields),
-		.doc = "programs that read the counter, and what they would choose here"},
 	{0},
 };
 

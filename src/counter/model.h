@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The model of a run of counter: the evidence with the counter's rates, what programs would choose
- * on this host, the verdict and the output.
+ * The model of a run of counter: the evidence with the counter's rates, the verdict and the output.
  */
 #ifndef VDSOCHECK_COUNTER_MODEL_H
 #define VDSOCHECK_COUNTER_MODEL_H
@@ -100,30 +99,6 @@ void counter_judge(const struct counter_evidence *evidence, const struct rate ra
 /* "unknown", "safe", "unsafe"; ended by NULL. */
 extern const char *const counter_outcome_names[];
 
-/* ---- program.c: what programs choose by their own rules ---- */
-
-enum program_answer {
-	PROGRAM_CLOCK, /* the kernel's clock: right on any host */
-	PROGRAM_RIGHT, /* the counter, and that is safe */
-	PROGRAM_WRONG,
-	PROGRAM_WRONG_RATE, /* a counter that is not unsafe, at a rate that is not its own */
-	PROGRAM_UNDETERMINED,
-};
-
-/* "clock", "right", "wrong", "wrong-rate", "undetermined"; ended by NULL. */
-extern const char *const program_answer_names[];
-
-struct program_choice {
-	const char *name, *version, *rule, *source; /* static storage */
-	enum program_answer answer;
-};
-
-#define PROGRAM_MAX 10
-
-/* Returns how many programs read the counter of this architecture. */
-size_t program_list(const struct counter_evidence *evidence, const struct counter_verdict *verdict,
-	struct program_choice programs[PROGRAM_MAX]);
-
 /* ---- text.c, json.c ---- */
 
 #define COUNTER_JSON_SCHEMA "vdsocheck-counter/1"
@@ -134,8 +109,6 @@ struct counter_report {
 	size_t rate_count; /* RATE_COUNT */
 	struct rate rates[RATE_COUNT];
 	struct counter_verdict verdict;
-	size_t program_count;
-	struct program_choice programs[PROGRAM_MAX];
 };
 
 /* All take a struct counter_report. */

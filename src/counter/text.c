@@ -121,42 +121,6 @@ static void write_kernel(const struct counter_report *report, FILE *out)
 	wrap_print(out, "host", LABEL_INDENT, sb.text);
 }
 
-/* Programs with the same answer share a line; with -v each has its rule and source. */
-static void write_programs(const struct counter_report *report, bool verbose, FILE *out)
-{
-	static const char *const words[] = {
-		[PROGRAM_CLOCK] = "the kernel's clock",
-		[PROGRAM_RIGHT] = "the counter, right",
-		[PROGRAM_WRONG] = "the counter, wrong",
-		[PROGRAM_WRONG_RATE] = "the counter, at a wrong rate",
-		[PROGRAM_UNDETERMINED] = "the counter, undetermined",
-	};
-	const char *label = "programs";
-
-	for (size_t i = 0; i < report->program_count && verbose; i++) {
-		const struct program_choice *program = &report->programs[i];
-
-		wrap_format(out, label, LABEL_INDENT,
-			"%s (%s): %s. It reads the counter where: %s (%s).", program->name,
-			program->version, words[program->answer], program->rule, program->source);
-		label = "";
-	}
-	for (unsigned answer = 0; program_answer_names[answer] && !verbose; answer++) {
-		struct strbuf sb = {.used = 0};
-
-		for (size_t i = 0; i < report->program_count; i++) {
-			if (report->programs[i].answer == answer)
-				strbuf_add(
-					&sb, "%s%s", sb.used ? ", " : "", report->programs[i].name);
-		}
-		if (!sb.used)
-			continue;
-		strbuf_add(&sb, ": %s", words[answer]);
-		wrap_print(out, label, LABEL_INDENT, sb.text);
-		label = "";
-	}
-}
-
 bool counter_report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct counter_report *report = result;
@@ -170,7 +134,6 @@ bool counter_report_text(const void *result, const struct style *style, FILE *ou
 	write_counter(report, out);
 	write_cpus(&report->evidence->warp, out);
 	write_kernel(report, out);
-	write_programs(report, style->verbose, out);
 	for (size_t i = 0; i < verdict->note_count; i++)
 		wrap_print(out, i ? "" : "Note", LABEL_INDENT, verdict->notes[i].text);
 	return true;

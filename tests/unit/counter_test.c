@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests of counter/: the rates by each source and how they are compared, the verdict's rules, each
- * hit and missed, and what programs would choose. A sound host is changed in one thing at a time.
+ * hit and missed. A sound host is changed in one thing at a time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void make_sound(struct counter_evidence *evidence)
 	fact_set_known(&evidence->host.timing.counter_fact);
 	evidence->host.timing.counter_ns = 8;
 	fact_set_known(&evidence->claims.fact);
-	evidence->claims.rdtscp = evidence->claims.tsc_adjust = true;
+	evidence->claims.rdtscp = true;
 	evidence->page = (struct vvar_rates){.hz = HZ, .raw_hz = HZ, .step = 1.6e-7};
 	fact_set_known(&evidence->page.fact);
 	fact_set_known(&evidence->page.raw_fact);
@@ -410,14 +410,12 @@ static void cpuid_claims_are_taken_in_hertz(void **state)
 	set_leaf(0, 0, 0x16, 0, 0, 0);
 	set_leaf(1, 0x15, 2, 216, 24000000, 0);
 	set_leaf(2, 0x16, 2600, 0, 0, 0);
-	set_leaf(3, 7, 1, 2, 0, 0);
 	cpuid_take_claims(&claims, read_leaf);
 	assert_true(fact_is_known(&claims.crystal_hz.fact));
 	assert_int_equal(claims.crystal_hz.value, 2592000000);
 	assert_int_equal(claims.base_hz.value, 2600000000);
-	assert_true(claims.tsc_adjust);
 	assert_false(fact_is_known(&claims.hypervisor_hz.fact));
-	/* A guest: KVM's leaf, behind that of Hyper-V or first. */
+	/* A guest. */
 	claims = (struct counter_claims){.tdx = false};
 	memset(leaves, 0, sizeof(leaves));
 	set_leaf(0, 0, 0xd, 0, 0, 0);
@@ -425,7 +423,6 @@ static void cpuid_claims_are_taken_in_hertz(void **state)
 	set_leaf(2, 0x40000000, 0x40000010, 0x4b4d564b, 0x564b4d56, 0x4d);
 	set_leaf(3, 0x40000010, 2599999, 0, 0, 0);
 	cpuid_take_claims(&claims, read_leaf);
-	assert_true(claims.guest && claims.hypervisor_first);
 	assert_int_equal(claims.hypervisor_hz.value, 2599999000);
 	assert_false(fact_is_known(&claims.crystal_hz.fact));
 	/* The leaf is beyond the last that the hypervisor has. */
@@ -433,70 +430,6 @@ static void cpuid_claims_are_taken_in_hertz(void **state)
 	leaves[2][1] = 0x40000001;
 	cpuid_take_claims(&claims, read_leaf);
 	assert_false(fact_is_known(&claims.hypervisor_hz.fact));
-	assert_false(claims.hypervisor_first);
-}
-
-/* ---- programs ---- */
-
-static enum program_answer answer_of(const struct counter_evidence *evidence, const char *name)
-{
-	struct program_choice programs[PROGRAM_MAX];
-	struct rate rates[RATE_COUNT];
-	size_t count;
-
-	rate_list(evidence, rates);
-	count = program_list(evidence, judge(evidence), programs);
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(programs[i].name, name) == 0)
-			return programs[i].answer;
-	}
-	fail();
-	return PROGRAM_UNDETERMINED;
-}
-
-static void programs_choose_by_their_rules(void **state)
-{
-	struct counter_evidence evidence;
-
-	(void)state;
-	make_sound(&evidence);
-	assert_int_equal(answer_of(&evidence, "PostgreSQL"), PROGRAM_RIGHT);
-	assert_int_equal(answer_of(&evidence, "Redis"), PROGRAM_RIGHT);
-	assert_int_equal(answer_of(&evidence, "XRay"), PROGRAM_CLOCK);
-	/* By the greatest frequency, which is that of the turbo. */
-	fact_set_number(&evidence.claims.cpufreq_max, 3500000000);
-	assert_int_equal(answer_of(&evidence, "XRay"), PROGRAM_WRONG_RATE);
-	fact_set_number(&evidence.claims.base_hz, 2610000000);
-	assert_int_equal(answer_of(&evidence, "PostgreSQL"), PROGRAM_WRONG_RATE);
-	/* DPDK measures, where the kernel did so, and CPUID is off by no more than 1%. */
-	make_sound(&evidence);
-	fact_set_number(&evidence.claims.crystal_hz, 2610000000);
-	assert_int_equal(answer_of(&evidence, "DPDK"), PROGRAM_RIGHT);
-	fact_set_text(&evidence.host.host.tsc_flags, "constant_tsc tsc_known_freq");
-	assert_int_equal(answer_of(&evidence, "DPDK"), PROGRAM_WRONG_RATE);
-	make_sound(&evidence);
-	fact_set_number(&evidence.claims.crystal_hz, 2700000000);
-	assert_int_equal(answer_of(&evidence, "DPDK"), PROGRAM_WRONG_RATE);
-	/* Out of step, and the kernel knows it: those that ask it are right. */
-	make_sound(&evidence);
-	evidence_set_available(&evidence.host, "hpet");
-	evidence_set_current(&evidence.host, "hpet");
-	evidence.warp.results[WARP_COUNTER].warps = 3;
-	assert_int_equal(answer_of(&evidence, "Redis"), PROGRAM_CLOCK);
-	assert_int_equal(answer_of(&evidence, "Valkey"), PROGRAM_WRONG);
-	assert_int_equal(answer_of(&evidence, "GE-Proton"), PROGRAM_WRONG);
-	assert_int_equal(answer_of(&evidence, "PostgreSQL"), PROGRAM_WRONG);
-	evidence.claims.tsc_adjust = false;
-	assert_int_equal(answer_of(&evidence, "PostgreSQL"), PROGRAM_CLOCK);
-	assert_int_equal(answer_of(&evidence, "Wine"), PROGRAM_CLOCK);
-	/* minstant takes the name of Hyper-V's page for tsc. */
-	evidence.claims.rdtscp = false;
-	assert_int_equal(answer_of(&evidence, "GE-Proton"), PROGRAM_CLOCK);
-	assert_int_equal(answer_of(&evidence, "minstant"), PROGRAM_CLOCK);
-	evidence_set_available(&evidence.host, "hyperv_clocksource_tsc_page hpet");
-	assert_int_equal(answer_of(&evidence, "minstant"), PROGRAM_WRONG);
-	evidence.warp.results[WARP_COUNTER].warps = 0;
-	assert_int_equal(answer_of(&evidence, "minstant"), PROGRAM_UNDETERMINED);
 }
 
 /* Nothing about a TSC is asked of arm64; the firmware's register is a claim like CPUID's. */
@@ -513,12 +446,8 @@ static void the_counter_of_arm64_is_judged_without_words_about_the_tsc(void **st
 	evidence.page.hz = evidence.page.raw_hz = evidence.warp.drift.counter_hz = 25e6;
 	fact_set_number(&evidence.register_hz, 25000000);
 	expect(&evidence, "safe", 0, "programs may read the counter here: 25.0000 MHz");
-	assert_int_equal(answer_of(&evidence, "Redis"), PROGRAM_RIGHT);
 	fact_set_number(&evidence.register_hz, 24000000);
 	assert_true(has_note(judge(&evidence), "claim-differs"));
-	assert_int_equal(answer_of(&evidence, "Redis"), PROGRAM_WRONG_RATE);
-	assert_int_equal(answer_of(&evidence, "DPDK"), PROGRAM_WRONG_RATE);
-	assert_int_equal(answer_of(&evidence, "quanta"), PROGRAM_RIGHT);
 }
 
 /* ---- text ---- */
@@ -535,7 +464,6 @@ static void the_text_fits_a_terminal(void **state)
 	fact_set_number(&evidence.claims.crystal_hz, 2610000000);
 	rate_list(&evidence, report.rates);
 	counter_judge(&evidence, report.rates, &report.verdict);
-	report.program_count = program_list(&evidence, &report.verdict, report.programs);
 	text = unit_print(counter_report_text, &report);
 	unit_assert_fits_terminal(text);
 	assert_non_null(strstr(text, "2,600.000000"));
@@ -570,7 +498,6 @@ int main(void)
 		cmocka_unit_test(rates_that_differ_are_noted_beyond_their_errors),
 		cmocka_unit_test(a_log_that_differs_from_the_measurement_is_noted),
 		cmocka_unit_test(cpuid_claims_are_taken_in_hertz),
-		cmocka_unit_test(programs_choose_by_their_rules),
 		cmocka_unit_test(the_counter_of_arm64_is_judged_without_words_about_the_tsc),
 		cmocka_unit_test(the_text_fits_a_terminal),
 	};
