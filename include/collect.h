@@ -46,7 +46,7 @@ void process_collect(const struct root *root, struct host_evidence *host);
 /* Collects the container alone, by systemd-detect-virt's words. Absent: no sign of one. */
 void container_collect(const struct root *root, struct text_fact *container);
 
-/* The claims of CPUID and sysfs about an x86 CPU's counter, beside host_evidence; rates in Hz. */
+/* CPUID's claims about an x86 CPU's counter, beside host_evidence; rates in Hz. */
 struct counter_claims {
 	struct fact fact;                 /* known: CPUID was asked */
 	struct number_fact crystal_hz;    /* leaf 0x15: crystal clock times ratio */
@@ -55,8 +55,6 @@ struct counter_claims {
 	bool rdtscp;
 	bool tdx;                     /* a guest of Intel TDX, leaf 0x21 */
 	struct number_fact xen_moves; /* Xen: times that this guest was migrated or restored */
-	struct number_fact
-		freq_file; /* Hz, tsc_freq_khz: a patch of Google's and others' kernels */
 };
 
 /* Collects the claims; what cannot be read is a fact with the reason. */

@@ -58,23 +58,19 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 bool vvar_read_again(
 	const struct vdso_image *vdso, const struct vclock_evidence *vclock, int64_t *mode);
 
-/* The counter's rates that the kernel and the hypervisor wrote for the vDSO. */
-struct vvar_rates {
+/* The counter's rate that the kernel took at boot, by the factors of CLOCK_MONOTONIC_RAW. */
+struct vvar_rate {
 	struct fact fact;
-	double hz;   /* rate of the high-resolution clocks, with NTP's correction */
-	double step; /* the part of itself by which this and the next rate can change */
-	struct fact raw_fact;
-	double raw_hz; /* rate of CLOCK_MONOTONIC_RAW, which the kernel took at boot */
-	struct fact page_fact;
-	double page_hz; /* rate in the hypervisor's page: pvclock's or Hyper-V's */
+	double hz;
+	double step; /* the part of itself by which it can change */
 };
 
 /*
- * Reads them again in a child from where vvar_collect() found the mode. While the mode is none, the
+ * Reads it in a child from where vvar_collect() found the mode. While the mode is none, the
  * kernel (5.7 and newer) does not write the page's factors.
  */
-void vvar_read_rates(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
-	const char *clocksource, struct vvar_rates *rates, const struct deadline *deadline);
+void vvar_read_rate(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
+	struct vvar_rate *rate, const struct deadline *deadline);
 
 /*
  * The pages around a vDSO image that may hold its data: [vvar] lies before the image (x86 since

@@ -225,25 +225,9 @@ void cpu_collect(const struct root *root, struct host_evidence *host)
 	}
 }
 
-/* Reads a file with one number in kHz. */
-static void read_khz(const struct root *root, const char *path, struct number_fact *hz)
-{
-	char buffer[FACT_TEXT_SIZE];
-	struct span content;
-	uint64_t khz;
-
-	if (!root_read(root, path, buffer, sizeof(buffer), &content, &hz->fact))
-		return;
-	if (number_parse(text_trim(content), &khz) && khz && khz < INT32_MAX)
-		fact_set_number(hz, (int64_t)khz * 1000);
-	else
-		fact_set(&hz->fact, FACT_FAILED, "%s: not a frequency in kHz", path);
-}
-
 void counter_claims_collect(const struct root *root, struct counter_claims *claims)
 {
 	*claims = (struct counter_claims){0};
-	read_khz(root, "/sys/devices/system/cpu/cpu0/tsc_freq_khz", &claims->freq_file);
 	if (root->live && cpuid_ask_claims(claims))
 		return;
 	fact_set(&claims->fact, FACT_ABSENT, "CPUID was not asked");

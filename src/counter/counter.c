@@ -60,8 +60,7 @@ static bool gather(struct cli *cli, struct counter_evidence *evidence)
 	kernel_log_collect(&cli->root, &host->kernel_log);
 	privileges_keep(PRIVILEGES_WRITE);
 	vvar_collect(&vdso, host->clocksource.current, &host->vclock, &deadline);
-	vvar_read_rates(
-		&vdso, &host->vclock, host->clocksource.current, &evidence->page, &deadline);
+	vvar_read_rate(&vdso, &host->vclock, &evidence->page, &deadline);
 	fact_set(&evidence->register_hz.fact, FACT_ABSENT, "no register with the rate");
 	/* A counter that is switched off raises a signal, so a child reads it first. */
 	if (!child_probe(read_counter, evidence, sizeof(*evidence), &deadline, &why))

@@ -3,8 +3,9 @@
  * The fields of the document of `vdsocheck counter`, which is written and never read, and its
  * metrics in Prometheus's text format.
  */
-#include "document.h"
+#include <math.h>
 
+#include "document.h"
 #include "model.h"
 
 static void print_mhz(const void *object, const void *whole, FILE *out)
@@ -17,6 +18,25 @@ static void print_mhz(const void *object, const void *whole, FILE *out)
 		fputs(format_mhz(rate->hz, 6, mhz), out);
 }
 
+/* Rounds up: no error is 0. */
+static void print_error(const void *object, const void *whole, FILE *out)
+{
+	const struct rate *rate = object;
+
+	(void)whole;
+	if (fact_is_known(&rate->fact))
+		fprintf(out, "%.1f", ceil(rate->error_ppm * 10) / 10);
+}
+
+/* `whole` is the first rate that is known; what both errors explain is no difference. */
+static void print_off(const void *object, const void *whole, FILE *out)
+{
+	const struct rate *rate = object, *first = whole;
+
+	if (rate != first && fact_is_known(&rate->fact))
+		fprintf(out, rate_difference(rate, first) > 0 ? "%.1f" : "within", rate->off_ppm);
+}
+
 #define OF struct rate
 
 const struct field rate_fields[] = {
@@ -25,10 +45,10 @@ const struct field rate_fields[] = {
 	{REAL("hz", hz, 0), .fact = FACT(fact), .title = "MHz", .width = 15, .cell = print_mhz,
 		.doc = "rate of the counter in Hz"},
 	{REAL("error_ppm", error_ppm, 3), .fact = FACT(fact), .title = "+/- ppm", .width = 11,
-		.cell_decimals = 1,
+		.cell = print_error,
 		.doc = "parts per million by which it may be wrong, by the resolution of its source"},
 	{REAL("off_ppm", off_ppm, 3), .options = FIELD_SIGNED, .fact = FACT(fact),
-		.title = "off ppm", .width = 12, .cell_decimals = 1,
+		.title = "off ppm", .width = 12, .cell = print_off,
 		.doc = "parts per million by which it is more than the first rate that is known"},
 	{REASON("reason"), .fact = FACT(fact), .doc = "why the rate is null; null: it is known"},
 	{0},

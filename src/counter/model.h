@@ -21,15 +21,9 @@
 /* The first of them that is known is taken for the rate. */
 enum rate_id {
 	RATE_PAGE, /* the kernel's, by the vDSO data page */
-	RATE_CLOCK_PAGE,
 	RATE_MEASURED,
 	RATE_LOG,
-	RATE_REGISTER,
-	RATE_NTP, /* RATE_PAGE with NTP's correction */
-	RATE_FILE,
-	RATE_CRYSTAL,
-	RATE_BASE,
-	RATE_HYPERVISOR,
+	RATE_CLAIM, /* of the hypervisor, the CPU or, on arm64, the firmware */
 	RATE_COUNT,
 };
 
@@ -46,7 +40,7 @@ struct counter_evidence {
 	struct counter_claims claims;
 	struct fact readable; /* of the counter, by this process */
 	bool tdx, sev_snp;
-	struct vvar_rates page;
+	struct vvar_rate page;
 	struct number_fact register_hz; /* arm64's CNTFRQ_EL0 */
 	double raw_step_ns;             /* by which CLOCK_MONOTONIC_RAW moves; 0: by any */
 	struct warp_evidence warp;      /* of the counter alone */
@@ -58,7 +52,7 @@ void rate_list(const struct counter_evidence *evidence, struct rate rates[RATE_C
 /* The first rate that is known; NULL: none is. */
 const struct rate *rate_first(const struct rate rates[RATE_COUNT]);
 
-/* Rates of kernel and hypervisor may differ by the first of these, one of CPUID by the second. */
+/* The kernel's rates may differ by the first of these, a claim by the second. */
 #define RATE_LIMIT_PPM 50
 #define RATE_CLAIM_LIMIT_PPM 1000
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The counter's rate by each source. The kernel's own figure comes first: the time that programs
- * compare with is made of it. CPUID comes last, since it is a claim that a hypervisor may not keep.
+ * compare with is made of it. That of CPUID comes last, since a hypervisor may not keep it.
  */
 #include "model.h"
 
@@ -36,21 +36,20 @@ static struct rate claim_by(const char *source, const struct number_fact *hz, do
  * "tsc: Detected 2600.000 MHz processor" is all that it had before, or, where a hypervisor gave the
  * rate (tsc_known_freq), to the end. arch/x86/kernel/tsc.c, 3.10 to 7.3.
  */
-static void take_log(const struct evidence *host, struct rate *rate)
+static struct rate rate_by_log(const struct evidence *host)
 {
 	static const char *const marks[] = {
 		"Refined TSC clocksource calibration: ", "tsc: Detected "};
 
 	const struct kernel_log_evidence *log = &host->kernel_log;
+	struct rate rate = rate_by("kernel log", &log->fact, 0, 0);
 	bool known = tsc_has_flag(host, "tsc_known_freq");
 
-	*rate = rate_by("kernel log", &log->fact, 0, 0);
-	if (!host_is_x86(host) || !fact_is_known(&log->fact)) {
-		if (!host_is_x86(host))
-			fact_set(&rate->fact, FACT_ABSENT, "the kernel logs the rate of x86 alone");
-		return;
-	}
-	fact_set(&rate->fact, FACT_ABSENT, "the kernel log has no line with it");
+	if (!host_is_x86(host))
+		fact_set(&rate.fact, FACT_ABSENT, "the kernel logs the rate of x86 alone");
+	if (!fact_is_known(&rate.fact))
+		return rate;
+	fact_set(&rate.fact, FACT_ABSENT, "the kernel log has no line with it");
 	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
 		for (size_t k = log->count; k-- > 0;) {
 			const char *at = strstr(log->lines[k].text, marks[i]);
@@ -63,40 +62,52 @@ static void take_log(const struct evidence *host, struct rate *rate)
 			if (!text_next_word(&text, &word) || !number_parse_decimal(word, &mhz) ||
 				mhz < 1 || mhz > 1e6)
 				continue;
-			fact_set_known(&rate->fact);
-			rate->hz = mhz * HZ_PER_MHZ;
-			rate->error_ppm = i && !known ? FIRST_CALIBRATION_PPM : 0.0005 / mhz * PPM;
-			return;
+			fact_set_known(&rate.fact);
+			rate.hz = mhz * HZ_PER_MHZ;
+			rate.error_ppm = i && !known ? FIRST_CALIBRATION_PPM : 0.0005 / mhz * PPM;
+			return rate;
 		}
 	}
+	return rate;
+}
+
+/* A hypervisor that has a leaf for the rate knows it; in its guests CPUID's may be another CPU's.
+ */
+static struct rate rate_by_claim(const struct counter_evidence *evidence)
+{
+	const struct counter_claims *claims = &evidence->claims;
+
+	if (!host_is_x86(&evidence->host))
+		return claim_by("CNTFRQ_EL0", &evidence->register_hz, 1);
+	if (fact_is_known(&claims->hypervisor_hz.fact))
+		return claim_by("hypervisor's CPUID leaf", &claims->hypervisor_hz, 1e3);
+	if (fact_is_known(&claims->base_hz.fact) && !fact_is_known(&claims->crystal_hz.fact))
+		return claim_by("CPUID 0x16", &claims->base_hz, HZ_PER_MHZ);
+	return claim_by("CPUID 0x15", &claims->crystal_hz, 1);
 }
 
 void rate_list(const struct counter_evidence *evidence, struct rate rates[RATE_COUNT])
 {
-	const struct vvar_rates *page = &evidence->page;
+	const struct vvar_rate *page = &evidence->page;
 	const struct warp_drift *drift = &evidence->warp.drift;
-	const struct counter_claims *claims = &evidence->claims;
+	const struct text_fact *emulator = &evidence->host.host.emulator;
 	double lasted_ns = evidence->warp.duration_s * 1e9;
 	double step_ns =
 		evidence->raw_step_ns + (drift->counter_hz > 0 ? 1e9 / drift->counter_hz : 0);
 	double step_ppm = lasted_ns > 0 ? step_ns / lasted_ns * PPM : 0;
 	const struct rate *first;
 
-	rates[RATE_PAGE] = rate_by(
-		"kernel, vDSO data page", &page->raw_fact, page->raw_hz, page->step / 2 * PPM);
-	/* The hypervisor knows its own rate in kHz. */
-	rates[RATE_CLOCK_PAGE] = rate_by("hypervisor's clock page", &page->page_fact, page->page_hz,
-		page->page_hz > 0 ? 500 / page->page_hz * PPM : 0);
+	rates[RATE_PAGE] =
+		rate_by("kernel, vDSO data page", &page->fact, page->hz, page->step / 2 * PPM);
 	rates[RATE_MEASURED] = rate_by("measured, CLOCK_MONOTONIC_RAW", &drift->fact,
 		drift->counter_hz, drift->hz_error_ppm + step_ppm);
-	take_log(&evidence->host, &rates[RATE_LOG]);
-	rates[RATE_REGISTER] = claim_by("CNTFRQ_EL0", &evidence->register_hz, 1);
-	rates[RATE_NTP] = rate_by(
-		"kernel, with NTP's correction", &page->fact, page->hz, page->step / 2 * PPM);
-	rates[RATE_FILE] = claim_by("tsc_freq_khz", &claims->freq_file, 1e3);
-	rates[RATE_CRYSTAL] = claim_by("CPUID 0x15", &claims->crystal_hz, 1);
-	rates[RATE_BASE] = claim_by("CPUID 0x16", &claims->base_hz, HZ_PER_MHZ);
-	rates[RATE_HYPERVISOR] = claim_by("hypervisor's CPUID leaf", &claims->hypervisor_hz, 1e3);
+	rates[RATE_LOG] = rate_by_log(&evidence->host);
+	rates[RATE_CLAIM] = rate_by_claim(evidence);
+	for (int id = 0; id < RATE_COUNT && fact_is_known(&emulator->fact); id++) {
+		if (id != RATE_MEASURED)
+			fact_set(&rates[id].fact, FACT_ABSENT, "it is not the emulator's (%s)",
+				emulator->value);
+	}
 	first = rate_first(rates);
 	for (int id = 0; id < RATE_COUNT && first; id++)
 		rates[id].off_ppm = (rates[id].hz / first->hz - 1) * PPM;
@@ -104,7 +115,7 @@ void rate_list(const struct counter_evidence *evidence, struct rate rates[RATE_C
 
 const struct rate *rate_first(const struct rate rates[RATE_COUNT])
 {
-	for (int id = 0; id < RATE_NTP; id++) {
+	for (int id = 0; id < RATE_COUNT; id++) {
 		if (fact_is_known(&rates[id].fact) && rates[id].hz > 0)
 			return &rates[id];
 	}

@@ -19,7 +19,7 @@ static const struct heading headings[] = {
 static void write_rates(const struct counter_report *report, bool verbose, FILE *out)
 {
 	struct rate known[RATE_COUNT];
-	struct table table = {.fields = rate_fields, TABLE_ROWS(known, 0)};
+	struct table table = {.fields = rate_fields, TABLE_ROWS(known, 0), .whole = known};
 	size_t count = 0;
 
 	for (int id = 0; id < RATE_COUNT; id++) {

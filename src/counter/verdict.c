@@ -44,17 +44,11 @@ static __attribute__((format(printf, 3, 4))) void note(
 
 /* ---- notes ---- */
 
-/* The rates that the kernel keeps time by, against those that the counter has now. */
-static void note_kernel_rates(const struct rate rates[RATE_COUNT], struct counter_verdict *verdict)
+static void note_rates(const struct rate rates[RATE_COUNT], struct counter_verdict *verdict)
 {
-	const struct rate *measured = &rates[RATE_MEASURED];
+	const struct rate *measured = &rates[RATE_MEASURED], *claim = &rates[RATE_CLAIM];
+	const struct rate *first = rate_first(rates);
 
-	if (rate_difference(&rates[RATE_PAGE], &rates[RATE_CLOCK_PAGE]) > RATE_LIMIT_PPM)
-		note(verdict, "hypervisor-rate-differs",
-			"The hypervisor's page has another rate than the kernel, by %.0f ppm: this "
-			"guest was migrated to a host that does not scale the TSC, and its clock is "
-			"wrong by as much.",
-			fabs(rates[RATE_CLOCK_PAGE].hz / rates[RATE_PAGE].hz - 1) * 1e6);
 	if (rate_difference(&rates[RATE_PAGE], measured) > RATE_LIMIT_PPM)
 		note(verdict, "measured-rate-differs",
 			"The rate measured differs from the kernel's by %.0f ppm: the clocksource "
@@ -65,29 +59,11 @@ static void note_kernel_rates(const struct rate rates[RATE_COUNT], struct counte
 			"The kernel's calibration at boot differs from the rate measured by %.0f "
 			"ppm: the guest was migrated since, or one of the two clocks is wrong.",
 			fabs(rates[RATE_LOG].hz / measured->hz - 1) * 1e6);
-	if (rate_difference(&rates[RATE_NTP], &rates[RATE_PAGE]) > RATE_LIMIT_PPM)
-		note(verdict, "ntp-corrects",
-			"NTP corrects the kernel's rate by %+.0f ppm at present: it slews the clock, "
-			"or the rate that the kernel took at boot is wrong, and a program that takes "
-			"that rate drifts by as much.",
-			(rates[RATE_PAGE].hz / rates[RATE_NTP].hz - 1) * 1e6);
-}
-
-static void note_claims(const struct rate rates[RATE_COUNT], struct counter_verdict *verdict)
-{
-	static const enum rate_id claims[] = {
-		RATE_REGISTER, RATE_FILE, RATE_CRYSTAL, RATE_BASE, RATE_HYPERVISOR};
-	const struct rate *first = rate_first(rates);
-
-	for (size_t i = 0; i < ARRAY_SIZE(claims) && first; i++) {
-		const struct rate *claim = &rates[claims[i]];
-
-		if (claim != first && rate_difference(claim, first) > RATE_CLAIM_LIMIT_PPM)
-			note(verdict, "claim-differs",
-				"%s is off by %+.2f%%: a program that takes its rate from there "
-				"measures times that are wrong by as much.",
-				claim->source, (claim->hz / first->hz - 1) * 100);
-	}
+	if (first && rate_difference(claim, first) > RATE_CLAIM_LIMIT_PPM)
+		note(verdict, "claim-differs",
+			"%s is off by %+.2f%%: a program that takes its rate from there gets times "
+			"wrong by the same share.",
+			claim->source, (claim->hz / first->hz - 1) * 100);
 }
 
 static void note_host(const struct counter_evidence *evidence, struct counter_verdict *verdict)
@@ -123,8 +99,7 @@ static void note_host(const struct counter_evidence *evidence, struct counter_ve
 /* Calibration explains no rate that is this far off: the counter's rate has changed. */
 static bool rate_has_changed(const struct rate rates[RATE_COUNT])
 {
-	return rate_difference(&rates[RATE_PAGE], &rates[RATE_CLOCK_PAGE]) > RATE_CLAIM_LIMIT_PPM ||
-	       rate_difference(&rates[RATE_LOG], &rates[RATE_MEASURED]) > RATE_CLAIM_LIMIT_PPM;
+	return rate_difference(&rates[RATE_LOG], &rates[RATE_MEASURED]) > RATE_CLAIM_LIMIT_PPM;
 }
 
 /* Returns false if nothing was seen to be wrong. */
@@ -155,7 +130,7 @@ static bool judge_faults(const struct counter_evidence *evidence,
 			name);
 	else if (rate_has_changed(rates))
 		conclude(verdict, COUNTER_UNSAFE, "rate-changed",
-			"programs must not read the %s here: its rate is not the one at boot.",
+			"programs must not read the %s here: its rate has changed since boot.",
 			name);
 	else if (verdict->view.x86 && fact_is_known(&evidence->host.host.invariant_tsc.fact) &&
 		 !verdict->view.guaranteed && verdict->view.standing != COUNTER_IN_USE)
@@ -291,8 +266,7 @@ void counter_judge(const struct counter_evidence *evidence, const struct rate ra
 			host->emulator.value);
 	else if (!judge_faults(evidence, rates, verdict) && !judge_doubts(evidence, verdict))
 		judge_safe(evidence, verdict);
-	note_kernel_rates(rates, verdict);
-	note_claims(rates, verdict);
+	note_rates(rates, verdict);
 	note_host(evidence, verdict);
 }
 

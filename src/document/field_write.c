@@ -118,7 +118,8 @@ json_t *field_real(double value, int decimals)
 {
 	double unit = pow(10, decimals);
 
-	return json_real(decimals < 0 ? value : round(value * unit) / unit);
+	/* Zero is added so that no value is -0.0. */
+	return json_real(decimals < 0 ? value : round(value * unit) / unit + 0.0);
 }
 
 void field_put(json_t *object, const char *key, json_t *value)

@@ -36,11 +36,10 @@ struct page_search {
 	unsigned matches;
 };
 
-struct rates_job {
+struct rate_job {
 	const struct vdso_image *vdso;
 	const struct vclock_evidence *vclock;
-	bool hyperv; /* the page is Hyper-V's, not pvclock's */
-	struct vvar_rates rates;
+	struct vvar_rate rate;
 };
 
 static void copy_bytes(void *argument)
@@ -124,7 +123,7 @@ static void read_clock_page(struct page_search *search)
 	unsigned quirks = search->match.layout->quirks;
 	/* A kernel in which 3 is pvclock's mode is older than 4.7. */
 	bool early = quirks & VVAR_EITHER_MODES && pvclock && search->match.mode == 3;
-	unsigned char page[VVAR_PVCLOCK_SIZE];
+	unsigned char page[VVAR_PVCLOCK_FLAGS + 1];
 	uintptr_t at = 0;
 	uint32_t first;
 
@@ -206,48 +205,36 @@ static bool mode_is_own_counter(const struct vclock_evidence *vclock)
 	return false;
 }
 
-static void read_rates(void *argument)
+static void read_rate(void *argument)
 {
-	struct rates_job *job = argument;
+	struct rate_job *job = argument;
 	const struct vclock_evidence *vclock = job->vclock;
-	struct vvar_rates *rates = &job->rates;
+	struct fact *fact = &job->rate.fact;
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	uintptr_t at = job->vdso->base + (uintptr_t)vclock->at, start = at & ~(page_size - 1);
 	unsigned char page[VVAR_HEAD_SIZE];
 
-	if (!mode_is_own_counter(vclock)) {
-		fact_set(&rates->fact, FACT_ABSENT, "the vclock mode is not the counter's own");
-	} else if (!vvar_copy_stable(start, page, sizeof(page)) ||
-		   !vvar_layout_rates(vclock->layout, page, sizeof(page), at - start, rates)) {
-		fact_set(&rates->fact, FACT_FAILED, "the data page has no rate");
-	} else {
-		fact_set_known(&rates->fact);
-	}
-	rates->raw_fact = rates->fact;
-	if (fact_is_known(&rates->fact) && rates->raw_hz <= 0)
-		fact_set(&rates->raw_fact, FACT_ABSENT, "the data page has no second clock");
-	if (!vclock->page_at || !vvar_copy_stable(job->vdso->base + (uintptr_t)vclock->page_at,
-					page, VVAR_PVCLOCK_SIZE))
-		return;
-	rates->page_hz = job->hyperv ? vvar_hyperv_hz(page) : vvar_pvclock_hz(page);
-	if (rates->page_hz > 0)
-		fact_set_known(&rates->page_fact);
+	if (!mode_is_own_counter(vclock))
+		fact_set(fact, FACT_ABSENT, "the vclock mode is not the counter's own");
+	else if (!vvar_copy_stable(start, page, sizeof(page)) ||
+		 !vvar_layout_rate(vclock->layout, page, sizeof(page), at - start, &job->rate))
+		fact_set(fact, FACT_FAILED, "the data page has no rate of CLOCK_MONOTONIC_RAW");
+	else
+		fact_set_known(fact);
 }
 
-void vvar_read_rates(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
-	const char *clocksource, struct vvar_rates *rates, const struct deadline *deadline)
+void vvar_read_rate(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
+	struct vvar_rate *rate, const struct deadline *deadline)
 {
-	struct rates_job job = {
-		.vdso = vdso, .vclock = vclock, .hyperv = strncmp(clocksource, "hyperv", 6) == 0};
+	struct rate_job job = {.vdso = vdso, .vclock = vclock};
 	struct fact why = vclock->fact;
 
-	fact_set(&job.rates.page_fact, FACT_ABSENT, "the kernel maps no hypervisor's page");
 	if (vclock->how != VCLOCK_READ && fact_is_known(&why))
 		fact_set(&why, FACT_FAILED, "the data page was not read");
 	if (vclock->how != VCLOCK_READ ||
-		!child_probe(read_rates, &job, sizeof(job), deadline, &why))
-		job.rates.fact = job.rates.raw_fact = why;
-	*rates = job.rates;
+		!child_probe(read_rate, &job, sizeof(job), deadline, &why))
+		job.rate.fact = why;
+	*rate = job.rate;
 }
 
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,

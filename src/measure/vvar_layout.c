@@ -140,11 +140,11 @@ static uint64_t find_raw_mult(const struct vvar_layout *layout, const unsigned c
 	return matches == 1 ? found : 0;
 }
 
-bool vvar_layout_rates(const char *name, const unsigned char *page, size_t size, size_t mode_at,
-	struct vvar_rates *rates)
+bool vvar_layout_rate(const char *name, const unsigned char *page, size_t size, size_t mode_at,
+	struct vvar_rate *rate)
 {
 	const struct vvar_layout *layout = find_layout(name);
-	uint64_t mult, shift, raw;
+	uint64_t mult, shift, raw = 0;
 	size_t base;
 
 	if (!layout || mode_at < layout->mode)
@@ -155,40 +155,15 @@ bool vvar_layout_rates(const char *name, const unsigned char *page, size_t size,
 		shift = memory_number(page, size, base + layout->shift, 2);
 	else
 		shift = memory_number(page, size, base + layout->mult + 4, 4);
-	rates->hz = rate_of(mult, shift);
-	if (rates->hz <= 0)
+	if (rate_of(mult, shift) <= 0)
 		return false;
-	rates->step = 1 / (double)mult;
 	if (layout->raw_mult)
 		raw = memory_number(page, size, base + layout->raw_mult, 4);
-	else if (layout->shift)
-		raw = 0;
-	else
+	else if (!layout->shift)
 		raw = find_raw_mult(layout, page, size, base, mult);
-	rates->raw_hz = rate_of(raw, shift);
-	return true;
-}
-
-double vvar_pvclock_hz(const unsigned char page[VVAR_PVCLOCK_SIZE])
-{
-	int8_t shift = (int8_t)page[VVAR_PVCLOCK_SHIFT];
-	uint32_t version, mul;
-
-	memcpy(&version, page, sizeof(version));
-	memcpy(&mul, page + VVAR_PVCLOCK_MUL, sizeof(mul));
-	return version & 1 || !version || !mul || abs(shift) > 31
-	               ? 0
-	               : ldexp(1e9, 32 - shift) / (double)mul;
-}
-
-double vvar_hyperv_hz(const unsigned char page[VVAR_PVCLOCK_SIZE])
-{
-	uint32_t sequence;
-	uint64_t scale;
-
-	memcpy(&sequence, page, sizeof(sequence));
-	memcpy(&scale, page + VVAR_HYPERV_SCALE, sizeof(scale));
-	return sequence && scale ? ldexp(1e7, 64) / (double)scale : 0;
+	rate->hz = rate_of(raw, shift);
+	rate->step = rate->hz > 0 ? 1 / (double)raw : 0;
+	return rate->hz > 0;
 }
 
 static bool is_between(int64_t seconds, const int64_t around[2])

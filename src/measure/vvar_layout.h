@@ -83,24 +83,11 @@ void vvar_layout_find(const unsigned char *page, size_t size, unsigned arch,
 bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mode);
 
 /*
- * Takes hz, step and raw_hz (0: not found) from a page of this layout, whose mode is `mode_at`
- * bytes from its start and reads the counter itself. Returns false if the layout is unknown or the
- * page has no rate.
+ * Takes the rate from a page of this layout, whose mode is `mode_at` bytes from its start and reads
+ * the counter itself. Returns false if the layout is unknown or the page has no such rate.
  */
-bool vvar_layout_rates(const char *name, const unsigned char *page, size_t size, size_t mode_at,
-	struct vvar_rates *rates);
-
-/*
- * Return the counter's rate in Hz by the first bytes of a hypervisor's page; 0: it is not valid.
- * With pvclock, ns = (ticks << shift) * mul >> 32 (asm/pvclock-abi.h, 3.10 to 7.x); with Hyper-V,
- * units of 100 ns = ticks * scale >> 64 (Hyper-V TLFS, HV_REFERENCE_TSC_PAGE).
- */
-#define VVAR_PVCLOCK_SIZE 32
-#define VVAR_PVCLOCK_MUL 24
-#define VVAR_PVCLOCK_SHIFT 28
-#define VVAR_HYPERV_SCALE 8
-double vvar_pvclock_hz(const unsigned char page[VVAR_PVCLOCK_SIZE]);
-double vvar_hyperv_hz(const unsigned char page[VVAR_PVCLOCK_SIZE]);
+bool vvar_layout_rate(const char *name, const unsigned char *page, size_t size, size_t mode_at,
+	struct vvar_rate *rate);
 
 /*
  * Returns the name of a clock mode, "" if it has none here; layout NULL: one of a kernel newer than
