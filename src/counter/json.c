@@ -149,16 +149,16 @@ bool counter_report_prometheus(const void *result, const struct style *style, FI
 	const struct counter_report *report = result;
 
 	(void)style;
-	fputs("# HELP vdsocheck_counter_verdict Whether programs may read the CPU's counter: 1 for "
-	      "the verdict, 0 for the others.\n# TYPE vdsocheck_counter_verdict gauge\n",
+	fputs("# HELP vdsocheck_tsc_verdict Whether programs may read the TSC themselves: 1 for "
+	      "the verdict, 0 for the others.\n# TYPE vdsocheck_tsc_verdict gauge\n",
 		out);
 	for (unsigned i = 0; counter_outcome_names[i]; i++)
-		fprintf(out, "vdsocheck_counter_verdict{verdict=\"%s\"} %d\n",
-			counter_outcome_names[i], i == (unsigned)report->verdict.outcome);
+		fprintf(out, "vdsocheck_tsc_verdict{verdict=\"%s\"} %d\n", counter_outcome_names[i],
+			i == (unsigned)report->verdict.outcome);
 	if (fact_is_known(&report->verdict.hz.fact))
 		fprintf(out,
-			"# HELP vdsocheck_counter_hertz Rate of the CPU's counter.\n# TYPE "
-			"vdsocheck_counter_hertz gauge\nvdsocheck_counter_hertz %.0f\n",
+			"# HELP vdsocheck_tsc_hertz Rate of the CPU's counter.\n# TYPE "
+			"vdsocheck_tsc_hertz gauge\nvdsocheck_tsc_hertz %.0f\n",
 			report->verdict.hz.value);
 	return true;
 }

@@ -19,9 +19,12 @@ check_metrics() {
 	fi
 	run sh -c 'vdsocheck --format prometheus --require tsc | promtool check metrics'
 	verify "$name of this host" '[ "$status" -eq 0 ]' '[ ! -s "$out" ]' '[ ! -s "$err" ]'
-	vdsocheck watch --format prometheus -d 10ms -o "$work/sample" || :
-	run promtool check metrics <"$work/sample"
-	verify "$name of watch" '[ "$status" -eq 0 ]' '[ -s "$work/sample" ]' '[ ! -s "$err" ]'
+	for command in bench compare counter diff fleet trace warp watch; do
+		vdsocheck "$command" --help | grep -q prometheus || continue
+		vdsocheck "$command" --format prometheus -d 10ms -o "$work/sample" || :
+		run promtool check metrics <"$work/sample"
+		verify "$name of $command" '[ "$status" -eq 0 ]' '[ -s "$work/sample" ]' '[ ! -s "$err" ]'
+	done
 	for file in "$hosts"/*/formats; do
 		grep -qx -e '== --format prometheus' "$file" || continue
 		sed '1,/^== --format prometheus$/d; /^== /,$d' "$file" >"$work/sample"
