@@ -74,8 +74,8 @@ check-printed: $(PRINTED_TEST)
 
 # After a wanted change: what is printed now becomes what is expected. Look at the difference.
 hosts: $(TEST_BINARY) $(PRINTED_TEST) schema
-	$(QUIET)python3 -B tests/hosts/run --write $(TEST_BINARY) $(HOST)
 	$(QUIET)$(PRINTED_TEST) --write
+	$(QUIET)python3 -B tests/hosts/run --write $(TEST_BINARY) $(HOST)
 
 schema: $(SCHEMA_TOOL)
 	$(QUIET)for pair in $(SCHEMAS); do \

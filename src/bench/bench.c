@@ -78,12 +78,8 @@ static void measure(struct cli *cli, struct bench *bench)
 		bench_count_all(bench);
 	if (bench->plan->threads)
 		bench_contention_all(bench);
-	if (is_table(bench->plan)) {
+	if (is_table(bench->plan))
 		bench_table_measure(bench);
-		/* Where nothing could be timed, no clock shows how long these take either. */
-		if (fact_is_known(&bench->fact) && !bench->stop && bench->plan->details)
-			bench_clock_all(bench);
-	}
 	bench->stopped = bench->stop;
 	work_end();
 }

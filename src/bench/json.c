@@ -177,37 +177,7 @@ static const struct field breakdown_fields[] = {
 	{0},
 };
 
-/* ---- clocks, counts, threads ---- */
-
-#undef OF
-#define OF struct bench_clock
-
-/* Prints the share of the readings: "12.3%". */
-static void print_unchanged(const void *object, const void *whole, FILE *out)
-{
-	const struct bench_clock *clock = object;
-
-	(void)whole;
-	if (fact_is_known(&clock->step_ns.fact))
-		fprintf(out, "%.1f%%", 100 * (double)clock->unchanged / (double)clock->readings);
-}
-
-const struct field bench_clock_fields[] = {
-	{STRING("clock", clock), .title = "clock, ns", .width = 28, .left = true,
-		.doc = "name of the clock"},
-	{INTEGER("resolution_ns", resolution_ns.value, INT64_MAX), .fact = FACT(resolution_ns.fact),
-		.title = "resolution", .width = 15,
-		.doc = "resolution of the clock in ns by clock_getres(); null: the kernel does "
-		       "not have it"},
-	{INTEGER("smallest_step_ns", step_ns.value, INT64_MAX), .fact = FACT(step_ns.fact),
-		.reason = "reason", .title = "smallest step", .width = 15,
-		.doc = "smallest step in ns between two readings that differ"},
-	{COUNT("readings", readings), .doc = "readings of the clock"},
-	{COUNT("readings_unchanged", unchanged), .title = "unchanged", .width = 14,
-		.cell = print_unchanged, .doc = "readings that were equal to the one before"},
-	{REASON("reason")},
-	{0},
-};
+/* ---- counts, threads ---- */
 
 #undef OF
 #define OF struct bench_run
@@ -310,8 +280,6 @@ static const struct field table_fields[] = {
 };
 
 static const struct field other_fields[] = {
-	{LIST("clocks", clocks, clock_count, bench_clock_fields),
-		.doc = "resolution of the clocks"},
 	{LIST_AT("runs", runs, run_count, bench_run_fields),
 		.doc = "long runs of a given number of calls"},
 	{LIST_AT("contention", contentions, contention_count, bench_contention_fields),

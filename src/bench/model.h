@@ -33,7 +33,7 @@ struct bench_names {
 
 struct bench_plan {
 	const struct call_table *calls; /* not owned */
-	bool details; /* all calls and the clocks, unless chosen by name; else the deciding ones */
+	bool details; /* all calls, unless chosen by name; else the deciding ones */
 	struct bench_names call_names;
 	struct bench_names clock_names;
 	bool path_named;
@@ -116,15 +116,6 @@ struct bench_baseline {
 	struct ns_stats stats;
 };
 
-/* The resolution of a clock, by the kernel and as observed. */
-struct bench_clock {
-	const char *clock;
-	struct number_fact resolution_ns; /* clock_getres() */
-	struct number_fact step_ns;       /* the smallest step between two readings */
-	uint64_t readings;
-	uint64_t unchanged; /* readings equal to the one before */
-};
-
 /* ---- counts and contention ---- */
 
 /* N calls in one go, measured as time(1) does. */
@@ -171,8 +162,6 @@ struct bench {
 	struct bench_row *rows;
 	size_t baseline_count; /* 0 without rows */
 	struct bench_baseline baselines[BASELINE_COUNT];
-	size_t clock_count;
-	struct bench_clock clocks[CALL_MAX];
 	size_t run_count;
 	struct bench_run *runs;
 	size_t contention_count;
@@ -195,12 +184,11 @@ bool bench_show_progress(void *bench);
 
 /*
  * Each measures a part of the plan in a file of its own: rows and baselines (table.c); runs
- * (count.c); contentions (contention.c); the clocks of clock_gettime (resolution.c).
+ * (count.c); contentions (contention.c).
  */
 void bench_table_measure(struct bench *bench);
 void bench_count_all(struct bench *bench);
 void bench_contention_all(struct bench *bench);
-void bench_clock_all(struct bench *bench);
 
 /* ---- contention.c, for bench_contention_all() and the tests ---- */
 
@@ -318,7 +306,7 @@ bool bench_json(const void *result, const struct style *style, FILE *out);
 extern const struct field bench_report_fields[];
 
 /* Keys and columns of the lists. */
-extern const struct field bench_row_fields[], bench_baseline_fields[], bench_clock_fields[];
+extern const struct field bench_row_fields[], bench_baseline_fields[];
 extern const struct field bench_run_fields[], bench_contention_fields[];
 
 #endif

@@ -313,12 +313,8 @@ bool bench_text(const void *result, const struct style *style, FILE *out)
 	/* The line `stopped` takes the room of the breakdown. */
 	if (table && (style->verbose || !bench->stopped))
 		write_breakdown(report, out);
-	if (table && style->verbose && bench->clock_count)
-		write_table(&(struct table){.fields = bench_clock_fields,
-				    TABLE_ROWS(bench->clocks, bench->clock_count)},
-			offsetof(struct bench_clock, step_ns.fact), out);
-	else if (table && !style->verbose && report->noise.quiet && !bench->stopped)
+	if (table && !style->verbose && report->noise.quiet && !bench->stopped)
 		wrap_print(out, "more", INDENT,
-			"-v adds baselines, clocks and, if none is selected, all calls");
+			"-v adds baselines and, unless some are selected, all calls");
 	return true;
 }

@@ -193,33 +193,6 @@ static void put_baselines(const struct bench_scenario *scenario, struct bench *b
 			"not available here");
 }
 
-static void put_clock(const struct bench_scenario *scenario, struct bench_clock *clock)
-{
-	bool coarse = strstr(clock->clock, "COARSE");
-	struct bench_subject subject = {.call = "clock_gettime", .clock = clock->clock};
-
-	clock->readings = coarse ? 16128100 : 5000;
-	clock->unchanged = coarse ? 16128096 : 0;
-	fact_set_number(&clock->resolution_ns, coarse ? 4000000 : 1);
-	fact_set_number(
-		&clock->step_ns, coarse ? 4000000 : (int64_t)(cost_of(scenario, &subject) + 2));
-}
-
-static void put_clocks(
-	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
-{
-	for (size_t i = 0; i < calls.count; i++) {
-		struct bench_clock *clock = &bench->clocks[bench->clock_count];
-
-		if (strcmp(calls.rows[i].call, "clock_gettime") != 0 ||
-			!bench_wants(plan, &calls.rows[i]))
-			continue;
-		clock->clock = calls.rows[i].clock;
-		put_clock(scenario, clock);
-		bench->clock_count++;
-	}
-}
-
 static void put_run(const struct bench_scenario *scenario, struct bench_run *run, uint64_t count)
 {
 	double seconds =
@@ -289,8 +262,6 @@ static void put_numbers(
 	if (!plan->count_count && !plan->threads) {
 		put_rows(scenario, plan, bench);
 		put_baselines(scenario, bench);
-		if (!scenario->screen)
-			put_clocks(scenario, plan, bench);
 	}
 	if (scenario->change)
 		scenario->change(bench, &evidence);

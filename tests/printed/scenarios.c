@@ -38,7 +38,6 @@ static void is_stopped(struct bench *bench, struct evidence *evidence)
 {
 	(void)evidence;
 	bench->stopped = true;
-	bench->clock_count = 0;
 }
 
 /* In the first round, which each of the first rows had its batch of. */
@@ -127,22 +126,11 @@ static void has_counter_off(struct bench *bench, struct evidence *evidence)
 	fact_set(&bench->baselines[BASELINE_COUNTER].stats.fact, FACT_ABSENT, "not available here");
 	bench->baselines[BASELINE_ORDERED].stats.fact =
 		bench->baselines[BASELINE_COUNTER].stats.fact;
-	for (size_t i = 0; i < bench->clock_count; i++) {
-		if (!strstr(bench->clocks[i].clock, "COARSE"))
-			fact_set(&bench->clocks[i].step_ns.fact, FACT_FAILED,
-				"reading the clock ends with SIGSEGV");
-	}
 }
 
-/* Before 5.3 the data page has no TAI; the kernel may have no such clock, or one that stands. */
-static void has_odd_clocks(struct bench *bench, struct evidence *evidence)
+static void has_odd_batches(struct bench *bench, struct evidence *evidence)
 {
-	struct bench_clock *tai = &bench->clocks[0], *coarse = &bench->clocks[1];
-
 	(void)evidence;
-	fact_set(&tai->step_ns.fact, FACT_ABSENT, "the kernel does not have this clock");
-	tai->resolution_ns.fact = tai->step_ns.fact;
-	fact_set(&coarse->step_ns.fact, FACT_FAILED, "the clock stood still");
 	fact_set(&bench->rows[0].stats.fact, FACT_FAILED, "all 18446744 batches were disturbed");
 	bench->rows[1].stats.ns.trimmed_mean = NAN;
 }
@@ -207,12 +195,12 @@ const struct bench_scenario bench_scenarios[] = {
 		.words = WORDS("--call", "clock_gettime", "--path", "vdso,syscall"),
 		.ns = FAST,
 		.change = has_counter_off},
-	{.name = "table-odd-clocks",
-		.property = "a clock that stands still has no step",
+	{.name = "table-odd-batches",
+		.property = "a call that was always disturbed has a reason, one batch no mean",
 		.host = "tsc-old-kernel",
 		.words = WORDS("--clock", "tai", "--clock", "realtime_coarse", "--path", "libc"),
 		.ns = FAST,
-		.change = has_odd_clocks},
+		.change = has_odd_batches},
 	{.name = "histogram",
 		.json = true,
 		.property = "the histogram shows the batches that an interrupt hit",

@@ -481,15 +481,6 @@ static void fill(struct bench *bench, double ns)
 				.together = {.ns = ns, .slowest_ns = ns}};
 		fact_set_known(&contentions[bench->contention_count].fact);
 	}
-	for (; bench->clock_count < 2; bench->clock_count++) {
-		struct bench_clock *clock = &bench->clocks[bench->clock_count];
-
-		clock->clock = "CLOCK_PROCESS_CPUTIME_ID";
-		fact_set_number(&clock->resolution_ns, 10000000);
-		fact_set_number(&clock->step_ns, 9999999);
-		clock->readings = 5;
-		clock->unchanged = 5;
-	}
 }
 
 static char *render(bool (*write)(const void *, const struct style *, FILE *), struct bench *bench)
