@@ -123,6 +123,18 @@ const struct advice_row advice_send_report = {"send-report", RANK_ASK,
 	.text = "No known safe setting fixes this: send the report to your provider or platform team.",
 	.steps = {{.command = REPORT_COMMAND}}};
 
+/* The TSC of emulated CPUs advances by the emulator's clock, and stands still while it is late. */
+static const struct advice_row accelerate_guest = {"accelerate-guest", RANK_UPDATE,
+	.text = "QEMU emulates this guest's CPUs (TCG), whose TSCs may disagree or come late. Start "
+		"the guest with hardware acceleration (-accel kvm, hvf or whpx) or, if it has "
+		"several CPUs, with a single one.",
+	.anywhere = true};
+
+static bool has_lost_tsc(const struct view *v)
+{
+	return v->second_choice && !v->tsc_avoided && (v->tsc_distrusted || v->tsc_delay);
+}
+
 /*
  * The proof runs in a child, so it may lack a process instead of a permission; a crash lacks
  * neither.
@@ -143,6 +155,7 @@ void advice_list_general(const struct view *v, struct advice_choice general[ADVI
 		{&switch_to_paravirtual, v->paravirtual},
 		{&switch_to_tsc, v->tsc_advisable && !is_ec2(v)},
 		{&switch_to_tsc_on_ec2, v->tsc_advisable && is_ec2(v)},
+		{&accelerate_guest, v->on_tcg && has_lost_tsc(v)},
 		{&allow_processes, is_unknown && lacks_processes},
 		{&give_cpu_time, is_unknown && lacks_time},
 		{&allow_proof, is_unknown && lacks_permission},

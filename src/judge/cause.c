@@ -42,6 +42,7 @@ static const struct {
 	{cause_hyperv, true},
 	{cause_slow, true},
 	{cause_selected, false},
+	{cause_unstable, false},
 	{cause_tsc, false},
 	{cause_watchdog, false},
 	{cause_unused, false},
@@ -170,7 +171,8 @@ void cite_mode(const struct view *v, struct cause *cause)
 
 void cite_boot(const struct view *v, struct cause *cause)
 {
-	cite(cause, "boot parameters: %s", v->evidence->host.boot.value);
+	if (fact_is_known(&v->evidence->host.boot.fact))
+		cite(cause, "boot parameters: %s", v->evidence->host.boot.value);
 }
 
 void cite_kernel(const struct view *v, struct cause *cause)

@@ -107,8 +107,9 @@ void cause_selected(const struct view *v, struct cause_list *list)
 	const struct cause_row rows[] = {
 		{"tsc-disabled-at-boot", v->second_choice && v->boot_disables_tsc, CERTAINTY_PROVEN,
 			cite_boot, "The TSC is disabled on the kernel command line.",
-			.signs = "The kernel command line has notsc or tsc=unstable.",
-			.more = BOOT_PARAMETERS, ADVICE_DROP_BOOT},
+			.signs = "The kernel command line has notsc or tsc=unstable, or the kernel "
+				 "log has \"Marking TSC unstable due to boot parameter\".",
+			.line = v->tsc_distrust, .more = BOOT_PARAMETERS, ADVICE_DROP_BOOT},
 		{"clocksource-written", is_written, CERTAINTY_PROVEN, cite_available, written,
 			.signs = "The kernel's first choice of the available clocksources has vDSO "
 				 "support, and neither the kernel command line nor the kernel log "

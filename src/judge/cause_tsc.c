@@ -108,13 +108,7 @@ static const struct advice_row ask_for_tsc_rate = {"ask-for-tsc-rate", RANK_ASK,
 	       "Can it be given a timer to calibrate by (HPET, ACPI PM timer, PIT), or on Intel's "
 	       "CPUs the rate in CPUID leaf 0x15? What is the rate of its TSC in kHz?"};
 
-static const struct advice_row ask_hyperv_for_tsc = {"ask-hyperv-for-tsc", RANK_ASK,
-	.text = "Ask your provider or platform team.",
-	.ask = "Hyper-V does not offer this guest AccessTscInvariantControls, and the guest does "
-	       "not use the reference TSC page, so every clock read is a system call. Can it run "
-	       "on a host that offers one of them?"};
-
-static const struct advice_row ask_for_invariant_tsc = {"ask-for-invariant-tsc", RANK_ASK,
+const struct advice_row advice_ask_for_invariant_tsc = {"ask-for-invariant-tsc", RANK_ASK,
 	.text = "Do not force the TSC: the CPU does not advertise an invariant TSC to this guest. "
 		"Ask your provider or platform team.",
 	.ask = "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8; with QEMU: "
@@ -142,30 +136,13 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	                       !fact_is_flag(invariant, false);
 	bool is_uncalibrated = (v->second_choice && v->tsc_uncalibrated) || is_unregistered;
 	/* It helps a guest that has no better way, and that nothing else keeps from the TSC. */
-	bool needs_invariant = v->guest && !v->has_switch && !v->may_be_restored && !v->on_xen &&
-	                       is_trusted && !v->tsc_on_hyperv;
+	bool needs_invariant =
+		v->guest && !v->has_switch && !v->may_be_restored && !v->on_xen && is_trusted;
+	/* The cause is the same in the kernel's own words. */
+	bool is_said = v->unstable_reason == UNSTABLE_ASSUMED ||
+	               v->unstable_reason == UNSTABLE_HALTS ||
+	               v->unstable_reason == UNSTABLE_RATE_CHANGES;
 	const struct cause_row rows[] = {
-		{"tsc-unsynchronized", v->second_choice && v->tsc_unsynchronized, CERTAINTY_PROVEN,
-			NULL,
-			"The kernel found that the TSCs of this machine's CPUs "
-			"disagree." TSC_READERS_AFFECTED,
-			.signs = "The kernel log has \"TSC warp\", \"TSCs unsynchronized\", "
-				 "\"check_tsc_sync_source failed\" or \"inter CPU skew\".",
-			.line = v->tsc_distrust, .with_switch = true,
-			.advice = {{&advice_update_firmware, !v->guest},
-				{&advice_move, !v->has_switch},
-				{&advice_ask_about_unstable_tsc, v->guest}}},
-		/* Before dce7cd62754b, in 5.5, every guest of Hyper-V logged this line. */
-		{"tsc-on-hyperv",
-			v->second_choice && v->tsc_on_hyperv && !kernel_is_before(evidence, 5, 5),
-			CERTAINTY_PROVEN, NULL,
-			"Hyper-V does not offer an invariant TSC to this guest, so the kernel does "
-			"not use the TSC.",
-			.signs = "The kernel log of Linux 5.5 or newer has \"Marking TSC unstable "
-				 "due to running on Hyper-V\".",
-			.more = HYPERV_CLOCKS, .line = v->tsc_distrust, .with_switch = true,
-			.advice = {{&advice_move, !v->has_switch},
-				{&ask_hyperv_for_tsc, !v->has_switch}}},
 		{"tsc-uncalibrated", is_uncalibrated,
 			v->tsc_uncalibrated ? CERTAINTY_PROVEN : CERTAINTY_POSSIBLE,
 			cite_calibration,
@@ -181,14 +158,14 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			.advice = {{&boot_unverified_tsc, true}}},
 		/* The flag counts where the kernel does not offer tsc, or runs on Xen's clock. */
 		{"tsc-not-invariant",
-			fact_is_flag(invariant, false) && !is_unbound(v) &&
+			fact_is_flag(invariant, false) && !is_unbound(v) && !is_said &&
 				((v->falls_back && v->on_xen) ||
 					(v->second_choice && !v->tsc_offered)),
 			CERTAINTY_LIKELY, cite_invariance,
 			"The CPU does not advertise an invariant TSC to this machine.",
 			.signs = "CPUID 0x80000007, EDX bit 8, is not set, and the clocksource is "
 				 "xen, or tsc is not available.",
-			.advice = {{&ask_for_invariant_tsc, needs_invariant}}},
+			.advice = {{&advice_ask_for_invariant_tsc, needs_invariant}}},
 		{"tsc-not-offered",
 			is_missing && is_trusted && !is_uncalibrated && !is_unverified(v) &&
 				!was_in_use && fact_is_flag(invariant, true),

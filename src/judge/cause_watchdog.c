@@ -239,18 +239,21 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 	enum watchdog_culprit culprit =
 		v->second_choice ? v->watchdog.culprit : WATCHDOG_UNDETERMINED;
 	bool is_newer = has_newer_watchdog(v);
+	/* The guests of TCG get another piece of advice, whatever the figures. */
+	bool has_host = v->guest && !v->on_tcg, may_stay = !v->on_tcg;
 	/* The kernel marked the TSC unstable, and nothing shows why. */
 	bool is_unexplained = v->second_choice && v->tsc_distrusted && !v->boot_disables_tsc &&
 	                      culprit == WATCHDOG_UNDETERMINED && !v->tsc_delay &&
-	                      !v->tsc_unsynchronized && !v->tsc_uncalibrated && !v->tsc_on_hyperv;
+	                      !v->tsc_unsynchronized && !v->tsc_uncalibrated &&
+	                      v->unstable_reason <= UNSTABLE_BY_WATCHDOG;
 	char marked[CAUSE_TEXT_SIZE] = "", delay[CAUSE_TEXT_SIZE] = "";
 	const struct cause_row rows[] = {
 		{"tsc-read-delay", v->second_choice && v->tsc_delay, CERTAINTY_PROVEN, NULL, delay,
 			.signs = "The kernel log has \"read-back delay of ... ns\" and \"marking "
 				 "tsc unstable\".",
 			.line = v->tsc_delay,
-			.advice = {{&newer_kernel_or_nowatchdog, !is_newer},
-				{&boot_without_watchdog, is_newer}}},
+			.advice = {{&newer_kernel_or_nowatchdog, may_stay && !is_newer},
+				{&boot_without_watchdog, may_stay && is_newer}}},
 		{"tsc-reference-wrong",
 			culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_STOPPED ||
 				culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS,
@@ -260,22 +263,22 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 			.signs = "The watchdog's figures in the kernel log: the reference clock "
 				 "agrees with the TSC once its wraps are added, did not count, was "
 				 "read as all ones, or is a count of timer interrupts.",
-			.advice = {{&reboot_to_tsc, true}}},
+			.advice = {{&reboot_to_tsc, may_stay}}},
 		{"tsc-check-late", culprit == WATCHDOG_LATE, CERTAINTY_LIKELY, cite_marked, marked,
 			.means = "The kernel marked the TSC unstable, which is a false alarm: its "
 				 "watchdog's check came late.",
 			.signs = "The watchdog's figures in the kernel log: the interval is longer "
 				 "than 1 s, and the clocks differ by less than 0.1%.",
-			.advice = {{&newer_kernel_or_nowatchdog, !is_newer},
-				{&boot_without_watchdog, is_newer}}},
+			.advice = {{&newer_kernel_or_nowatchdog, may_stay && !is_newer},
+				{&boot_without_watchdog, may_stay && is_newer}}},
 		{"tsc-check-delayed", culprit == WATCHDOG_DELAYED_READ, CERTAINTY_LIKELY,
 			cite_marked, marked,
 			.means = "The kernel marked the TSC unstable for a difference that a "
 				 "delayed read explains: often a false alarm.",
 			.signs = "The watchdog's figures in the kernel log: the clocks differ by "
 				 "0.5 ms at most.",
-			.advice = {{&newer_kernel_or_nowatchdog, !is_newer},
-				{&boot_without_watchdog, is_newer}}},
+			.advice = {{&newer_kernel_or_nowatchdog, may_stay && !is_newer},
+				{&boot_without_watchdog, may_stay && is_newer}}},
 		{"tsc-guest-paused", culprit == WATCHDOG_PAUSED, CERTAINTY_LIKELY, cite_marked,
 			marked,
 			.means = "The kernel marked the TSC unstable after this guest was paused: "
@@ -283,14 +286,14 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 				 "that time.",
 			.signs = "The watchdog's figures in the kernel log of a guest: one clock "
 				 "counted more than 2.5 times as much as the other.",
-			.advice = {{&ask_about_pauses, true}}},
+			.advice = {{&ask_about_pauses, may_stay}}},
 		{"tsc-guest-moved", culprit == WATCHDOG_MOVED, CERTAINTY_LIKELY, cite_marked,
 			marked,
 			.means = "The kernel marked the TSC unstable: this guest was moved to a "
 				 "host whose TSC has another rate, or was paused.",
 			.signs = "The watchdog's figures in the kernel log of a guest: one clock "
 				 "counted 10% to 150% more than the other.",
-			.advice = {{&advice_ask_which_clock, v->guest}}},
+			.advice = {{&advice_ask_which_clock, has_host}}},
 		{"tsc-jumped", culprit == WATCHDOG_TSC_JUMPED, CERTAINTY_LIKELY, cite_marked,
 			marked,
 			.means = "The kernel marked the TSC unstable: it was reset or overwritten "
@@ -299,7 +302,7 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 			.signs = "The watchdog's figures in the kernel log: the TSC went back, or "
 				 "ahead by more than 10 minutes.",
 			.advice = {{&advice_update_firmware, !v->guest},
-				{&advice_ask_about_unstable_tsc, v->guest}}},
+				{&advice_ask_about_unstable_tsc, has_host}}},
 		{"tsc-skewed", culprit == WATCHDOG_TSC_SKEWED, CERTAINTY_LIKELY, cite_marked,
 			marked,
 			.means = "The kernel marked the TSC unstable: it and the watchdog's "
@@ -309,7 +312,7 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 				 "all of the time, and their rates differ by 10% at most.",
 			.advice = {{&recalibrate_tsc, is_rate_stated(v) && !v->guest},
 				{&advice_find_which_clock, !v->guest},
-				{&advice_ask_which_clock, v->guest}}},
+				{&advice_ask_which_clock, has_host}}},
 		{"tsc-distrusted", is_unexplained, CERTAINTY_PROVEN, cite_marked, marked,
 			.means = "The kernel marked the TSC unstable, and nothing shows whether it "
 				 "or the watchdog's reference clock was wrong.",
@@ -317,7 +320,7 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 				 "the like, without figures that decide; or tsc is ranked behind "
 				 "slower clocksources.",
 			.advice = {{&advice_find_which_clock, !v->guest},
-				{&advice_ask_which_clock, v->guest}}},
+				{&advice_ask_which_clock, has_host}}},
 	};
 
 	write_marked(v, marked);

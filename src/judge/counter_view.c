@@ -42,7 +42,9 @@ enum counter_standing counter_standing_find(const struct view *v)
 		clocksource_is_own_counter(clocksource->current))
 		return COUNTER_IN_USE;
 	/* A skew, or a guest that was moved or paused, may lie in either clock. */
-	if (v->tsc_unsynchronized || v->watchdog.culprit == WATCHDOG_TSC_JUMPED)
+	if (v->tsc_unsynchronized || v->watchdog.culprit == WATCHDOG_TSC_JUMPED ||
+		(v->unstable_reason >= UNSTABLE_BY_FIRMWARE &&
+			v->unstable_reason <= UNSTABLE_RATE_CHANGES))
 		return COUNTER_FAULTY;
 	if (v->boot_disables_tsc)
 		return COUNTER_DISABLED;

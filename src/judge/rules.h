@@ -29,6 +29,23 @@ enum watchdog_culprit {
 	WATCHDOG_TSC_SKEWED,   /* the two run at different rates */
 };
 
+/* Why the kernel marked the TSC unstable, as it says itself (cause_unstable.c has the words). */
+enum unstable_reason {
+	UNSTABLE_UNSAID, /* it did not, or the log does not have the line */
+	UNSTABLE_BY_WATCHDOG,
+	UNSTABLE_WARPED,      /* a test at boot or hotplug found that TSCs disagree */
+	UNSTABLE_ASSUMED,     /* the kind of CPU or machine makes it likely; nothing was measured */
+	UNSTABLE_BY_FIRMWARE, /* which knows that the TSCs of several chassis disagree */
+	UNSTABLE_WENT_BACK,   /* KVM read an earlier TSC than before */
+	UNSTABLE_HALTS,       /* in deep idle states */
+	UNSTABLE_HALTS_IN_C1E, /* in this one, which the firmware enables */
+	UNSTABLE_RATE_CHANGES, /* with the CPU's frequency */
+	UNSTABLE_ON_HYPERV,
+	UNSTABLE_UNCALIBRATED,
+	UNSTABLE_BY_BOOT, /* the kernel command line demands it */
+	UNSTABLE_OTHERWISE,
+};
+
 /* One side of a check: a counter's two readings, and the time they make. */
 struct watchdog_counter {
 	char name[CLOCKSOURCE_NAME_SIZE];
@@ -53,6 +70,9 @@ struct watchdog_report {
  */
 bool watchdog_explain(const struct evidence *evidence, struct watchdog_report *report);
 
+/* Finds the reason and returns its words in the log, or NULL. */
+const char *unstable_find(const struct evidence *evidence, enum unstable_reason *reason);
+
 /*
  * A host as the rules see it. A member is a condition that several rules use; one that matters to a
  * single table is an expression there. A line is one of the kernel log, or NULL.
@@ -69,6 +89,7 @@ struct view {
 
 	/* The host and this process. */
 	bool guest, ec2_xen, gvisor, emulated;
+	bool on_tcg;                /* QEMU emulates this guest's CPUs */
 	bool may_be_restored;       /* from snapshots, as a matter of course */
 	bool counter_off;           /* for this process: reading it raises a signal */
 	bool counter_trapped;       /* each read of it is intercepted or emulated */
@@ -107,7 +128,9 @@ struct view {
 	const struct kernel_log_line *tsc_distrust;
 	const struct kernel_log_line *tsc_delay;        /* of the reads of its reference clock */
 	const struct kernel_log_line *tsc_uncalibrated; /* why it is not offered */
-	bool tsc_unsynchronized, tsc_on_hyperv;
+	bool tsc_unsynchronized;
+	enum unstable_reason unstable_reason;
+	const char *unstable_words;      /* the kernel's own for it; NULL if unsaid */
 	struct watchdog_report watchdog; /* undetermined without figures */
 
 	/* Clocksources that may be recommended where the calls fall back; NULL: none. */
@@ -303,17 +326,17 @@ void cause_add(
 /*
  * The tables. A cause is in the file that names where it lies: the process, the vDSO, the
  * clocksource in use (slow, or a hypervisor's), the kernel's decision for it (selected) or against
- * the TSC (tsc, and by its watchdog's figures: watchdog).
+ * the TSC (unstable by the kernel's own words, watchdog by its figures, tsc otherwise).
  */
 typedef void cause_table(const struct view *v, struct cause_list *list);
 cause_table cause_process, cause_vdso, cause_current, cause_xen, cause_pvclock, cause_hyperv,
-	cause_slow, cause_selected, cause_tsc, cause_watchdog, cause_unused, cause_without_vdso,
-	cause_unread, cause_notes;
+	cause_slow, cause_selected, cause_unstable, cause_tsc, cause_watchdog, cause_unused,
+	cause_without_vdso, cause_unread, cause_notes;
 
 /* Advice of several causes. */
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
 	advice_update_firmware, advice_ask_about_unstable_tsc, advice_find_which_clock,
-	advice_ask_which_clock, advice_send_report;
+	advice_ask_which_clock, advice_ask_for_invariant_tsc, advice_send_report;
 
 /* The step that switches to {to}, after a guard that ends with "&&", or none. */
 #define SWITCH_STEP(guard)                                                                         \
@@ -352,7 +375,7 @@ bool advice_make(
 	const struct view *v, const struct advice_row *row, bool for_any, struct advice *advice);
 
 /* Lists the advice that is tied to no cause. */
-#define ADVICE_GENERAL 6
+#define ADVICE_GENERAL 7
 void advice_list_general(const struct view *v, struct advice_choice general[ADVICE_GENERAL]);
 
 /* Finds the cost; none is known where the verdict is unknown or wrong. */

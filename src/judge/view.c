@@ -281,6 +281,10 @@ static void view_add_host(struct view *v)
 	v->ec2_xen = platform_is(evidence, "aws-xen");
 	v->gvisor = platform_is(evidence, "gvisor");
 	v->emulated = fact_is_known(&host->emulator.fact);
+	/* A tree has QEMU's name by DMI, with KVM too; CPUID has it with TCG alone. */
+	v->on_tcg = fact_is_known(&host->cpu.fact) && hypervisor_is(evidence, "qemu") &&
+	            (strstr(host->cpu.value, "TCG") ||
+			    (evidence->live && strstr(host->cpu.value, "QEMU")));
 	/* Proxmox VE and EC2 give a vmgenid or vmclock device to every guest: it is not a sign. */
 	v->may_be_restored = platform_is(evidence, "firecracker") ||
 	                     platform_is(evidence, "microvm") ||
@@ -299,7 +303,9 @@ static void view_add_host(struct view *v)
 	/* 2 is the old word for 0 (arch/x86/entry/vdso/vdso32-setup.c). */
 	v->boot_disables_vdso = boot_has(evidence, "vdso=0") || boot_has(evidence, "vdso32=0") ||
 	                        boot_has(evidence, "vdso32=2");
-	v->boot_disables_tsc = boot_has(evidence, "notsc") || boot_has(evidence, "tsc=unstable");
+	v->unstable_words = unstable_find(evidence, &v->unstable_reason);
+	v->boot_disables_tsc = boot_has(evidence, "notsc") || boot_has(evidence, "tsc=unstable") ||
+	                       v->unstable_reason == UNSTABLE_BY_BOOT;
 }
 
 /*
@@ -372,17 +378,29 @@ static void view_add_clocksource(struct view *v)
 	                       !(v->on_kvm_clock && boot_has(evidence, "no-kvmclock-vsyscall"));
 }
 
+/*
+ * A fast or PIT calibration that fails is normal, and is followed by another way. Linux 4.14 to
+ * 5.x also calibrates twice: where the second time is better, the kernel logs the CPU's rate
+ * (determine_cpu_tsc_frequencies()).
+ */
+static const struct kernel_log_line *find_uncalibrated(const struct evidence *evidence)
+{
+	const struct kernel_log_line *line = log_find(evidence, "could not calculate TSC");
+
+	if (line)
+		return line;
+	line = log_find(evidence, "No reference (HPET/PMTIMER) available");
+	return log_find_after(evidence, line, " MHz processor") ? NULL : line;
+}
+
 static void view_add_tsc(struct view *v)
 {
 	/* The old wording has the name in quotes, that of 7.2 has it bare; 3.10 has its own. */
 	static const char *const distrust[] = {"Marking clocksource 'tsc",
 		"Marking clocksource tsc", "Clocksource tsc unstable", "Marking TSC unstable",
 		"TSC warp"};
-	static const char *const unsynchronized[] = {"TSC warp", "check_tsc_sync_source failed",
-		"TSCs unsynchronized", "inter CPU skew", " ahead of CPU", " behind CPU"};
-	/* A fast or PIT calibration that fails is normal, and is followed by another way. */
-	static const char *const uncalibrated[] = {
-		"could not calculate TSC", "No reference (HPET/PMTIMER) available"};
+	static const char *const unsynchronized[] = {
+		"TSC warp", "inter CPU skew", " ahead of CPU", " behind CPU"};
 	static const char delay[] = "read-back delay";
 	const struct evidence *evidence = v->evidence;
 
@@ -398,11 +416,10 @@ static void view_add_tsc(struct view *v)
 	while (v->tsc_delay && !strstr(v->tsc_delay->text, ", marking "))
 		v->tsc_delay = log_find_after(evidence, v->tsc_delay, delay);
 	if (!v->tsc_offered)
-		v->tsc_uncalibrated =
-			log_find_first(evidence, uncalibrated, ARRAY_SIZE(uncalibrated));
+		v->tsc_uncalibrated = find_uncalibrated(evidence);
 	v->tsc_unsynchronized =
+		v->unstable_reason == UNSTABLE_WARPED ||
 		log_find_first(evidence, unsynchronized, ARRAY_SIZE(unsynchronized));
-	v->tsc_on_hyperv = log_find(evidence, "running on Hyper-V");
 	watchdog_explain(evidence, &v->watchdog);
 }
 

@@ -625,7 +625,7 @@ static void parameters_that_are_newer_than_the_kernel_are_said_to_be(void **stat
 	}
 }
 
-static const struct advice_row *seen[64];
+static const struct advice_row *seen[96];
 static size_t seen_count;
 
 static void see(struct cause_list *list, const struct view *v, const struct cause_row *row)
