@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses the command line. Options may stand before or after the command, so the words are first
- * split into options with their values, operands and the command, then applied to the command.
- * getopt_long(3) does not report which word it refused and why, as the messages do. These and
- * --help come from the same rows.
+ * Parses the command line: a command's name comes first, or there is none; getopt_long(3) parses
+ * what follows by the command's rows, from which --help is printed, too. It does not report why it
+ * refuses a word, so that is found out here.
  */
+#include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,6 +13,9 @@
 #include "driver.h"
 
 #define LINE_SIZE 4096
+
+/* The largest number of options that a command has, with those of all. */
+#define ROW_MAX 32
 
 static const struct option_row common[] = {
 	{OPTION_FORMAT, "format", "FORMAT", ""},
@@ -30,6 +33,7 @@ static const struct option_row common[] = {
 static struct {
 	const struct command *const *commands;
 	const struct command *command;
+	char **argv; /* the command's words from [1] on; NULL ends them */
 } context;
 
 bool is_common(const struct option_row *row)
@@ -69,100 +73,30 @@ const struct option_row *operand_row(const struct command *command)
 	const struct option_row *row;
 
 	for (size_t at = 0; (row = row_at(command, &at));) {
-		size_t length = row->argument ? strlen(row->argument) : 0;
+		struct span argument = text_span(row->argument ? row->argument : "");
 
-		if (length > 3 && strcmp(row->argument + length - 3, "...") == 0)
+		if (text_take_suffix(&argument, "..."))
 			return row;
 	}
 	return NULL;
 }
 
-/* ---- splitting the words ---- */
-
-/* An option with its value, or an operand. */
-struct item {
-	const char *word; /* "--name" or "--name=value", or the operand */
-	char letter[3];   /* "-x"; empty: not an option of one letter */
-	bool is_operand;
-	const char *value; /* value of the option; NULL: none */
-};
-
-struct items {
-	struct item *list;
-	size_t count, room;
-};
-
-static void add_item(struct items *items, struct item item)
+/* Returns the word that may follow "help" beside commands, by its place; NULL: no more. */
+static const char *topic_at(size_t place)
 {
-	items->list = array_grow(items->list, items->count, &items->room, sizeof(item));
-	items->list[items->count++] = item;
+	return context.commands[0]->topic ? context.commands[0]->topic(place) : NULL;
 }
 
-static struct span item_name(const struct item *item)
+static const char *find_topic(const char *word)
 {
-	return (struct span){item->word + 2, strcspn(item->word + 2, "=")};
+	const char *topic;
+
+	for (size_t i = 0; (topic = topic_at(i)) && strcmp(topic, word) != 0; i++)
+		;
+	return topic;
 }
 
-enum match { MATCH_NONE, MATCH_ABBREVIATION, MATCH_WHOLE };
-
-static enum match match_row(const struct option_row *row, const struct item *item)
-{
-	struct span name = item_name(item);
-
-	if (*item->letter ? row->id == (unsigned char)item->letter[1]
-			  : text_equals(name, row->name))
-		return MATCH_WHOLE;
-	return !*item->letter && row->help && strncmp(row->name, name.at, name.length) == 0
-	               ? MATCH_ABBREVIATION
-	               : MATCH_NONE;
-}
-
-/* Returns the row of the letter or the name, or the only row that the name abbreviates, or NULL. */
-static const struct option_row *find_row(const struct command *command, const struct item *item)
-{
-	const struct option_row *row, *found = NULL;
-	unsigned count = 0;
-
-	for (size_t at = 0; (row = row_at(command, &at));) {
-		enum match match = match_row(row, item);
-
-		if (match == MATCH_WHOLE)
-			return row;
-		if (match == MATCH_ABBREVIATION) {
-			found = row;
-			count++;
-		}
-	}
-	return count == 1 ? found : NULL;
-}
-
-/*
- * Returns true if the option takes a value in this command or, if that is NULL or lacks the option,
- * in any: it has the same meaning in all. A whole name decides over its extensions.
- */
-static bool takes_value(const struct command *command, const struct item *item)
-{
-	const struct option_row *row = command ? find_row(command, item) : NULL;
-	bool takes = false;
-
-	if (row)
-		return row->argument != NULL;
-	for (size_t i = 0; context.commands[i]; i++) {
-		for (size_t at = 0; (row = row_at(context.commands[i], &at));) {
-			enum match match = match_row(row, item);
-
-			if (match == MATCH_WHOLE)
-				return row->argument != NULL;
-			takes |= match == MATCH_ABBREVIATION && row->argument;
-		}
-	}
-	return takes;
-}
-
-/*
- * Returns true if the first operand is the command, "help" or "version", of which several may stand
- * in a row, as in git(1).
- */
+/* Takes a command's name, "help" or "version"; several may stand in a row, as in git(1). */
 static bool take_command(struct cli *cli, const char *word)
 {
 	if (strcmp(word, "help") == 0)
@@ -178,88 +112,140 @@ static bool take_command(struct cli *cli, const char *word)
 	return false;
 }
 
-/*
- * Splits the words, of this command if it is known. The list `argv` ends with NULL, which is the
- * value of a last option that lacks one.
- */
-static void split_words(
-	struct cli *cli, struct items *items, const struct command *command, int argc, char **argv)
+/* ---- words that are refused ---- */
+
+/* Refuses a command behind other words with the right order; returns false if there is none. */
+static bool refuse_order(const struct cli *cli)
 {
-	bool ended = false, has_operand = false;
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-_=,./:@%+";
+	struct cli misplaced = {.named = false};
+	char words[LINE_SIZE] = "";
+	size_t place = 1;
 
-	items->count = 0;
-	cli->named = false;
-	for (int i = 1; i < argc; i++) {
-		const char *word = argv[i], *sign = strchr(word, '=');
-		struct item item = {.word = word};
+	while (context.argv[place] && !take_command(&misplaced, context.argv[place]))
+		place++;
+	if (cli->named || cli->help || cli->version || !context.argv[place])
+		return false;
+	for (size_t i = 1; context.argv[i]; i++) {
+		const char *word = context.argv[i];
 
-		if (!ended && strcmp(word, "--") == 0) {
-			ended = true;
-		} else if (ended || word[0] != '-' || !word[1]) {
-			if (!cli->named && !has_operand && take_command(cli, word))
-				continue;
-			item.is_operand = has_operand = true;
-			add_item(items, item);
-			ended = ended || cli->command->program;
-		} else if (word[1] == '-') {
-			if (sign)
-				item.value = sign + 1;
-			else if (takes_value(command, &item))
-				item.value = argv[++i];
-			add_item(items, item);
-		} else {
-			/* "-Jo FILE", "-JoFILE" */
-			for (const char *letter = word + 1, *next; *letter; letter = next) {
-				next = letter + 1;
-				item.letter[0] = '-';
-				item.letter[1] = *letter;
-				if (takes_value(command, &item)) {
-					item.value = *next ? next : argv[++i];
-					next = "";
-				}
-				add_item(items, item);
-			}
-		}
+		if (i != place)
+			text_append(words, sizeof(words), " %s",
+				word[strspn(word, plain)] ? "..." : word);
+	}
+	cli_error("the command comes first: vdsocheck %s%s", context.argv[place], words);
+	return true;
+}
+
+/* Lists the commands that have an option of their own with this letter or name. */
+static void list_owners(int letter, struct span name, char *list, size_t size)
+{
+	for (size_t i = 0; context.commands[i]; i++) {
+		const struct option_row *row = context.commands[i]->options;
+
+		while (row && row->name &&
+			!(letter ? row->id == letter : text_equals(name, row->name)))
+			row++;
+		if (row && row->name)
+			text_append(
+				list, size, "%s%s", *list ? ", " : "", context.commands[i]->name);
 	}
 }
 
-/* ---- applying them ---- */
-
-/* Reports why find_row() finds no row. */
-static bool refuse_option(const struct item *item)
+/*
+ * Refuses an option that the command lacks: a word that begins with "--" or, if it is not 0, a
+ * letter of a word. The word "-help" is such letters.
+ */
+static bool refuse_option(int letter, const char *word)
 {
+	size_t dashes = word[1] == '-' ? 2 : 1;
+	struct span name = {word + dashes, strcspn(word + dashes, "=")};
+	char shown[LINE_SIZE], list[LINE_SIZE] = "";
 	const struct option_row *row, *nearest = NULL;
-	const struct command *owner = NULL;
-	const struct span name = item_name(item);
-	char candidates[LINE_SIZE] = "";
+	unsigned least = UINT_MAX, matches = 0;
+
+	snprintf(shown, sizeof(shown), "%.*s", (int)(dashes + name.length), word);
+	for (size_t at = 0; (row = row_at(context.command, &at));) {
+		if (dashes == 1 ? text_equals(name, row->name)
+				: is_misspelling(name, row->name, &least))
+			nearest = row;
+		if (!letter && row->help && strncmp(row->name, name.at, name.length) == 0) {
+			text_append(list, sizeof(list), " --%s", row->name);
+			matches++;
+		}
+	}
+	if (matches > 1)
+		return cli_usage_error("option '%s' is ambiguous:%s", shown, list);
+	if (letter && !nearest)
+		snprintf(shown, sizeof(shown), "-%c", letter);
+	*list = '\0';
+	list_owners(letter, name, list, sizeof(list));
+	if (nearest && (letter || !*list))
+		return cli_error("unknown option '%s'; did you mean '--%s'?", shown, nearest->name);
+	if (*list)
+		return cli_usage_error(
+			"option '%s' is one of %s, not of %s", shown, list, context.command->name);
+	return cli_usage_error("unknown option '%s'", shown);
+}
+
+/* Refuses what getopt_long(3) returned '?' or, for lack of a value, ':' for. */
+static bool refuse_word(const struct cli *cli, int id)
+{
+	const char *word = context.argv[optind - 1];
+	const char letter[] = {'-', (char)optopt, '\0'};
+	const struct option_row *row;
+
+	if (refuse_order(cli))
+		return false;
+	if (id == ':')
+		return cli_usage_error("option '%s' needs a value", word[1] == '-' ? word : letter);
+	for (size_t at = 0; (row = row_at(context.command, &at));) {
+		if (row->id == optopt)
+			return cli_usage_error("option '%s' takes no value", word);
+	}
+	/* Within a word of several letters optind has not moved on yet. */
+	if (optopt && (word[0] != '-' || word[1] == '-' || !strchr(word, optopt)))
+		word = context.argv[optind];
+	return refuse_option(optopt, word ? word : letter);
+}
+
+/* Refuses an operand. If the command was not named, it was meant as its name. */
+static bool refuse_operand(const struct cli *cli, const char *word)
+{
+	static const char *const more_commands[] = {"help", "version"};
+	const struct option_row *files = operand_row(cli->command);
+	bool named = cli->named || cli->topic;
+	const char *problem = named       ? "unexpected argument"
+	                      : cli->help ? "no help for"
+	                                  : "unknown command";
+	struct span name = text_span(word);
+	const char *nearest = NULL, *topic;
 	unsigned least = UINT_MAX;
 
-	if (*item->letter)
-		return cli_usage_error("unknown option '%s'", item->letter);
-	for (size_t at = 0; (row = row_at(context.command, &at));) {
-		if (is_misspelling(name, row->name, &least))
-			nearest = row;
-		if (match_row(row, item) == MATCH_ABBREVIATION)
-			text_append(candidates, sizeof(candidates), " --%s", row->name);
+	for (size_t i = 0; context.commands[i] && !named; i++) {
+		if (is_misspelling(name, context.commands[i]->name, &least))
+			nearest = context.commands[i]->name;
 	}
-	for (size_t i = 0; context.commands[i] && !owner; i++) {
-		for (size_t at = 0; (row = row_at(context.commands[i], &at));) {
-			if (row->help && !is_common(row) && match_row(row, item) == MATCH_WHOLE)
-				owner = context.commands[i];
-		}
+	for (size_t i = 0; i < ARRAY_SIZE(more_commands) && !named; i++) {
+		if (is_misspelling(name, more_commands[i], &least))
+			nearest = more_commands[i];
 	}
-	if (*candidates)
-		return cli_usage_error(
-			"option '--%.*s' is ambiguous:%s", (int)name.length, name.at, candidates);
-	if (owner)
-		return cli_usage_error(
-			"option '--%.*s' is one of 'vdsocheck %s', not of 'vdsocheck %s'",
-			(int)name.length, name.at, owner->name, context.command->name);
+	for (size_t i = 0; cli->help && !named && (topic = topic_at(i)); i++) {
+		if (is_misspelling(name, topic, &least))
+			nearest = topic;
+	}
 	if (nearest)
-		return cli_error("unknown option '--%.*s'; did you mean '--%s'?", (int)name.length,
-			name.at, nearest->name);
-	return cli_usage_error("unknown option '--%.*s'", (int)name.length, name.at);
+		return cli_error("%s '%s'; did you mean '%s'?", problem, word, nearest);
+	if (files && (strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length)))
+		return cli_usage_error(
+			"%s '%s'; to read a file, use --%s %s", problem, word, files->name, word);
+	if (named)
+		return cli_usage_error("unexpected argument '%s'", word);
+	return cli_error("%s '%s'; see 'vdsocheck --help'", problem, word);
 }
+
+/* ---- options and operands ---- */
 
 static bool take_color(struct cli *cli, const char *word)
 {
@@ -299,7 +285,7 @@ static bool take_format(struct cli *cli, const char *name)
 
 static bool take_option(struct cli *cli, int id, const char *value)
 {
-	const struct option_row *operands = operand_row(cli->command);
+	const struct option_row *files = operand_row(cli->command);
 
 	switch (id) {
 	case 'h':
@@ -327,7 +313,7 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	default:
 		if (id == 'd' && cli->command->duration_ns)
 			return take_duration("--duration", value, &cli->duration_ns);
-		if (operands && operands->id == id) {
+		if (files && files->id == id) {
 			cli->operands[cli->operand_count++] = value;
 			return true;
 		}
@@ -335,126 +321,86 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	}
 }
 
-static bool apply_option(struct cli *cli, const struct item *item)
+/* Operands are for commands that take them, and more values of an option that reads files. */
+static bool take_operand(struct cli *cli, const char *word)
 {
-	const char *shown = *item->letter ? item->letter : item->word;
-	const struct option_row *row = find_row(cli->command, item);
+	const struct command *command = cli->command;
 
-	if (!row)
-		return refuse_option(item);
-	if (row->argument && !item->value)
-		return cli_usage_error("option '%s' needs a value", shown);
-	if (!row->argument && item->value)
-		return cli_usage_error("option '%s' takes no value", shown);
-	return take_option(cli, row->id, item->value ? item->value : "");
+	if (!command->program && !command->operands && !cli->operand_count)
+		return !refuse_order(cli) && refuse_operand(cli, word);
+	cli->operands[cli->operand_count++] = word;
+	return true;
 }
 
-/* Returns the word that may follow "help" beside commands, by its place; NULL: no more. */
-static const char *topic_at(size_t place)
+/* A command's rows as getopt_long(3) takes them. */
+struct getopt_rows {
+	struct option list[ROW_MAX];
+	char letters[2 * ROW_MAX + 3];
+};
+
+static void make_rows(const struct command *command, struct getopt_rows *rows)
 {
-	return context.commands[0]->topic ? context.commands[0]->topic(place) : NULL;
-}
-
-static const char *find_topic(const char *word)
-{
-	const char *topic;
-
-	for (size_t i = 0; (topic = topic_at(i)) && strcmp(topic, word) != 0; i++)
-		;
-	return topic;
-}
-
-/* If the command was not named, the operand was meant as its name. */
-static bool refuse_operand(const struct cli *cli, const char *word)
-{
-	static const char *const more_commands[] = {"help", "version"};
-	const struct option_row *files = operand_row(cli->command);
-	bool named = cli->named || cli->topic;
-	const char *problem = named       ? "unexpected argument"
-	                      : cli->help ? "no help for"
-	                                  : "unknown command";
-	struct span name = text_span(word);
-	const char *nearest = NULL, *topic;
-	unsigned least = UINT_MAX;
-
-	for (size_t i = 0; context.commands[i] && !named; i++) {
-		if (is_misspelling(name, context.commands[i]->name, &least))
-			nearest = context.commands[i]->name;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(more_commands) && !named; i++) {
-		if (is_misspelling(name, more_commands[i], &least))
-			nearest = more_commands[i];
-	}
-	for (size_t i = 0; cli->help && !named && (topic = topic_at(i)); i++) {
-		if (is_misspelling(name, topic, &least))
-			nearest = topic;
-	}
-	if (nearest)
-		return cli_error("%s '%s'; did you mean '%s'?", problem, word, nearest);
-	if (files && (strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length)))
-		return cli_usage_error(
-			"%s '%s'; to read a file, use --%s %s", problem, word, files->name, word);
-	if (named)
-		return cli_usage_error("unexpected argument '%s'", word);
-	return cli_error("%s '%s'; see 'vdsocheck --help'", problem, word);
-}
-
-static bool apply_items(struct cli *cli, const struct items *items)
-{
-	const struct option_row *files = operand_row(cli->command);
-	bool takes_operands = cli->command->program || cli->command->operands, failed;
-	const struct format *format;
 	const struct option_row *row;
-	const char *operand = NULL;
+	size_t count = 0;
 
-	for (size_t i = 0; i < items->count; i++) {
-		const struct item *item = &items->list[i];
-
-		if (!item->is_operand)
-			takes_operands |= files && find_row(cli->command, item) == files;
-		else if (!operand && cli->help && !cli->named && !cli->topic &&
-			 find_topic(item->word))
-			cli->topic = item->word;
-		else if (!operand)
-			operand = item->word;
+	/* A program's name ends the options; other operands are returned where they stand. */
+	*rows = (struct getopt_rows){.letters = {command->program ? '+' : '-', ':'}};
+	for (size_t at = 0; count < ROW_MAX - 1 && (row = row_at(command, &at)); count++) {
+		rows->list[count] = (struct option){.name = row->name,
+			.has_arg = row->argument ? required_argument : no_argument,
+			.val = row->id};
+		if (row->id < OPTION_FORMAT)
+			text_append(rows->letters, sizeof(rows->letters), "%c%s", row->id,
+				row->argument ? ":" : "");
 	}
-	failed = operand && !takes_operands && !cli->named && !refuse_operand(cli, operand);
-	for (size_t i = 0; i < items->count; i++) {
-		const struct item *item = &items->list[i];
+}
 
-		if (item->is_operand)
-			cli->operands[cli->operand_count++] = item->word;
-		else if (!failed)
-			failed = !apply_option(cli, item);
-		/* After a mistake only those count that decide how it is reported. */
-		else if ((row = find_row(cli->command, item)) && row->id == 'q')
-			cli->quiet = true;
-		else if (row && row->id == OPTION_FORMAT && item->value &&
-			 (format = cli_find_format(cli->command, item->value)))
-			cli->format = format;
-	}
-	return !failed && (!operand || takes_operands || refuse_operand(cli, operand));
+/* After a mistake only those words count that decide how it is reported. */
+static void take_report(struct cli *cli, int id, const char *value)
+{
+	const struct format *format =
+		id == OPTION_FORMAT ? cli_find_format(cli->command, value) : NULL;
+
+	cli->quiet |= id == 'q';
+	if (format)
+		cli->format = format;
 }
 
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv)
 {
-	struct items items = {.list = NULL};
-	bool parsed;
+	struct getopt_rows rows;
+	bool failed = false;
+	int id;
 
 	context.commands = commands;
-	context.command = commands[0];
 	*cli = (struct cli){.command = commands[0], .sysroot = "/"};
-	split_words(cli, &items, NULL, argc, argv);
-	/* The command's own options decide what an abbreviation means. */
-	split_words(cli, &items, cli->command, argc, argv);
+	for (; argc > 1 && !cli->named && take_command(cli, argv[1]); argc--)
+		argv++;
+	if (argc > 1 && cli->help && !cli->named && (cli->topic = find_topic(argv[1]))) {
+		argc--;
+		argv++;
+	}
 	context.command = cli->command;
+	context.argv = argv;
 	cli->format = cli->command->formats;
 	cli->duration_ns = cli->command->duration_ns;
 	cli->data = xcalloc(1, cli->command->size);
-	cli->operands = xcalloc(items.count + 1, sizeof(*cli->operands));
-	parsed = apply_items(cli, &items);
-	free(items.list);
-	return parsed;
+	cli->operands = xcalloc((size_t)argc + 1, sizeof(*cli->operands));
+	make_rows(cli->command, &rows);
+	optind = 0; /* begins anew */
+	while ((id = getopt_long(argc, argv, rows.letters, rows.list, NULL)) != -1) {
+		if (failed)
+			take_report(cli, id, optarg);
+		else if (id == '?' || id == ':')
+			failed = !refuse_word(cli, id);
+		else if (id == 1)
+			failed = !take_operand(cli, optarg);
+		else
+			failed = !take_option(cli, id, optarg ? optarg : "");
+	}
+	while (optind < argc && !failed)
+		failed = !take_operand(cli, argv[optind++]);
+	return !failed;
 }
 
 void cli_free(struct cli *cli)

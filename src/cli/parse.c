@@ -17,6 +17,10 @@
 /* A word with this many edits is taken for a misspelt one; fewer for a short name, as in git(1). */
 #define MISSPELT_MAX 2
 
+/* A word that begins a name, or begins with one, is as near as that if it has this many characters.
+ */
+#define PREFIX_MIN 3
+
 struct unit {
 	const char *name;
 	int64_t value;
@@ -164,10 +168,13 @@ unsigned edit_distance(const char *a, const char *b)
 bool is_misspelling(struct span word, const char *name, unsigned *least)
 {
 	char typed[WORD_MAX + 2];
-	unsigned edits;
+	unsigned edits, length;
 
 	text_copy_span(typed, sizeof(typed), word);
 	edits = edit_distance(typed, name);
+	length = smaller((unsigned)strlen(typed), (unsigned)strlen(name));
+	if (edits > MISSPELT_MAX && length >= PREFIX_MIN && strncasecmp(typed, name, length) == 0)
+		edits = MISSPELT_MAX;
 	if (edits > MISSPELT_MAX || edits >= strlen(name) / 2 + 1 || edits >= *least)
 		return false;
 	*least = edits;

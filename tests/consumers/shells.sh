@@ -73,8 +73,9 @@ check_shell() {
 		offers "offers the options of 'help $command'" "vdsocheck $command --" "$(long_options "$command")"
 	done
 	offers 'offers those of check without a command' 'vdsocheck --' "$(long_options check)"
-	offers 'does not take the value of an option for the command' 'vdsocheck -o bench wa' 'warp watch'
-	offers 'offers the formats of the command' 'vdsocheck -q fleet --format ' 'text json'
+	offers 'offers a command as the first word' 'vdsocheck wa' 'warp watch'
+	offers 'offers no command behind an option' 'vdsocheck -q wa' ''
+	offers 'offers the formats of the command' 'vdsocheck fleet -q --format ' 'text json'
 	offers 'offers what --color takes' 'vdsocheck warp --color ' 'auto always never'
 	for when in auto always never; do
 		run vdsocheck --color $when --version

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of cli/options: options, operands and commands in any order, on commands made for it. */
+/* Tests of cli/options: options and operands behind a command, on commands made for it. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -139,12 +139,12 @@ static const struct request *request(void)
 	return cli.data;
 }
 
-static void the_command_may_come_anywhere(void **state)
+static void options_may_come_in_any_order_and_form(void **state)
 {
 	static const char *const lines[] = {"second -d 2 --json -o file",
-		"-d 2 --json -o file second", "--json second -o file -d 2", "-d2 second -Jo file",
-		"--duration=2 -J second -ofile", "--dur 2 --json second --output file",
-		"-Jo file second --time 2"};
+		"second --json -o file -d 2", "second -d2 -Jo file",
+		"second --duration=2 -J -ofile", "second --dur 2 --json --output file",
+		"second -Jo file --time 2"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(lines); i++) {
@@ -154,6 +154,36 @@ static void the_command_may_come_anywhere(void **state)
 		assert_string_equal(cli.output, "file");
 		assert_int_equal(request()->duration_ns, 2000000000);
 	}
+}
+
+static void the_command_comes_first(void **state)
+{
+	static const struct {
+		const char *line, *said;
+	} rows[] = {
+		{"--json second", "vdsocheck second --json"},
+		{"-d 2 second -J", "vdsocheck second -d 2 -J"},
+		{"--calm second --list a", "vdsocheck second --calm --list a"},
+		{"--json third -- ls -l", "vdsocheck third --json -- ls -l"},
+		{"--color never version", "vdsocheck version --color never"},
+		{"-J help", "vdsocheck help -J"},
+		{"-o $(reboot) second", "vdsocheck second -o ..."},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char wanted[256];
+
+		snprintf(wanted, sizeof(wanted), "vdsocheck: the command comes first: %s\n",
+			rows[i].said);
+		assert_false(parse(rows[i].line));
+		assert_string_equal(message, wanted);
+	}
+	/* A value or an operand of this name is not meant as the command. */
+	assert_true(parse("-o second --json"));
+	assert_true(parse("--files second"));
+	assert_false(parse("first --nope second"));
+	assert_null(strstr(message, "comes first"));
 }
 
 static void the_first_command_is_the_default(void **state)
@@ -170,8 +200,8 @@ static void the_first_command_is_the_default(void **state)
 static void options_may_come_between_operands(void **state)
 {
 	static const char *const lines[] = {"--files a b c --json", "--files a --json b c",
-		"--files a b --json c", "--json first --files a b c", "--files=a b c -J",
-		"--files a -J -- b c", "--fil a b -J c"};
+		"--files a b --json c", "first --json --files a b c", "--files=a b c -J",
+		"--files a -J -- b c", "--fil a b -J c", "--files a b --files c -J"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(lines); i++) {
@@ -182,8 +212,6 @@ static void options_may_come_between_operands(void **state)
 		assert_string_equal(cli.operands[0], "a");
 		assert_string_equal(cli.operands[2], "c");
 	}
-	assert_true(parse("--files a --files b c"));
-	assert_int_equal(cli.operand_count, 3);
 }
 
 static void lists_given_twice_are_joined(void **state)
@@ -213,7 +241,7 @@ static void version_is_also_a_command(void **state)
 {
 	(void)state;
 	assert_true(parse("version") && cli.version && !cli.help);
-	assert_true(parse("--color never version") && cli.version);
+	assert_true(parse("version --color never") && cli.version);
 	assert_true(parse("help version") && cli.help);
 	assert_false(parse("version nope"));
 }
@@ -235,14 +263,21 @@ static void errors_name_the_word_and_the_help(void **state)
 		{"first extra", "unexpected argument 'extra'; see 'vdsocheck first --help'"},
 		{"second extra", "unexpected argument 'extra'; see 'vdsocheck second --help'"},
 		{"second --clam", "unknown option '--clam'; did you mean '--calm'?"},
-		{"second --bogus -calm", "unknown option '--bogus'; see 'vdsocheck second --help'"},
+		{"second --bogus -x", "unknown option '--bogus'; see 'vdsocheck second --help'"},
 		{"second --c", "option '--c' is ambiguous: --calm --color"},
 		{"second --calm=1", "option '--calm=1' takes no value"},
 		{"second --cal=1", "option '--cal=1' takes no value"},
 		{"second --nope", "unknown option '--nope'; see 'vdsocheck second --help'"},
-		{"second --sysroot /",
-			"option '--sysroot' is one of 'vdsocheck first', not of 'vdsocheck second'"},
-		{"second --files a", "option '--files' is one of 'vdsocheck first', not of"},
+		{"second --sysroot /", "option '--sysroot' is one of first, not of second"},
+		{"second --files a", "option '--files' is one of first, not of second"},
+		{"first --calm", "option '--calm' is one of second, third, fourth, not of first"},
+		{"-d 2", "option '-d' is one of second, third, fourth, not of first"},
+		{"-help", "unknown option '-help'; did you mean '--help'?"},
+		{"-v -version", "unknown option '-version'; did you mean '--version'?"},
+		{"second -calm", "unknown option '-calm'; did you mean '--calm'?"},
+		{"seconds", "unknown command 'seconds'; did you mean 'second'?"},
+		{"secondary", "unknown command 'secondary'; did you mean 'second'?"},
+		{"sec", "unknown command 'sec'; did you mean 'second'?"},
 		{"second -x", "unknown option '-x'"},
 		{"second -qx", "unknown option '-x'"},
 		{"second --quiet -xv", "unknown option '-x'"},
@@ -311,7 +346,7 @@ static const struct option_row *find_row(const struct command *command, const ch
 	return NULL;
 }
 
-/* What lets an option stand before the command: in each it is the same. */
+/* A user who knows an option of one command knows it in all. */
 static void the_same_option_is_the_same_everywhere(void **state)
 {
 	static const struct command *const all[] = {
@@ -336,7 +371,7 @@ static void the_same_option_is_the_same_everywhere(void **state)
 static void a_program_keeps_its_options(void **state)
 {
 	static const char *const lines[] = {"third -d 2 -- ls --json -d x",
-		"-d 2 third ls --json -d x", "third -d2 ls --json -d x",
+		"third -d 2 ls --json -d x", "third -d2 ls --json -d x",
 		"third --duration 2 -- ls --json -d x"};
 
 	(void)state;
@@ -382,7 +417,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(operands_are_for_commands_that_take_some),
-		cmocka_unit_test(the_command_may_come_anywhere),
+		cmocka_unit_test(options_may_come_in_any_order_and_form),
+		cmocka_unit_test(the_command_comes_first),
 		cmocka_unit_test(the_first_command_is_the_default),
 		cmocka_unit_test(options_may_come_between_operands),
 		cmocka_unit_test(lists_given_twice_are_joined),

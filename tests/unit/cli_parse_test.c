@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of cli/parse: counts, durations and lists; "5M" is five million, and "5 M" is refused. */
+#include <limits.h>
 #include <string.h>
 
 #include "cli/driver.h"
@@ -164,8 +165,40 @@ static void typing_errors_have_the_expected_distance(void **state)
 		assert_int_equal(edit_distance(rows[i].one, rows[i].other), rows[i].edits);
 		assert_int_equal(edit_distance(rows[i].other, rows[i].one), rows[i].edits);
 	}
+	/* The longest word, and one that is longer by one character. */
+	assert_int_equal(edit_distance("0123456789012345678901234567890", "0"), 30);
+	assert_int_equal(edit_distance("0", "0123456789012345678901234567890"), 30);
+	assert_int_equal(edit_distance("01234567890123456789012345678901", "0"), 31);
+	assert_int_equal(edit_distance("0", "01234567890123456789012345678901"), 31);
 	assert_true(
 		edit_distance("a word that is longer than any name has a right to be", "a") > 20);
+}
+
+static void a_word_is_misspelt_by_two_edits_or_as_a_part(void **state)
+{
+	static const struct {
+		const char *word, *name;
+		bool is;
+	} rows[] = {
+		{"benhc", "bench", true},
+		{"BENCH", "bench", true},
+		{"benchmark", "bench", true},
+		{"boottim", "boottime", true},
+		{"kvm", "kvm-clock", true},
+		{"be", "benchmark", false},
+		{"tc", "tsc", true},
+		{"nope", "tsc", false},
+		{"", "tsc", false},
+		{"a word that is longer than any name has a right to be", "bench", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		unsigned least = UINT_MAX;
+
+		assert_int_equal(
+			is_misspelling(text_span(rows[i].word), rows[i].name, &least), rows[i].is);
+	}
 }
 
 int main(void)
@@ -179,6 +212,7 @@ int main(void)
 		cmocka_unit_test(an_empty_list_is_one_empty_word),
 		cmocka_unit_test(any_bytes_are_parsed_safely),
 		cmocka_unit_test(typing_errors_have_the_expected_distance),
+		cmocka_unit_test(a_word_is_misspelt_by_two_edits_or_as_a_part),
 	};
 
 	return cmocka_run_group_tests_name("cli_parse", tests, NULL, NULL);

@@ -20,7 +20,7 @@ _vdsocheck()
 			;;
 		-*) ;;
 		*)
-			[[ -z $command ]] || { operands=given && break; }
+			((i == 1)) || { operands=given && break; }
 			command=${COMP_WORDS[i]}
 			;;
 		esac
@@ -140,7 +140,7 @@ _vdsocheck()
 	esac
 	if [[ -z $kind && $cur == -* && $operands != arguments ]]; then
 		kind=words words=$options
-	elif [[ -z $kind && -z $command ]]; then
+	elif ((COMP_CWORD == 1)); then
 		kind=words
 		words='check bench warp counter compare trace watch fleet diff help version'
 	fi

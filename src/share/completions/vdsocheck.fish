@@ -1,28 +1,14 @@
 # fish completion for vdsocheck(1), made by tests/tools/completions.c: make completions
 
-# The command on the line; fails if there is none yet.
+# The command, which is the first word; fails if there is none.
 function __vdsocheck_command
     set -l words (commandline -opc)
-    set -l value yes # the program's name
-    for word in $words
-        if set -q value[1]
-            set -e value
-            continue
-        end
-        switch $word
-            case --from --rate --require --max-ns --sysroot --format -o --output --color --call --clock --path -d --duration --time --cpu --calls --threads --only -e --syscall -p --pid --by --interval --as-if --repeat --top --exec
-                set value yes
-            case '-*'
-            case '*'
-                echo $word
-                return 0
-        end
-    end
-    return 1
+    set -q words[2]; and not string match -q -- '-*' $words[2]; and echo $words[2]
 end
 
 function __vdsocheck_is_first
-    not __vdsocheck_command >/dev/null
+    set -l words (commandline -opc)
+    not set -q words[2]
 end
 
 function __vdsocheck_is
