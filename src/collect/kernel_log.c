@@ -360,8 +360,8 @@ static void read_places(const struct root *root, struct kernel_log_evidence *log
 		}
 	}
 	if (unclear && log->fact.state == FACT_ABSENT)
-		fact_set(&log->fact, FACT_FAILED,
-			"%s names the kernel, but the form of its lines is not known", unclear);
+		fact_set(
+			&log->fact, FACT_FAILED, "%s: the form of its lines is not known", unclear);
 }
 
 void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log)

@@ -54,6 +54,10 @@ static const struct advice_row read_kernel_log = {"read-kernel-log", RANK_LOOK,
 	.steps = {{.command = "sudo vdsocheck"},
 		{.command = "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
 
+static const struct advice_row save_kernel_log = {"save-kernel-log", RANK_LOOK,
+	.text = "Save the kernel log as dmesg(1) prints it, and run vdsocheck on that: the log may "
+		"say why this clocksource was chosen."};
+
 static const struct advice_row find_clocksource_writer = {"find-clocksource-writer", RANK_LOOK,
 	.text = "Find what writes to current_clocksource, such as tuned, systemd-tmpfiles or a "
 		"tuning script: it will do so again at the next boot.",
@@ -102,7 +106,7 @@ void cause_selected(const struct view *v, struct cause_list *list)
 	 * a clocksource selected, within the first second.
 	 */
 	bool has_beginning =
-		log->count > 0 && log->lines[0].seconds >= 0 && log->lines[0].seconds < 1;
+		log_has_boot(evidence) && log->lines[0].seconds >= 0 && log->lines[0].seconds < 1;
 	char written[CAUSE_TEXT_SIZE];
 	const struct cause_row rows[] = {
 		{"tsc-disabled-at-boot", v->second_choice && v->boot_disables_tsc, CERTAINTY_PROVEN,
@@ -150,22 +154,34 @@ void cause_selected(const struct view *v, struct cause_list *list)
 	cause_add(list, v, rows, ARRAY_SIZE(rows));
 }
 
+static void cite_log(const struct view *v, struct cause *cause)
+{
+	cite(cause, "%s", v->evidence->kernel_log.fact.reason);
+}
+
 /* An unreadable log is not a cause, so it comes last. */
 void cause_unread(const struct view *v, struct cause_list *list)
 {
 	const struct kernel_log_evidence *log = &v->evidence->kernel_log;
+	bool is_unexplained = v->second_choice && !v->tsc_avoided && !v->tsc_distrust &&
+	                      !v->tsc_delay && !v->tsc_uncalibrated;
 	const struct cause_row rows[] = {
 		{"kernel-log-denied",
-			v->second_choice && !v->tsc_avoided && !v->tsc_distrust && !v->tsc_delay &&
-				!v->tsc_uncalibrated &&
-				(log->fact.state == FACT_DENIED ||
-					(v->evidence->live && is_log_at_boot(log))),
+			is_unexplained && (log->fact.state == FACT_DENIED ||
+						  (v->evidence->live && is_log_at_boot(log))),
 			CERTAINTY_PROVEN, cite_log_denied,
 			"This user may not read the kernel log, which would say why this "
 			"clocksource was chosen.",
 			.signs = "Reading /dev/kmsg is refused, and nothing that could be read "
 				 "explains the clocksource.",
 			.advice = {{&read_kernel_log, true}}},
+		{"kernel-log-unclear", is_unexplained && log->fact.state == FACT_FAILED,
+			CERTAINTY_PROVEN, cite_log,
+			"The kernel log was not understood; it may say why this clocksource was "
+			"chosen.",
+			.signs = "The log names the kernel, but none of its lines has a form that "
+				 "is known; or reading it failed.",
+			.advice = {{&save_kernel_log, true}}},
 	};
 
 	cause_add(list, v, rows, ARRAY_SIZE(rows));

@@ -125,6 +125,9 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	bool is_missing = is_tsc_missing(v);
 	bool is_trusted = !v->boot_disables_tsc && !v->tsc_distrusted;
 	const struct kernel_log_line *was_in_use = find_tsc_in_use(evidence);
+	/* A log that exists and was not read comes first: it may say why. */
+	bool is_log_unread = evidence->kernel_log.fact.state == FACT_DENIED ||
+	                     evidence->kernel_log.fact.state == FACT_FAILED;
 	/*
 	 * On jiffies the tick is periodic. Then the kernel selects and lists a TSC that it has
 	 * registered, even one that nothing can verify (clocksource_find_best() and
@@ -174,7 +177,7 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			"a log entry that is gone or unreadable.",
 			.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel "
 				 "log does not say why.",
-			.advice = {{&newer_kernel_for_cpu, true}}},
+			.advice = {{&newer_kernel_for_cpu, !is_log_unread}}},
 		/* A TSC that was in use shows that this kernel knows it. */
 		{"tsc-dropped",
 			is_missing && is_trusted && !v->tsc_delay && was_in_use &&

@@ -162,6 +162,12 @@ const struct kernel_log_line *log_find(const struct evidence *evidence, const ch
 const struct kernel_log_line *log_find_after(
 	const struct evidence *evidence, const struct kernel_log_line *line, const char *text);
 
+/*
+ * True if the log has a line that every boot logs. Without one its beginning is lost, or its lines
+ * were not recognized, and the absence of another line proves nothing.
+ */
+bool log_has_boot(const struct evidence *evidence);
+
 /* True if the kernel's release is known and older than major.minor. */
 bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor);
 

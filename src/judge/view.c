@@ -138,6 +138,15 @@ static const struct kernel_log_line *log_find_first(
 	return line;
 }
 
+/* x86 logs the TSC's rate, and every kernel its first clocksource beside jiffies. */
+bool log_has_boot(const struct evidence *evidence)
+{
+	static const char *const marks[] = {
+		"tsc: Detected ", "Switched to clocksource", "Switching to clocksource"};
+
+	return log_find_first(evidence, marks, ARRAY_SIZE(marks));
+}
+
 /* Reads the first numbers of a release, with dots between them; false if there are fewer. */
 static bool parse_release(const char *release, unsigned long *numbers, size_t count)
 {
