@@ -80,6 +80,7 @@ struct cause {
 	const char *id;             /* stable */
 	char text[CAUSE_TEXT_SIZE]; /* a sentence or two */
 	enum certainty certainty;
+	bool follows;     /* from the causes before it, to which it adds nothing */
 	const char *more; /* manual page or address to read on; NULL: none */
 	size_t evidence_count;
 	char evidence[CAUSE_EVIDENCE_MAX][CAUSE_EVIDENCE_SIZE];
@@ -114,7 +115,8 @@ struct advice {
 	size_t keep_count;
 	struct advice_step keep[ADVICE_KEEP_MAX]; /* ways to make it last: one is enough */
 	bool keep_is_known;                       /* the first of them is that of this host */
-	const char *ask;                          /* a sentence to paste into a ticket */
+	bool keep_removes; /* they remove `boot`, not add it, after a switch */
+	const char *ask;   /* a sentence to paste into a ticket */
 	const char *risk;
 	const char *source;  /* title, date and address of what it is based on */
 	bool is_alternative; /* to the piece before it; otherwise it is needed beside it */

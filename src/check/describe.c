@@ -6,6 +6,7 @@
 #include "model.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/child.h"
@@ -389,8 +390,31 @@ static const struct field call_columns[] = {
 
 #undef OF
 
+#define LIKE 0.05 /* share by which times may differ that say the same */
+
+/* True for CLOCK_REALTIME if its row has nothing that CLOCK_MONOTONIC's has not. */
+static bool is_repeated(const struct evidence *evidence, const struct call_evidence *call)
+{
+	const struct call_evidence *other = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
+
+	if (strcmp(call->clock, "CLOCK_REALTIME") != 0 || !other ||
+		fact_is_flag(&call->agrees, false) || fact_is_flag(&other->agrees, false))
+		return false;
+	for (int i = 0; i < PATH_COUNT; i++) {
+		const struct path_evidence *path = &call->path[i], *others = &other->path[i];
+
+		if (fact_is_known(&path->fact) != fact_is_known(&others->fact) ||
+			fabs(path->min_ns - others->min_ns) > LIKE * others->min_ns ||
+			path->signal != others->signal || path->attempts != others->attempts ||
+			(path->entered > 0) != (others->entered > 0) ||
+			(path->entered == path->attempts) != (others->entered == others->attempts))
+			return false;
+	}
+	return true;
+}
+
 void check_write_calls(
-	const struct check_request *request, bool all, enum table_form form, FILE *out)
+	const struct check_request *request, enum call_rows rows, enum table_form form, FILE *out)
 {
 	const struct evidence *evidence = &request->evidence;
 	struct call_evidence calls[CALL_MAX];
@@ -400,7 +424,8 @@ void check_write_calls(
 		for (size_t i = 0; i < evidence->call_count; i++) {
 			const struct call_evidence *call = &evidence->calls[i];
 
-			if (call->decides == deciding && (deciding || all))
+			if (call->decides == deciding && (deciding || rows == CALLS_ALL) &&
+				(rows > CALLS_DIFFERENT || !is_repeated(evidence, call)))
 				calls[count++] = *call;
 		}
 	}

@@ -183,11 +183,14 @@ void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbu
 /* The calls' losses; empty if they are not known, or nothing is lost and no rate was given. */
 void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb);
 
-/*
- * Writes a table of the deciding calls, then, with `all`, of the others: ns of each path and
- * "served by the vDSO", "always falls back" ...
- */
+enum call_rows {
+	CALLS_DIFFERENT, /* the deciding calls without CLOCK_REALTIME, if it is as the monotonic */
+	CALLS_DECIDING,
+	CALLS_ALL,
+};
+
+/* Writes a table of calls: ns of each path and "served by the vDSO", "always falls back" ... */
 void check_write_calls(
-	const struct check_request *request, bool all, enum table_form form, FILE *out);
+	const struct check_request *request, enum call_rows rows, enum table_form form, FILE *out);
 
 #endif

@@ -27,13 +27,14 @@ enum part {
 	PART_OTHER_CAUSE, /* all but the first cause */
 	PART_OTHER_FIX,   /* all but the first piece of advice */
 	PART_SOURCE,
+	PART_ROW,    /* of CLOCK_REALTIME, where it is that of CLOCK_MONOTONIC */
+	PART_VCLOCK, /* the clock mode none or unknown, where there is a proof */
 	PART_BLANK,  /* the line between evidence and table */
 	PART_MORE,   /* the line that points to the rest */
 	PART_UNDO,   /* the command; a sentence takes its place */
 	PART_KEEP,   /* the command; a sentence takes its place */
 	PART_RISK,   /* all but its first sentence */
 	PART_ADVICE, /* all but the first sentence of advice with steps */
-	PART_COST,   /* the verdict has the time of a call */
 	PART_CAUSE,  /* all but the first sentence */
 	PART_END,
 };
@@ -125,15 +126,35 @@ static void write_kernel_log(const struct screen *screen)
 	}
 }
 
-static void write_evidence(const struct screen *screen)
+/* A screen that is pasted into a ticket needs its time, and its host if that is asked for. */
+static void write_measured(const struct screen *screen)
 {
 	const struct evidence *evidence = &screen->request->evidence;
 	struct strbuf sb = {.used = 0};
 
+	if (!screen->verbose && !screen->request->file)
+		return;
+	describe_timestamp(&evidence->timestamp, &sb);
+	if (fact_is_known(&evidence->host.name.fact))
+		strbuf_add(&sb, "%son %s", sb.used ? ", " : "", evidence->host.name.value);
+	write_line(screen, "measured", &sb);
+}
+
+static void write_evidence(const struct screen *screen)
+{
+	const struct evidence *evidence = &screen->request->evidence;
+	bool is_mode_set =
+		evidence->vclock.how != VCLOCK_UNKNOWN && evidence->vclock.mode != VCLOCK_MODE_NONE;
+	bool is_proof_enough = fact_is_known(&evidence->proof.fact) && !is_mode_set;
+	struct strbuf sb = {.used = 0};
+
 	for (enum line_id line = LINE_CLOCKSOURCE; line <= LINE_HOST; line++) {
+		if (line == LINE_VCLOCK && is_proof_enough && !shows(screen, PART_VCLOCK))
+			continue;
 		evidence_lines[line].add(evidence, screen->verbose, &sb);
 		write_line(screen, evidence_lines[line].label, &sb);
 	}
+	write_measured(screen);
 	if (screen->verbose)
 		write_kernel_log(screen);
 }
@@ -148,7 +169,11 @@ static void write_calls(const struct screen *screen)
 		return;
 	if (shows(screen, PART_BLANK))
 		fputc('\n', screen->out);
-	check_write_calls(screen->request, screen->verbose, TABLE_TEXT, screen->out);
+	check_write_calls(screen->request,
+		screen->verbose           ? CALLS_ALL
+		: shows(screen, PART_ROW) ? CALLS_DECIDING
+					  : CALLS_DIFFERENT,
+		TABLE_TEXT, screen->out);
 }
 
 /* ---- why ---- */
@@ -159,8 +184,11 @@ static int shown_length(const struct screen *screen, enum part part, const char 
 	return shows(screen, part) ? (int)strlen(text) : describe_first_sentence(text);
 }
 
-static void write_cause(const struct screen *screen, const struct cause *cause, const char *label)
+/* Of several causes each has a dash. */
+static void write_cause(
+	const struct screen *screen, const struct cause *cause, const char *label, bool dash)
 {
+	int indent = PARAGRAPH_INDENT + (dash ? 2 : 0);
 	bool possible = cause->certainty == CERTAINTY_POSSIBLE;
 	struct strbuf sb = {.used = 0};
 	char start = *cause->text;
@@ -168,15 +196,18 @@ static void write_cause(const struct screen *screen, const struct cause *cause, 
 	/* After the colon "The" becomes "the"; "TSC" stays. */
 	if (possible && !isupper((unsigned char)cause->text[1]))
 		start = (char)tolower((unsigned char)start);
-	wrap_format(screen->out, label, PARAGRAPH_INDENT, "%s%c%.*s", possible ? "Possibly: " : "",
-		start, shown_length(screen, PART_CAUSE, cause->text) - 1, cause->text + 1);
+	strbuf_add(&sb, "%s%s%c%.*s", dash ? "- " : "", possible ? "Possibly: " : "", start,
+		shown_length(screen, PART_CAUSE, cause->text) - 1, cause->text + 1);
+	fprintf(screen->out, "  %-*s", PARAGRAPH_INDENT - 2, label);
+	wrap_text(screen->out, PARAGRAPH_INDENT, indent, sb.text);
 	if (!screen->verbose)
 		return;
+	sb = (struct strbuf){.used = 0};
 	for (size_t i = 0; i < cause->evidence_count; i++)
 		strbuf_add(&sb, "%s%s", i ? "; " : "(", cause->evidence[i]);
 	if (sb.used)
-		wrap_format(screen->out, "", PARAGRAPH_INDENT, "%s)", sb.text);
-	wrap_format(screen->out, "", PARAGRAPH_INDENT, "See 'vdsocheck help %s'%s%s", cause->id,
+		wrap_format(screen->out, "", indent, "%s)", sb.text);
+	wrap_format(screen->out, "", indent, "See 'vdsocheck help %s'%s%s", cause->id,
 		cause->more ? " and " : "", cause->more ? cause->more : "");
 }
 
@@ -184,16 +215,18 @@ static void write_why(struct screen *screen)
 {
 	const struct diagnosis *diagnosis = &screen->request->diagnosis;
 	const char *label = describe_why(screen->request);
+	size_t count = diagnosis->cause_count, shown;
 
 	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
 		wrap_print(screen->out, i ? "" : "But", PARAGRAPH_INDENT,
 			diagnosis->contradictions[i].text);
-	for (size_t i = 0; i < diagnosis->cause_count; i++) {
-		if (i == 0 || shows(screen, PART_OTHER_CAUSE))
-			write_cause(screen, &diagnosis->causes[i], i ? "" : label);
-		else
-			screen->left_out++;
-	}
+	/* The last one may add nothing to why the clocksource is in use. */
+	if (count > 1 && diagnosis->causes[count - 1].follows && !screen->verbose)
+		count--;
+	shown = shows(screen, PART_OTHER_CAUSE) || !count ? count : 1;
+	for (size_t i = 0; i < shown; i++)
+		write_cause(screen, &diagnosis->causes[i], i ? "" : label, shown > 1);
+	screen->left_out += (unsigned)(count - shown);
 }
 
 /* ---- fix ---- */
@@ -270,6 +303,11 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 
 	if (!advice->keep_count || (is_step && !screen->verbose))
 		return;
+	if (advice->keep_removes && !screen->verbose) {
+		wrap_format(screen->out, label, PARAGRAPH_INDENT,
+			"Remove %s from the kernel command line (-v shows how).", advice->boot);
+		return;
+	}
 	if (screen->verbose) {
 		wrap_print(screen->out, label, PARAGRAPH_INDENT,
 			*advice->clocksource ? "To make it permanent, one of:"
@@ -385,10 +423,8 @@ static void write_others(const struct screen *screen)
 
 static void write_screen(struct screen *screen, bool color)
 {
-	const struct evidence *evidence = &screen->request->evidence;
 	const struct diagnosis *diagnosis = &screen->request->diagnosis;
-	const struct text_fact *name = &evidence->host.name;
-	struct strbuf cost = {.used = 0}, timestamp = {.used = 0};
+	struct strbuf cost = {.used = 0};
 
 	screen->left_out = 0;
 	write_verdict(screen, color);
@@ -399,18 +435,10 @@ static void write_screen(struct screen *screen, bool color)
 		fputc('\n', screen->out);
 	write_why(screen);
 	write_fix(screen);
-	if (shows(screen, PART_COST) || fact_is_known(&diagnosis->cost.rate_fact))
-		describe_cost(diagnosis, &cost);
+	describe_cost(diagnosis, &cost);
 	if (cost.used)
 		wrap_print(screen->out, "Cost", PARAGRAPH_INDENT, cost.text);
 	write_others(screen);
-	/* A screen that is pasted into a ticket needs its time, and its host if that is asked for.
-	 */
-	describe_timestamp(&evidence->timestamp, &timestamp);
-	if (fact_is_known(&name->fact))
-		strbuf_add(&timestamp, "%son %s", timestamp.used ? ", " : "", name->value);
-	if (timestamp.used && screen->verbose)
-		wrap_print(screen->out, "Time", PARAGRAPH_INDENT, timestamp.text);
 	if (screen->left_out && shows(screen, PART_MORE))
 		write_hint(screen, "More", "Other causes and fixes", "-v");
 }

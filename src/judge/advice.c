@@ -40,9 +40,6 @@ const struct advice_row advice_drop_boot = {"drop-boot-parameters", RANK_UNDO,
 	.steps = {{DROP_STEP}, {.command = "sudo reboot"}, {.command = "vdsocheck"}},
 	.risk = "It may be there for a reason: find out which before you remove it."};
 
-/* compare is only a trial: it restores the clocksource that was in use. */
-#define TRIAL_STEP .command = "sudo vdsocheck compare --only {to}"
-
 static const char *target_paravirtual(const struct view *v)
 {
 	return v->paravirtual;
@@ -53,12 +50,11 @@ static const char *target_paravirtual(const struct view *v)
  * when it pauses or moves the guest.
  */
 static const struct advice_row switch_to_paravirtual = {"switch-to-paravirtual", RANK_SWITCH,
-	.text = "Switch to {to}, the hypervisor's own clock; step 1 is only a trial.",
-	.target = target_paravirtual,
-	.steps = {{TRIAL_STEP}, {SWITCH_STEP("")}, {.command = "vdsocheck"}},
+	.text = "Switch to {to}, the hypervisor's own clock, now and without a reboot.",
+	.target = target_paravirtual, .steps = {{SWITCH_STEP("")}, {.command = "vdsocheck"}},
 	.boot = "clocksource={to}",
 	.risk = "Small: the hypervisor keeps it correct when it migrates the guest. It may have "
-		"been disabled on purpose."};
+		"been deselected on purpose."};
 
 static const char *target_tsc(const struct view *v)
 {
@@ -71,7 +67,7 @@ static bool is_ec2(const struct view *v)
 	return v->ec2_xen || platform_is(v->evidence, "aws-nitro");
 }
 
-#define TSC_RISK "Time can jump if the CPUs' TSCs disagree, which step 2 tests."
+#define TSC_RISK "Time can jump if the CPUs' TSCs disagree, which step 1 tests."
 
 /* The screen may have room for one sentence, so the risk that warp cannot rule out comes first. */
 static const char *find_tsc_risk(const struct view *v)
@@ -82,20 +78,23 @@ static const char *find_tsc_risk(const struct view *v)
 	/* With tsc_reliable the hypervisor guarantees the rate, see tsc_is_invariant(). */
 	if (v->guest && !is_ec2(v) && !tsc_has_flag(v->evidence, "tsc_reliable"))
 		return "After a migration to another TSC rate, the clock can run fast or slow. " TSC_RISK;
+	if (v->boot_choice_slows)
+		return "The boot parameter may be there because the TSC is unstable, which step 1 "
+		       "tests for two seconds only.";
 	return TSC_RISK;
 }
 
 #define SWITCH_TO_TSC                                                                              \
 	.target = target_tsc,                                                                      \
-	.steps = {{TRIAL_STEP}, {SWITCH_STEP("vdsocheck warp && ")}, {.command = "vdsocheck"}},    \
+	.steps = {{SWITCH_STEP("vdsocheck warp && ")}, {.command = "vdsocheck"}},                  \
 	.boot = "clocksource={to}", .find_risk = find_tsc_risk
 
 static const struct advice_row switch_to_tsc = {"switch-to-tsc", RANK_SWITCH,
-	.text = "Switch to tsc; step 1 is only a trial.", SWITCH_TO_TSC};
+	.text = "Switch to tsc now, without a reboot.", SWITCH_TO_TSC};
 
 /* AWS gives the same commands for all instances of Intel and AMD, on Xen and on Nitro. */
 static const struct advice_row switch_to_tsc_on_ec2 = {"switch-to-tsc-on-ec2", RANK_SWITCH,
-	.text = "Switch to tsc, as Amazon recommends; step 1 is only a trial.", SWITCH_TO_TSC,
+	.text = "Switch to tsc now, without a reboot, as Amazon recommends.", SWITCH_TO_TSC,
 	.source = "AWS re:Post, \"How do I manage the clock source for EC2 instances running "
 		  "Linux?\" (as of February 2025), "
 		  "https://repost.aws/knowledge-center/manage-ec2-linux-clock-source"};
@@ -295,19 +294,29 @@ static bool write_text(const struct view *v, const struct advice_row *row,
 	return true;
 }
 
-/* Adds the ways to change the kernel command line, that of this host first. */
+/* Adds a way to change the kernel command line; its label says what a switch's removes. */
+static void add_way(const struct way *way, const struct advice_words *words, struct advice *advice)
+{
+	char label[ADVICE_STEP_SIZE];
+
+	snprintf(label, sizeof(label), "%s%s%s", way->label,
+		advice->keep_removes ? ", to remove " : "",
+		advice->keep_removes ? words->boot : "");
+	add_step(&way->step, label, words, advice->keep, &advice->keep_count);
+}
+
+/* Adds them all, that of this host first. */
 static void add_ways(const struct view *v, const struct way *ways, const struct advice_words *words,
 	struct advice *advice)
 {
 	const struct way *here = way_find(v, ways);
 
 	if (here)
-		add_step(&here->step, here->label, words, advice->keep, &advice->keep_count);
+		add_way(here, words, advice);
 	advice->keep_is_known = advice->keep_count;
 	for (; ways->where && advice->keep_count < ADVICE_KEEP_MAX; ways++) {
 		if (ways != here)
-			add_step(
-				&ways->step, ways->label, words, advice->keep, &advice->keep_count);
+			add_way(ways, words, advice);
 	}
 }
 
@@ -322,11 +331,12 @@ bool advice_make(
 		words.to = ADVICE_WORD_TO;
 	*advice = (struct advice){.id = row->id,
 		.ask = row->ask,
+		.keep_removes = row->target && v->boot_choice_slows,
 		.risk = row->find_risk ? row->find_risk(v) : row->risk,
 		.source = row->source};
 	if (!row->boot && for_any)
 		text_copy(advice->boot, sizeof(advice->boot), ADVICE_WORD_BOOT);
-	else if (!row->boot)
+	else if (!row->boot || advice->keep_removes)
 		list_boot(v, advice->boot);
 	else if (!fill_in(row->boot, &words, advice->boot, sizeof(advice->boot)))
 		return false;
@@ -345,10 +355,10 @@ bool advice_make(
 		else if (step->ways && !for_any)
 			return false;
 	}
-	if (row->boot)
-		add_ways(v, advice_add_boot, &words, advice);
-	else if (row->steps[0].ways == advice_remove_boot)
+	if (advice->keep_removes || row->steps[0].ways == advice_remove_boot)
 		add_ways(v, advice_remove_boot, &words, advice);
+	else if (row->boot)
+		add_ways(v, advice_add_boot, &words, advice);
 	return true;
 }
 

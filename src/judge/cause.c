@@ -76,7 +76,10 @@ static void add_if_it_applies(
 
 	if (!row->applies || list->count == CAUSE_MAX)
 		return;
-	*cause = (struct cause){.id = row->id, .certainty = row->certainty, .more = row->more};
+	*cause = (struct cause){.id = row->id,
+		.certainty = row->certainty,
+		.follows = row->follows && list->count,
+		.more = row->more};
 	text_copy(cause->text, sizeof(cause->text), row->text);
 	/* The names in a captured tree prove nothing by themselves. */
 	if (!v->evidence->live && cause->certainty == CERTAINTY_PROVEN)

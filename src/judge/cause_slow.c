@@ -134,23 +134,15 @@ void cause_slow(const struct view *v, struct cause_list *list)
 	cause_add(list, v, rows, ARRAY_SIZE(rows));
 }
 
-/* The TSC is left out: a kernel may offer one that is not advisable. */
 static const char *target_own_counter(const struct view *v)
 {
-	const char *name;
-
-	for (size_t i = 0; (name = clocksource_known_name(i)); i++) {
-		if (clocksource_is_own_counter(name) && strcmp(name, "tsc") != 0 &&
-			clocksource_is_another(v->evidence, name))
-			return name;
-	}
-	return NULL;
+	return v->own_counter;
 }
 
 static const struct advice_row switch_to_own_counter = {"switch-to-own-counter", RANK_SWITCH,
 	.text = "Switch to {to}, the counter of this architecture, which kernels choose by default.",
 	.target = target_own_counter, .steps = {{SWITCH_STEP("")}, {.command = "vdsocheck"}},
-	.risk = "It may have been disabled on purpose."};
+	.risk = "The counter may have been deselected on purpose."};
 
 /* It comes last: the causes of why the kernel selected this clocksource say more. */
 void cause_without_vdso(const struct view *v, struct cause_list *list)
@@ -170,7 +162,8 @@ void cause_without_vdso(const struct view *v, struct cause_list *list)
 			.signs = "The calls fall back, and the clocksource is one that no kernel "
 				 "gives a vclock mode, such as hpet, acpi_pm or jiffies, or its "
 				 "vclock mode is none.",
-			.more = "vdso(7)", .advice = {{&switch_to_own_counter, true}}},
+			.follows = true, .more = "vdso(7)",
+			.advice = {{&switch_to_own_counter, true}}},
 	};
 
 	snprintf(text, sizeof(text), "The vDSO does not support %s; only the kernel can read it.",

@@ -136,7 +136,8 @@ struct view {
 	/* Clocksources that may be recommended where the calls fall back; NULL: none. */
 	const char *paravirtual;
 	bool tsc_advisable;
-	bool has_switch;         /* paravirtual or tsc_advisable */
+	const char *own_counter; /* the counter that the kernel would choose by itself, but tsc */
+	bool has_switch;         /* one of the three */
 	const char *why_not_tsc; /* reason against a TSC that is offered; or NULL */
 };
 
@@ -255,8 +256,8 @@ struct remark {
 
 /* Pieces of advice are sorted by it, the least effort first. */
 enum rank {
+	RANK_SWITCH,  /* select another clocksource, without a reboot */
 	RANK_UNDO,    /* remove a setting, and reboot */
-	RANK_SWITCH,  /* select another clocksource */
 	RANK_LOOK,    /* run vdsocheck again, where or when it can see more */
 	RANK_UPDATE,  /* another kernel, firmware, machine */
 	RANK_ASK,     /* open a ticket */
@@ -303,6 +304,7 @@ struct cause_row {
 	const char *detail;                 /* a piece of evidence, after the others; or NULL */
 	const struct kernel_log_line *line; /* the last piece of evidence; or NULL */
 	bool with_switch;                   /* and the switch to another clocksource after it */
+	bool follows;                       /* as in struct cause, where others are before it */
 	const char *more;
 	/*
 	 * Texts for the manual: how the cause is recognized, NULL where `detail` has it; and the
@@ -349,9 +351,14 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 	.command = guard "echo {to} | sudo tee " CLOCKSOURCE_CURRENT,                              \
 	.undo = "echo {from} | sudo tee " CLOCKSOURCE_CURRENT
 
-/* The advice of a cause in the boot parameters; some of them are there against the TSC. */
+/*
+ * The advice of a cause in the boot parameters; some of them are there against the TSC. A switch
+ * away from a clocksource that they name has the removal in its `keep`.
+ */
 #define ADVICE_DROP_BOOT                                                                           \
-	.advice = {{&advice_drop_tsc_boot, v->tsc_avoided}, {&advice_drop_boot, !v->tsc_avoided}}
+	.advice = {{&advice_drop_tsc_boot,                                                         \
+			   v->tsc_avoided && !(v->has_switch && v->boot_choice_slows)},            \
+		{&advice_drop_boot, !v->tsc_avoided && !(v->has_switch && v->boot_choice_slows)}}
 
 /* The remark where tsc=nowatchdog, of 5.2, is advised. */
 #define NOWATCHDOG_REMARK 5, 2, NULL, "tsc=nowatchdog needs Linux 5.2 or newer, or a backport."

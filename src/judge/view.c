@@ -436,6 +436,7 @@ static void view_add_switches(struct view *v)
 {
 	static const char *const paravirtual[] = {
 		"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
+	const char *name;
 
 	/* No clocksource is better than tsc: what keeps the vDSO from reading it lies elsewhere. */
 	if (!v->falls_back || clocksource_is(v->evidence, "tsc"))
@@ -448,7 +449,12 @@ static void view_add_switches(struct view *v)
 	if (clocksource_is_another(v->evidence, "tsc"))
 		v->why_not_tsc = reason_against(v, "tsc");
 	v->tsc_advisable = clocksource_is_another(v->evidence, "tsc") && !v->why_not_tsc;
-	v->has_switch = v->paravirtual || v->tsc_advisable;
+	for (size_t i = 0; !v->own_counter && (name = clocksource_known_name(i)); i++) {
+		if (clocksource_is_own_counter(name) && strcmp(name, "tsc") != 0 &&
+			clocksource_is_another(v->evidence, name))
+			v->own_counter = name;
+	}
+	v->has_switch = v->paravirtual || v->tsc_advisable || v->own_counter;
 }
 
 void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *v)

@@ -85,12 +85,11 @@ static void a_trusted_tsc_on_offer_is_advised(void **state)
 	count = find(&evidence);
 	assert_true(is_found("switch-to-tsc", count));
 	assert_string_equal(advice[0].clocksource, "tsc");
-	assert_int_equal(advice[0].step_count, 3);
-	assert_string_equal(advice[0].steps[0].command, "sudo vdsocheck compare --only tsc");
-	assert_string_equal(advice[0].steps[1].command,
+	assert_int_equal(advice[0].step_count, 2);
+	assert_string_equal(advice[0].steps[0].command,
 		"vdsocheck warp && echo tsc | sudo tee " CLOCKSOURCE_CURRENT);
-	assert_string_equal(advice[0].steps[1].undo, "echo xen | sudo tee " CLOCKSOURCE_CURRENT);
-	assert_string_equal(advice[0].steps[2].command, "vdsocheck");
+	assert_string_equal(advice[0].steps[0].undo, "echo xen | sudo tee " CLOCKSOURCE_CURRENT);
+	assert_string_equal(advice[0].steps[1].command, "vdsocheck");
 	assert_int_equal(advice[0].keep_count, ADVICE_KEEP_MAX);
 	assert_false(advice[0].keep_is_known);
 	/* Where the kernel's image is differs between distributions. */
@@ -115,8 +114,7 @@ static void tsc_on_ec2_xen_is_advised_with_amazon_as_source(void **state)
 	count = find(&evidence);
 	assert_int_equal(count, 2);
 	assert_string_equal(advice[0].clocksource, "tsc");
-	assert_string_equal(advice[0].steps[0].command, "sudo vdsocheck compare --only tsc");
-	assert_memory_equal(advice[0].steps[1].command, "vdsocheck warp && ", 18);
+	assert_memory_equal(advice[0].steps[0].command, "vdsocheck warp && ", 18);
 	assert_non_null(strstr(advice[0].risk, "do not advertise an invariant TSC"));
 	assert_non_null(strstr(advice[0].source, "repost.aws"));
 	assert_string_equal(advice[1].id, "move-to-nitro");
@@ -289,6 +287,7 @@ static void a_choice_at_boot_that_does_no_harm_stays(void **state)
 		char text[80];
 
 		evidence_make_falling_back(&evidence, choices[i].clocksource);
+		evidence_set_available(&evidence, choices[i].clocksource);
 		fact_set_text(&evidence.host.boot, choices[i].boot);
 		if (!choices[i].has_vdso)
 			fact_set(&evidence.vdso.fact, FACT_ABSENT, "no AT_SYSINFO_EHDR");
@@ -549,6 +548,14 @@ static void the_way_of_this_system_comes_first(void **state)
 	assert_non_null(strstr(advice[0].keep[1].command, "update-grub"));
 	fact_set_text(&evidence.host.boot, "clocksource=hpet");
 	find(&evidence);
+	assert_string_equal(advice[0].id, "switch-to-tsc");
+	assert_true(advice[0].keep_removes);
+	assert_string_equal(advice[0].boot, "clocksource=hpet");
+	assert_non_null(strstr(advice[0].keep[0].text, "RHEL and Amazon Linux, to remove cl"));
+	assert_string_equal(advice[0].keep[0].command,
+		"sudo grubby --update-kernel=ALL --remove-args='clocksource=hpet'");
+	evidence_set_available(&evidence, "hpet");
+	find(&evidence);
 	assert_string_equal(advice[0].id, "drop-tsc-boot-parameters");
 	assert_string_equal(advice[0].steps[0].text, "");
 	assert_string_equal(advice[0].steps[0].command,
@@ -578,9 +585,11 @@ static void alternatives_have_the_same_effect(void **state)
 	assert_string_equal(advice[1].id, "find-clocksource-writer");
 	assert_string_equal(advice[2].id, "newer-container-runtime");
 	assert_false(advice[1].is_alternative || advice[2].is_alternative);
-	fact_set_text(&evidence.host.boot, "clocksource=hpet");
+	fact_set_text(&evidence.host.boot, "no-kvmclock");
+	fact_set_text(&evidence.host.hypervisor, "kvm");
 	find(&evidence);
-	assert_string_equal(advice[1].id, "switch-to-tsc");
+	assert_string_equal(advice[0].id, "switch-to-tsc");
+	assert_string_equal(advice[1].id, "drop-boot-parameters");
 	assert_true(advice[1].is_alternative);
 }
 
