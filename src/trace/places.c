@@ -5,6 +5,7 @@
  * added up. The functions are found at the end, in the files of the places that are shown. Code
  * that was made at run time is found in the map that just-in-time compilers write for perf(1).
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,27 +25,37 @@
 #define PERF_MAP_SIZE (16 << 20)
 #define SYMBOLS_NS (2 * NS_PER_SECOND)
 
-/* Limits what is read of a memory map, and of /proc/PID/status. */
+/* The memory that a file is read to grows by multiples of this. */
+#define TAKE_SIZE 8192
+
+/* Limits what is read of a memory map, and of /proc/PID/status, which has up to 65,536 groups. */
 #define MAPS_SIZE (4 << 20)
-#define STATUS_SIZE 4096
+#define STATUS_SIZE (1 << 20)
 
 struct span file_take(int file, size_t most)
 {
-	struct span taken = {NULL, 0};
-	char *content;
+	size_t length = 0, room = 0;
+	char *content = NULL;
+	ssize_t more = 1;
 
-	if (file < 0)
-		return taken;
-	content = xmalloc(most);
-	(void)file_read_all(file, content, most, &taken.length);
-	close(file);
-	if (taken.length)
-		taken.at = memcpy(xmalloc(taken.length), content, taken.length);
-	free(content); /* realloc(3) would map memory for each file anew */
-	return taken;
+	while (file >= 0 && more > 0 && length < most) {
+		content = array_grow(content, length / TAKE_SIZE, &room, TAKE_SIZE);
+		more = read(file, content + length,
+			(room * TAKE_SIZE < most ? room * TAKE_SIZE : most) - length);
+		if (more < 0 && errno == EINTR)
+			more = 1;
+		else if (more > 0)
+			length += (size_t)more;
+	}
+	if (file >= 0)
+		close(file);
+	if (length)
+		return (struct span){content, length};
+	free(content);
+	return (struct span){NULL, 0};
 }
 
-static struct span read_of(pid_t pid, const char *name, size_t most)
+struct span proc_read(pid_t pid, const char *name, size_t most)
 {
 	char path[64];
 
@@ -54,12 +65,12 @@ static struct span read_of(pid_t pid, const char *name, size_t most)
 
 struct span status_read(pid_t pid)
 {
-	return read_of(pid, "status", STATUS_SIZE);
+	return proc_read(pid, "status", STATUS_SIZE);
 }
 
 struct span maps_read(pid_t thread)
 {
-	return read_of(thread, "maps", MAPS_SIZE);
+	return proc_read(thread, "maps", MAPS_SIZE);
 }
 
 void span_free(struct span span)

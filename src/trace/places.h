@@ -10,6 +10,9 @@
 struct span file_take(int file, size_t most);
 void span_free(struct span span);
 
+/* Reads at most so many bytes of /proc/PID/NAME; empty: the process has ended. */
+struct span proc_read(pid_t pid, const char *name, size_t most);
+
 /* Reads /proc/PID/status; empty: the process has ended. */
 struct span status_read(pid_t pid);
 

@@ -33,11 +33,15 @@
 /* Limits the time that processes which the program left running take to end by SIGTERM. */
 #define TERMINATE_NS 2000000000
 
+/* A loader makes some tens of system calls, and some for each library. */
+#define LOADING_STOPS 2000
+
 struct traced {
 	pid_t id;
 	struct served_table *table; /* NULL: its calls into the vDSO are not counted */
 	bool loading;               /* until its libraries are mapped it stops at system calls */
 	bool executed;              /* its memory is no longer that of its parent */
+	unsigned stops;             /* at system calls while it was loading */
 };
 
 enum phase { COUNTING, TERMINATING, RELEASING };
@@ -46,10 +50,11 @@ struct tracer {
 	struct trace_run *run;
 	enum phase phase;
 	bool has_executed; /* an execve(2) was successful */
+	bool has_begun;    /* the calls of a program are counted, or could not be */
 	struct served_library library;
-	unsigned options;       /* of ptrace */
-	uint64_t filters;       /* seccomp filters of the program that are not its own */
-	struct traced *threads; /* in no order */
+	unsigned options;              /* of ptrace */
+	struct served_filters filters; /* of the program that are not its own */
+	struct traced *threads;        /* in no order */
 	size_t count, room;
 	int error; /* an errno value: a thread cannot be followed */
 };
@@ -186,34 +191,49 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 			served_drop(tracer->run->trace, thread->table);
 			thread->table = NULL;
 			thread->loading = false;
+			thread->stops = 0;
 			thread->executed = true;
 		}
 	}
 }
 
 /*
- * Counts the calls into the vDSO from the end of execve(2) on. Until the libraries are mapped it is
- * called at each system call. Returns a signal that arrived and has to be delivered.
+ * Makes a program count its calls into the vDSO at the end of execve(2). Returns a signal that
+ * arrived and has to be delivered.
+ */
+static int begin_served(struct tracer *tracer, struct traced *thread)
+{
+	/* The program that we started has no filter of its own yet. */
+	const struct served_filters *around = tracer->has_begun ? &tracer->filters : NULL;
+	int signal = 0;
+
+	tracer->has_begun = true;
+	/* If we are killed it must not go on with registers that are not its own. */
+	ptrace(PTRACE_SETOPTIONS, thread->id, NULL,
+		(void *)(uintptr_t)(tracer->options | PTRACE_O_EXITKILL));
+	if (served_open(tracer->run->trace, thread->id, around, &thread->table, &signal) ==
+		INJECTED_BROKEN)
+		syscall(SYS_tgkill, thread->id, thread->id, SIGKILL);
+	ptrace(PTRACE_SETOPTIONS, thread->id, NULL, (void *)(uintptr_t)tracer->options);
+	thread->loading = thread->table;
+	return signal;
+}
+
+/*
+ * Until the libraries are mapped a program stops at each system call. One without a C library may
+ * never do what is waited for.
  */
 static int count_served(struct tracer *tracer, struct traced *thread)
 {
-	int signal = 0;
-
 	if (!thread || tracer->phase != COUNTING)
 		return 0;
-	if (thread->loading && served_is_loaded(thread->id)) {
+	if (!thread->loading)
+		return thread->table ? 0 : begin_served(tracer, thread);
+	if (served_is_loaded(thread->id) || ++thread->stops == LOADING_STOPS) {
 		served_learn(thread->table, thread->id, &tracer->library);
 		thread->loading = false;
-	} else if (!thread->table) {
-		/* If we are killed it must not go on with registers that are not its own. */
-		ptrace(PTRACE_SETOPTIONS, thread->id, NULL,
-			(void *)(uintptr_t)(tracer->options | PTRACE_O_EXITKILL));
-		thread->table =
-			served_open(tracer->run->trace, thread->id, tracer->filters, &signal);
-		ptrace(PTRACE_SETOPTIONS, thread->id, NULL, (void *)(uintptr_t)tracer->options);
-		thread->loading = thread->table;
 	}
-	return signal;
+	return 0;
 }
 
 static bool stops_a_group(int signal)
@@ -238,10 +258,6 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 		note_refused_call(tracer, id);
 	else if (signal == SYSCALL_STOP)
 		delivered = count_served(tracer, find_thread(tracer, id));
-	if (delivered < 0) {
-		tracer->error = -delivered;
-		return;
-	}
 	thread = find_thread(tracer, id);
 	/* Registers that are set at the event of execve(2) itself would be overwritten. */
 	to_next_call =
@@ -340,7 +356,7 @@ static bool seize_program(struct tracer *tracer, unsigned options, struct fact *
 
 bool trace_follow(struct trace_run *run)
 {
-	struct tracer tracer = {.run = run, .filters = served_filters(getpid())};
+	struct tracer tracer = {.run = run, .filters = served_read_filters(getpid())};
 	bool is_seized = run->serves && seize_program(&tracer, 0, &run->trace->served);
 
 	/* A normal run would seem to survive a host that falls back. */
@@ -358,14 +374,18 @@ bool trace_follow(struct trace_run *run)
 bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 {
 	static struct filter filter;
-	struct tracer tracer = {.run = run, .filters = served_filters(getpid()) + 1};
+	struct tracer tracer = {.run = run, .filters = served_read_filters(getpid())};
 
 	/* A kernel with filters reads their address first. A filter may kill for the attempt. */
-	if (tracer.filters == 1 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 &&
-		errno == EINVAL) {
+	if (tracer.filters.mode != SECCOMP_MODE_FILTER &&
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 && errno == EINVAL) {
 		fact_set_errno(why, EINVAL, "seccomp filter");
 		return false;
 	}
+	/* The program has ours, too. */
+	tracer.filters.mode = SECCOMP_MODE_FILTER;
+	if (tracer.filters.count != UINT64_MAX)
+		tracer.filters.count++;
 	trace_plan_filter(run->trace->plan, &filter);
 	if (!trace_run_fork(run, &filter, why))
 		return false;

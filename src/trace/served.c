@@ -28,19 +28,37 @@ struct served_table {
 	struct span maps; /* owned: the memory map when it was last read */
 };
 
-uint64_t served_filters(pid_t pid)
+struct served_filters served_read_filters(pid_t pid)
 {
 	struct span status = status_read(pid), value;
-	uint64_t filters = 0;
+	struct served_filters filters = {.mode = UINT64_MAX, .count = UINT64_MAX};
 
-	if (!status.at)
-		return UINT64_MAX;
-	/* The first is there since Linux 5.9. */
-	if (text_find_value(status, "Seccomp_filters", &value) ||
-		text_find_value(status, "Seccomp", &value))
-		number_parse(value, &filters);
+	if (text_find_value(status, "Seccomp", &value))
+		number_parse(value, &filters.mode);
+	if (text_find_value(status, "Seccomp_filters", &value))
+		number_parse(value, &filters.count);
 	span_free(status);
 	return filters;
+}
+
+/*
+ * Says whether the process may have a filter of its own. A kernel that does not count them shows
+ * that it has some: whose these are is known only where there are none around it.
+ */
+static bool may_have_own_filter(pid_t pid, const struct served_filters *around, struct fact *why)
+{
+	const struct served_filters its = served_read_filters(pid);
+	bool is_counted = its.count != UINT64_MAX && around->count != UINT64_MAX;
+
+	if (!its.mode || (is_counted && its.count <= around->count) ||
+		(its.mode == UINT64_MAX && around->mode == UINT64_MAX))
+		return false;
+	fact_set(why, FACT_DENIED, "%s",
+		is_counted || !around->mode
+			? "it has a seccomp filter of its own"
+			: "whether it has a seccomp filter of its own is not known before Linux "
+			  "5.9");
+	return true;
 }
 
 /* Makes the calls that served_inject() makes, which sees what they return. */
@@ -48,10 +66,10 @@ static void try_calls(void *unused)
 {
 	int file = memfd_create("vdsocheck", MFD_CLOEXEC);
 	void *page =
-		mmap(NULL, SERVED_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mmap(NULL, SERVED_PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	(void)unused;
-	if (page != MAP_FAILED && mprotect(page, SERVED_PAGE, PROT_READ | PROT_EXEC) == 0)
+	if (page != MAP_FAILED)
 		munmap(page, SERVED_PAGE);
 	if (file >= 0)
 		close(file);
@@ -62,34 +80,33 @@ bool served_is_harmless(struct fact *why)
 	struct deadline deadline = deadline_after(CHILD_PROBE_NS);
 	struct fact reason;
 
-	if (served_filters(getpid()) == 0 || child_run(try_calls, NULL, &deadline, &reason))
+	if (!served_read_filters(getpid()).mode || child_run(try_calls, NULL, &deadline, &reason))
 		return true;
 	*why = reason;
 	return false;
 }
 
-struct served_table *served_open(
-	struct trace_evidence *trace, pid_t thread, uint64_t filters, int *signal)
+enum injected served_open(struct trace_evidence *trace, pid_t thread,
+	const struct served_filters *around, struct served_table **table, int *signal)
 {
-	struct served_table *table;
+	enum injected result = INJECTED_NOT;
 	int file = -1;
 
-	if (served_filters(thread) > filters)
-		fact_set(&trace->uncounted_why, FACT_DENIED, "it has a seccomp filter of its own");
-	else
-		file = served_inject(trace, thread, signal, &trace->uncounted_why);
-	if (file < 0) {
+	*table = NULL;
+	if (!around || !may_have_own_filter(thread, around, &trace->uncounted_why))
+		result = served_inject(trace, thread, &file, signal, &trace->uncounted_why);
+	if (result == INJECTED) {
+		fact_set_known(&trace->served);
+		*table = xcalloc(1, sizeof(**table));
+		(*table)->file = file;
+		(*table)->users = 1;
+		served_look(*table, thread);
+	} else if (result != INJECTED_GONE) {
 		trace->uncounted++;
 		if (!fact_is_known(&trace->served))
 			trace->served = trace->uncounted_why;
-		return NULL;
 	}
-	fact_set_known(&trace->served);
-	table = xcalloc(1, sizeof(*table));
-	table->file = file;
-	table->users = 1;
-	served_look(table, thread);
-	return table;
+	return result;
 }
 
 void served_look(struct served_table *table, pid_t pid)

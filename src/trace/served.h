@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts the calls into the vDSO: a program gets a copy of the vDSO's image whose functions count
- * and go on into the real ones. 64-bit programs on x86-64 and arm64.
+ * Counts the calls into the vDSO: the symbols of a program's vDSO lead to stubs, which count and go
+ * on into its functions. 64-bit programs on x86-64 and arm64.
  */
 #ifndef VDSOCHECK_TRACE_SERVED_H
 #define VDSOCHECK_TRACE_SERVED_H
@@ -19,9 +19,6 @@
 
 #define SERVED_PAGE 4096
 
-/* A vDSO with a larger image is not copied. */
-#define SERVED_IMAGE_MAX (64 * SERVED_PAGE)
-
 /*
  * The table that the stubs count in, a file in memory that the processes of one executed image
  * share, and that is open here:
@@ -31,8 +28,8 @@
  *	             that lead to it, a caller behind those that it calls, and an end of size 0
  *	REFUSED_AT   uint64_t of each call: system calls in its place that a filter refused
  *	SHARDS_AT    SERVED_SHARDS shards of SERVED_SHARD_SIZE bytes, chosen by the stack's address;
- *	             each is a hash table of struct served_entry, with SERVED_PROBES more of them
- *	             behind the last place that a hash gives
+ *	             each is a hash table of struct served_entry, whose last places go on in the
+ *	             next one; a page is behind the last shard
  *
  * The stubs have these numbers in their instructions as well.
  */
@@ -44,8 +41,8 @@
 #define SERVED_REFUSED_AT 3072
 #define SERVED_SHARDS_AT 4096
 #define SERVED_SHARDS 64
-#define SERVED_SHARD_SIZE 32768
-#define SERVED_TABLE_SIZE (SERVED_SHARDS_AT + SERVED_SHARDS * SERVED_SHARD_SIZE)
+#define SERVED_SHARD_SIZE 8192
+#define SERVED_TABLE_SIZE (SERVED_SHARDS_AT + SERVED_SHARDS * SERVED_SHARD_SIZE + SERVED_PAGE)
 
 /* The key has the return address in bits 0 to 47, the clock in 48 to 52, the call in 53 to 55; 0:
  * free. */
@@ -83,44 +80,56 @@ extern const struct served_row served_calls[SERVED_CALL_COUNT];
 /* Finds the call of "__vdso_time" or "__kernel_time"; SERVED_CALL_COUNT: there is none. */
 enum served_call served_find_call(struct span name);
 
-/* The bytes from one stub to the next. */
+/* The bytes from one stub to the next, and of the memory that holds all of them. */
 #define SERVED_STUB_SIZE 512
+#define SERVED_STUBS_SIZE SERVED_PAGE
 
-/*
- * A copy of the vDSO's image for the address `to`: image[] has room for `size` bytes, of which the
- * first `length` hold the image that is at `from` in the program. Its stubs come behind it.
- */
-struct served_copy {
-	unsigned char *image;
-	size_t length, size;
-	uint64_t from, to, table; /* addresses in the program */
-	bool as_if_fallback;      /* the stubs make system calls */
-	size_t end;               /* offset of the next stub */
+/* Stubs for the address `to` in the program; the place of the last one stays free. */
+struct served_stubs {
+	unsigned char *code; /* SERVED_STUBS_SIZE bytes, of which the first `used` hold stubs */
+	size_t used;
+	uint64_t to, table;  /* addresses in the program */
+	bool as_if_fallback; /* the stubs make system calls */
 };
 
 /*
- * Puts a stub for this function of the vDSO at copy->end. Returns the offset of its entry, or 0 if
- * there is no stub for this architecture or no room.
+ * Adds a stub for this function of the vDSO. Returns its address in the program, or 0 if there is
+ * no stub for this architecture or no room.
  */
-size_t served_stub_make(struct served_copy *copy, enum served_call call, uint64_t target);
+uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uint64_t target);
 
-/* Functions without a stub stay those of the real vDSO. False if the image makes no sense. */
-bool served_copy_make(struct served_copy *copy);
+/* Symbols of a vDSO: the places of their values in its image, and the values that lead to stubs. */
+#define SERVED_SYMBOL_MAX 8
+struct served_symbols {
+	size_t count;
+	uint64_t places[SERVED_SYMBOL_MAX], values[SERVED_SYMBOL_MAX];
+};
 
-/* Returns the bytes of a copy of an image that is so long: whole pages. */
-size_t served_copy_size(size_t length);
+/* A vDSO with a larger image is left alone. */
+#define SERVED_IMAGE_MAX (64 * SERVED_PAGE)
 
-/* Returns the bytes of the image, by its headers; 0: it makes no sense. */
+/* Returns the bytes of the image, by its headers; 0: it makes no sense, or is a 32-bit one. */
 size_t served_image_length(const unsigned char *image, size_t size);
 
+/* Makes stubs for the counted functions of the image, which is at the address `vdso`. */
+void served_stubs_make(struct served_stubs *stubs, const unsigned char *image, size_t length,
+	uint64_t vdso, struct served_symbols *symbols);
+
 /*
- * Gives the program its copy at the stop of a thread at the end of execve(2) (PTRACE_SYSCALL from
- * PTRACE_EVENT_EXEC on). Returns the open table, or -1 with the reason in *why: the program is then
- * as it was. *signal becomes a signal that arrived and has to be delivered, or -errno: the program
- * has registers that are not its own, and cannot go on. The system calls that are made in the
- * program's name are taken off the counts of tracepoints.
+ * INJECTED_GONE: the thread was killed, and its end comes next. INJECTED_BROKEN: it has registers
+ * that are not its own, and must not go on.
  */
-int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struct fact *why);
+enum injected { INJECTED, INJECTED_NOT, INJECTED_GONE, INJECTED_BROKEN };
+
+/*
+ * Makes the program count its calls, at the stop of a thread at the end of execve(2)
+ * (PTRACE_SYSCALL from PTRACE_EVENT_EXEC on), in the open file *table. If not, the reason is in
+ * *why, and after INJECTED_NOT the program is as it was. *signal becomes a signal that arrived and
+ * has to be delivered. The system calls that are made in the program's name are taken off the
+ * counts of tracepoints.
+ */
+enum injected served_inject(
+	struct trace_evidence *trace, pid_t thread, int *table, int *signal, struct fact *why);
 
 /* Finds the row of the system call that a thread is in; TRACE_ROW_MAX: there is none. */
 size_t served_system_call(const struct trace_plan *plan, pid_t thread);
@@ -135,12 +144,23 @@ bool served_is_loaded(pid_t thread);
 
 struct served_table;
 
+/* The seccomp filters of a process. Linux counts them since 5.9. */
+struct served_filters {
+	uint64_t mode;  /* SECCOMP_MODE_...; UINT64_MAX: not known, or the kernel has none */
+	uint64_t count; /* UINT64_MAX: not known */
+};
+
+struct served_filters served_read_filters(pid_t pid);
+
 /*
- * Calls served_inject(), unless the process runs under more seccomp filters than `filters`: its own
- * may end it for our system calls. NULL: trace->uncounted is one more, with the reason beside it.
+ * Calls served_inject(), unless the process runs under seccomp filters of its own: these may end it
+ * for our system calls. `around` are the filters of a process that has none of its own; NULL: the
+ * process has none of its own for sure. *table is
+ * NULL without INJECTED, and trace->uncounted is one more, with the reason beside it, if the
+ * program goes on.
  */
-struct served_table *served_open(
-	struct trace_evidence *trace, pid_t thread, uint64_t filters, int *signal);
+enum injected served_open(struct trace_evidence *trace, pid_t thread,
+	const struct served_filters *around, struct served_table **table, int *signal);
 
 /* Say whether the call, or one of the calls in the plan, is one that a vDSO may have. */
 bool served_is_call(const char *name);
@@ -151,10 +171,6 @@ bool served_has_call(const struct trace_plan *plan);
  * system calls that are made in its name. False with the reason.
  */
 bool served_is_harmless(struct fact *why);
-
-/* Counts the seccomp filters of a process; where the kernel does not, 0 or more if there are any.
- */
-uint64_t served_filters(pid_t pid);
 
 /* Another thread uses the table, or one does no more: the last adds the counts to the evidence. */
 struct served_table *served_share(struct served_table *table);

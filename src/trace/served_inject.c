@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives a program its copy of the vDSO, at the end of its execve(2): system calls are made in its
- * name, by an instruction of its real vDSO, to map the table and the copy, and the address of the
- * copy replaces that of the vDSO in its auxiliary vector. Signals are blocked until it goes on, and
- * its registers are as they were.
+ * Makes a program count its calls into the vDSO, at the end of its execve(2): system calls are made
+ * in its name, by an instruction of its vDSO, to map the table and the stubs, and the symbols of
+ * its vDSO get the addresses of the stubs. The vDSO is a private mapping that a tracer may write
+ * to, as debuggers do for breakpoints: the change is this process's own, fork(2) inherits it and
+ * execve(2) drops it. Nothing else of the program's memory is written. Signals are blocked until it
+ * goes on, and its registers are as they were.
  */
 #if defined(__x86_64__)
 #include <asm/prctl.h>
@@ -25,10 +27,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "places.h"
 #include "served.h"
-
-/* Limits what is read: since 4.13, arguments and variables have 6 MiB at most (fs/exec.c). */
-#define STACK_SIZE (8 * 1024 * 1024)
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
@@ -38,6 +38,8 @@ struct target {
 	struct user_regs_struct before;
 	uint64_t instruction; /* that makes a system call */
 	int signal;           /* that came and is to be delivered */
+	unsigned char *image; /* of its vDSO, at this address in the program */
+	uint64_t vdso;
 };
 
 /* ---- the registers; those of 32-bit programs are refused with ENOEXEC ---- */
@@ -168,21 +170,43 @@ static int64_t call(struct target *target, const char *name, const uint64_t argu
 {
 	struct user_regs_struct registers = target->before;
 	struct trace_evidence *trace = target->trace;
-	const struct trace_plan *plan = trace->plan;
-	const struct trace_call *planned = trace_plan_call(plan, name);
-	int number = seccomp_syscall_resolve_name_arch(plan->arch[TRACE_NATIVE], name);
+	const struct trace_call *planned = trace_plan_call(trace->plan, name);
+	int number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, name);
 
-	if (trace->method == TRACE_BY_TRACEPOINTS && planned)
-		trace->counts[TRACE_NATIVE][planned->row]--; /* before its own count is added */
 	registers.INSTRUCTION_POINTER = target->instruction;
 	registers_call(&registers, number, arguments);
 	if (registers_set(target->thread, &registers) < 0 || !go_on(target) || !go_on(target) ||
 		registers_get(target->thread, &registers) < 0)
 		return -ESRCH;
+	/* It is in the count of the tracepoint, which is added later. */
+	if (trace->method == TRACE_BY_TRACEPOINTS && planned)
+		trace->counts[TRACE_NATIVE][planned->row]--;
 	return (int64_t)registers.RESULT;
 }
 
 #define CALL(target, name, ...) call(target, name, (const uint64_t[6]){__VA_ARGS__})
+
+/* ---- the vDSO ---- */
+
+/* Finds the vDSO. 0 or an errno value: ECANCELED of a program that gains privileges. */
+static int find_vdso(struct target *target)
+{
+	struct span vector = proc_read(target->thread, "auxv", SERVED_PAGE);
+	uint64_t pair[2];
+	int error = vector.length ? ENOENT : EACCES;
+
+	for (size_t at = 0; at + sizeof(pair) <= vector.length; at += sizeof(pair)) {
+		memcpy(pair, vector.at + at, sizeof(pair));
+		if (pair[0] == AT_SECURE && pair[1])
+			error = ECANCELED;
+		if (pair[0] == AT_SYSINFO_EHDR && pair[1] && error == ENOENT) {
+			target->vdso = pair[1];
+			error = 0;
+		}
+	}
+	span_free(vector);
+	return error;
+}
 
 static bool memory_read(pid_t pid, uint64_t from, void *to, size_t length)
 {
@@ -191,67 +215,69 @@ static bool memory_read(pid_t pid, uint64_t from, void *to, size_t length)
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)length;
 }
 
-static bool memory_write(pid_t pid, uint64_t to, const void *from, size_t length)
+/* Reads the image of the vDSO, and finds the instruction. 0 or an errno value. */
+static int read_vdso(struct target *target, size_t *length)
 {
-	struct iovec here = {(void *)(uintptr_t)from, length},
-		     there = {(void *)(uintptr_t)to, length};
+	const unsigned char *found = NULL;
+	int error = find_vdso(target);
 
-	return process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)length;
+	if (error)
+		return error;
+	if (!memory_read(target->thread, target->vdso, target->image, SERVED_PAGE))
+		return EFAULT;
+	*length = served_image_length(target->image, SERVED_PAGE);
+	if (*length && memory_read(target->thread, target->vdso, target->image, *length))
+		found = memmem(target->image, *length, instruction, sizeof(instruction));
+	target->instruction = found ? target->vdso + (uint64_t)(found - target->image) : 0;
+	return found ? 0 : ENOEXEC;
 }
 
-/*
- * Finds the entry of the vDSO in the auxiliary vector, and its value. 0 or an errno value. The
- * stack has the number of the arguments, the arguments, a zero, the environment, a zero and the
- * vector.
- */
-static int find_vdso(const struct target *target, uint64_t *place, uint64_t *vdso)
+/* ---- the stubs ---- */
+
+/* Writes words of the program's memory, also where it may not write itself. False: see errno. */
+static bool write_words(pid_t thread, uint64_t to, const void *from, size_t length)
 {
-	const size_t size = sizeof(uint64_t);
-	const uint64_t from = target->before.STACK_POINTER;
-	unsigned char *stack = xmalloc(STACK_SIZE);
-	struct iovec here = {stack, STACK_SIZE}, there = {(void *)(uintptr_t)from, STACK_SIZE};
-	ssize_t read = process_vm_readv(target->thread, &here, 1, &there, 1, 0);
-	size_t length = read > 0 ? (size_t)read : 0;
-	uint64_t at = (memory_number(stack, length, 0, size) + 2) * size, type;
-	int error = ENOENT;
+	unsigned long word;
 
-	while (memory_number(stack, length, at, size))
-		at += size;
-	for (at += size; (type = memory_number(stack, length, at, size)); at += 2 * size) {
-		uint64_t value = memory_number(stack, length, at + size, size);
-
-		/* A program that gains privileges must run as without us. */
-		if (type == AT_SECURE && value) {
-			error = ECANCELED;
-			break;
-		}
-		if (type == AT_SYSINFO_EHDR && value) {
-			*place = from + at + size;
-			*vdso = value;
-			error = 0;
-		}
+	for (size_t at = 0; at < length; at += sizeof(word)) {
+		memcpy(&word, (const char *)from + at, sizeof(word));
+		if (word && ptrace(PTRACE_POKEDATA, thread, (void *)(uintptr_t)(to + at),
+				    (void *)word) < 0)
+			return false;
 	}
-	free(stack);
-	return !length ? EFAULT : at < length ? error : E2BIG;
+	return true;
+}
+
+/* Leads the symbols to the stubs, or puts back their values in the image that was read. */
+static bool write_symbols(
+	const struct target *target, const struct served_symbols *symbols, bool back)
+{
+	for (size_t i = 0; i < symbols->count; i++) {
+		unsigned long value = symbols->values[i];
+
+		if (back)
+			memcpy(&value, target->image + symbols->places[i], sizeof(value));
+		if (ptrace(PTRACE_POKEDATA, target->thread,
+			    (void *)(uintptr_t)(target->vdso + symbols->places[i]),
+			    (void *)value) < 0)
+			return false;
+	}
+	return true;
 }
 
 /*
  * Maps the table into the program. Returns its address there, or a negative errno value. The name
- * of the file stands where the number of arguments does meanwhile: below, the stack may not be
- * mapped.
+ * of the file stands where a stub will.
  */
-static int64_t map_table(struct target *target, int *table)
+static int64_t map_table(struct target *target, uint64_t name, int *table)
 {
-	static const char name[] = "vdsocheck";
-	const uint64_t at = target->before.STACK_POINTER;
-	char path[64], before[sizeof(name)];
+	static const char text[2 * sizeof(long)] = "vdsocheck";
+	char path[64];
 	int64_t file, result;
 
-	if (!memory_read(target->thread, at, before, sizeof(before)) ||
-		!memory_write(target->thread, at, name, sizeof(name)))
+	if (!write_words(target->thread, name, text, sizeof(text)))
 		return -errno;
-	file = CALL(target, "memfd_create", at, MFD_CLOEXEC);
-	memory_write(target->thread, at, before, sizeof(before));
+	file = CALL(target, "memfd_create", name, MFD_CLOEXEC);
 	if (file < 0)
 		return file;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", target->thread, (int)file);
@@ -265,95 +291,85 @@ static int64_t map_table(struct target *target, int *table)
 	return result;
 }
 
-/* Maps the copy, writes it, and then makes it executable instead. 0 or an errno value. */
-static int map_copy(struct target *target, struct served_copy *copy, uint64_t place)
+/* Maps the table and the stubs, and leads the symbols to them. 0 or an errno value. */
+static int give_stubs(struct target *target, int *table)
 {
-	int64_t to = CALL(target, "mmap", 0, copy->size, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
+	static unsigned char code[SERVED_STUBS_SIZE];
+	struct served_stubs stubs = {.code = code, .as_if_fallback = target->trace->as_if_fallback};
+	struct served_symbols symbols;
+	size_t length = 0;
 	int64_t result;
-
-	if (to < 0)
-		return (int)-to;
-	copy->to = (uint64_t)to;
-	if (!served_copy_make(copy))
-		return ENOEXEC;
-	if (!memory_write(target->thread, copy->to, copy->image, copy->size))
-		return errno;
-	result = CALL(target, "mprotect", copy->to, copy->size, PROT_READ | PROT_EXEC);
-	if (result < 0)
-		return (int)-result;
-	if (target->trace->is_baseline)
-		return 0;
-	return memory_write(target->thread, place, &copy->to, sizeof(copy->to)) ? 0 : errno;
-}
-
-/* Reads the image, and maps the table and the copy. 0 or an errno value. */
-static int give_copy(struct target *target, struct served_copy *copy, int *table)
-{
-	const unsigned char *found = NULL;
-	uint64_t place = 0;
-	int64_t address;
-	int error = find_vdso(target, &place, &copy->from);
+	int error = read_vdso(target, &length);
 
 	if (error)
 		return error;
-	if (!memory_read(target->thread, copy->from, copy->image, SERVED_PAGE))
-		return ENOEXEC;
-	copy->length = served_image_length(copy->image, SERVED_PAGE);
-	copy->size = served_copy_size(copy->length);
-	if (copy->size <= SERVED_IMAGE_MAX &&
-		memory_read(target->thread, copy->from, copy->image, copy->length))
-		found = memmem(copy->image, copy->length, instruction, sizeof(instruction));
-	if (!found)
-		return ENOEXEC;
-	target->instruction = copy->from + (uint64_t)(found - copy->image);
-	address = map_table(target, table);
-	if (address < 0)
-		return (int)-address;
-	copy->table = (uint64_t)address;
-	error = map_copy(target, copy, place);
-	if (error && copy->to)
-		CALL(target, "munmap", copy->to, copy->size);
-	if (error)
-		CALL(target, "munmap", copy->table, SERVED_TABLE_SIZE);
+	/* No page is ever writable and executable, nor becomes executable: some forbid that. */
+	result = CALL(target, "mmap", 0, SERVED_STUBS_SIZE, PROT_READ | PROT_EXEC,
+		MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
+	if (result < 0)
+		return (int)-result;
+	stubs.to = (uint64_t)result;
+	memset(code, 0, sizeof(code));
+	result = map_table(target, stubs.to + SERVED_STUBS_SIZE - SERVED_STUB_SIZE, table);
+	if (result < 0) {
+		CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
+		return (int)-result;
+	}
+	stubs.table = (uint64_t)result;
+	served_stubs_make(&stubs, target->image, length, target->vdso, &symbols);
+	if (write_words(target->thread, stubs.to, code, stubs.used) &&
+		(target->trace->is_baseline || write_symbols(target, &symbols, false)))
+		return 0;
+	error = errno;
+	(void)write_symbols(target, &symbols, true);
+	CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
+	CALL(target, "munmap", stubs.table, SERVED_TABLE_SIZE);
 	return error;
 }
 
-int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struct fact *why)
+static void explain(int error, struct fact *why)
 {
-	struct target target = {.trace = trace, .thread = thread};
-	struct served_copy copy = {.as_if_fallback = trace->as_if_fallback};
-	int table = -1, error;
-	sigset_t all, before;
-
-	sigfillset(&all);
-	if (registers_get(thread, &target.before) < 0 ||
-		ptrace(PTRACE_GETSIGMASK, thread, (void *)8, &before) < 0 ||
-		ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &all) < 0) {
-		if (errno == ENOEXEC)
-			fact_set(why, FACT_ABSENT, "a 32-bit program");
-		else
-			fact_set_errno(why, errno, "ptrace");
-		return -1;
-	}
-	copy.image = xcalloc(1, SERVED_IMAGE_MAX);
-	error = give_copy(&target, &copy, &table);
-	free(copy.image);
-	*signal = target.signal;
-	if (registers_set(thread, &target.before) < 0 ||
-		ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &before) < 0)
-		*signal = -errno;
-	if (!error)
-		return table;
-	if (table >= 0)
-		close(table);
 	if (error == ENOENT)
 		fact_set(why, FACT_ABSENT, "the program has no vDSO");
 	else if (error == ECANCELED)
 		fact_set(why, FACT_DENIED, "it runs with privileges that its caller lacks");
 	else
-		fact_set_errno(why, error, "mapping a copy of the vDSO");
-	return -1;
+		fact_set_errno(why, error, "mapping the counters");
+}
+
+enum injected served_inject(
+	struct trace_evidence *trace, pid_t thread, int *table, int *signal, struct fact *why)
+{
+	struct target target = {.trace = trace, .thread = thread};
+	enum injected result = INJECTED;
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	if (registers_get(thread, &target.before) < 0 ||
+		ptrace(PTRACE_GETSIGMASK, thread, (void *)8, &before) < 0 ||
+		ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &all) < 0) {
+		error = errno;
+		if (error == ENOEXEC)
+			fact_set(why, FACT_ABSENT, "a 32-bit program");
+		else
+			fact_set_errno(why, error, "ptrace");
+		return error == ESRCH ? INJECTED_GONE : INJECTED_NOT;
+	}
+	target.image = xmalloc(SERVED_IMAGE_MAX);
+	error = give_stubs(&target, table);
+	free(target.image);
+	*signal = target.signal;
+	if (error)
+		explain(error, why);
+	if (registers_set(thread, &target.before) < 0 ||
+		ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &before) < 0)
+		result = errno == ESRCH ? INJECTED_GONE : INJECTED_BROKEN;
+	else if (error)
+		result = INJECTED_NOT;
+	if (result != INJECTED && *table >= 0)
+		close(*table);
+	return result;
 }
 
 size_t served_system_call(const struct trace_plan *plan, pid_t thread)
@@ -366,13 +382,15 @@ size_t served_system_call(const struct trace_plan *plan, pid_t thread)
 		registers_argument(&registers));
 }
 #else
-int served_inject(struct trace_evidence *trace, pid_t thread, int *signal, struct fact *why)
+enum injected served_inject(
+	struct trace_evidence *trace, pid_t thread, int *table, int *signal, struct fact *why)
 {
 	(void)trace;
 	(void)thread;
+	(void)table;
 	(void)signal;
 	fact_set(why, FACT_ABSENT, "reads of the clock are counted on x86-64 and arm64 only");
-	return -1;
+	return INJECTED_NOT;
 }
 
 size_t served_system_call(const struct trace_plan *plan, pid_t thread)

@@ -1,19 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Has the machine code that counts a call which the vDSO serves. A stub is put in front of each
- * function: it finds the entry for its call, clock and return address in the table of served.h,
+ * Has the machine code that counts a call which the vDSO serves. The symbol of each function leads
+ * to a stub: it finds the entry for its call, clock and return address in the table of served.h,
  * adds one to it, and jumps to the function of the real vDSO. It makes no system call, and
  * changes only registers that a function may change.
  *
  * As if this host fell back, it jumps to a system call instead, and counts those that a seccomp
- * filter refuses: with EPERM, or ENOSYS where it shall look like an older kernel.
+ * filter refuses. The kernel itself has no other errors than EFAULT, and EINVAL for a clock that it
+ * lacks; a filter may also return 0 without a time, which is seen by a word of the result that is
+ * set to -1 before.
  *
  * A stub ends with words that served_stub_make() fills in.
  */
 #include <seccomp.h>
 #include <string.h>
 
+#include "base/elf.h"
+#include "base/text.h"
 #include "served.h"
+
+const struct served_row served_calls[SERVED_CALL_COUNT] = {
+	[SERVED_CLOCK_GETTIME] = {"clock_gettime", true, {"clock_gettime", "gettimeofday", "time"}},
+	[SERVED_GETTIMEOFDAY] = {"gettimeofday", false, {"gettimeofday"}},
+	[SERVED_TIME] = {"time", false, {"time"}},
+	[SERVED_CLOCK_GETRES] = {"clock_getres", true, {"clock_getres"}},
+	[SERVED_GETCPU] = {"getcpu", false, {"sched_getcpu"}},
+};
+
+enum served_call served_find_call(struct span name)
+{
+	int call = 0;
+
+	if (!text_take_prefix(&name, "__vdso_") && !text_take_prefix(&name, "__kernel_"))
+		return SERVED_CALL_COUNT;
+	while (call < SERVED_CALL_COUNT && !text_equals(name, served_calls[call].name))
+		call++;
+	return (enum served_call)call;
+}
 
 /* The assembler needs the numbers as text. */
 #define WORD_OF(value) #value
@@ -29,13 +52,19 @@ struct template
 	const unsigned char *clock, *plain, *call;
 };
 
-/* The last 40 bytes of a stub. */
+/* The last 48 bytes of a stub. */
 struct words {
 	uint64_t call, table, target;
 	uint64_t number, refused; /* for the system call: its number, and the address of a count */
+	uint64_t result;          /* RESULT_... */
 };
 
-#define WORDS_AT NUMBER(SERVED_STUB_SIZE) " - 40"
+#define WORDS_AT NUMBER(SERVED_STUB_SIZE) " - 48"
+
+/* The first argument is a clock and the second the result; the first is; the call returns it. */
+#define RESULT_SECOND 1
+#define RESULT_FIRST 2
+#define RESULT_RETURNED 4
 
 #if defined(__x86_64__)
 __asm__(".pushsection .rodata\n"
@@ -78,10 +107,10 @@ __asm__(".pushsection .rodata\n"
 	"	shr	$16, %r10\n"
 	"	imul	%rcx, %r10\n"
 	"	shr	$58, %r10\n" /* the shard: threads have stacks of their own */
-	"	shl	$15, %r10\n"
+	"	shl	$13, %r10\n"
 	"	add	.Lwords+8(%rip), %r10\n"
 	"	imul	%rax, %rcx\n"
-	"	shr	$54, %rcx\n"
+	"	shr	$55, %rcx\n"
 	"	shl	$4, %rcx\n"
 	"	lea	" SHARDS_AT "(%r10, %rcx), %r10\n"
 	"	mov	$" PROBES ", %r9d\n"
@@ -106,19 +135,48 @@ __asm__(".pushsection .rodata\n"
 	"	jmp	*.Lwords+16(%rip)\n"
 	"served_call:\n"
 	"	endbr64\n"
-	"	mov	.Lwords+24(%rip), %eax\n"
-	"	syscall\n"
-	"	cmp	$-1, %rax\n"
-	"	je	1f\n"
-	"	cmp	$-38, %rax\n"
-	"	je	1f\n"
-	"	ret\n"
-	"1:	mov	.Lwords+32(%rip), %rcx\n"
-	"	lock incq (%rcx)\n"
-	"	ret\n"
-	"	.org	served_clock + " WORDS_AT "\n"
-	".Lwords:	.quad 0, 0, 0, 0, 0\n"
-	".popsection\n");
+	"	xor	%r9d, %r9d\n"
+	"	mov	.Lwords+40(%rip), %r10d\n"
+	"	test	$" NUMBER(
+		RESULT_SECOND) ", %r10b\n"
+			       "	cmovnz	%rsi, %r9\n"
+			       "	test	$" NUMBER(
+				       RESULT_FIRST) ", %r10b\n"
+						     "	cmovnz	%rdi, %r9\n"
+						     "	test	%r9, %r9\n"
+						     "	jz	1f\n"
+						     "	movq	$-1, 8(%r9)\n"
+						     "1:	mov	.Lwords+24(%rip), %eax\n"
+						     "	syscall\n"
+						     "	test	%rax, %rax\n"
+						     "	jz	2f\n"
+						     "	jns	4f\n"
+						     "	cmp	$-14, %rax\n" /* EFAULT */
+						     "	je	4f\n"
+						     "	cmp	$-22, %rax\n" /* EINVAL */
+						     "	jne	3f\n"
+						     "	test	$" NUMBER(
+							     RESULT_SECOND) ", %r10b\n"
+									    "	jz	3f\n"
+									    "	cmp	$7, %edi\n" /* all kernels have these clocks, and CLOCK_TAI */
+									    "	jbe	3f\n"
+									    "	cmp	$11, %edi\n"
+									    "	je	3f\n"
+									    "	ret\n"
+									    "2:	test	$" NUMBER(
+										    RESULT_RETURNED) ", %r10b\n"
+												     "	jnz	3f\n"
+												     "	test	%r9, %r9\n"
+												     "	jz	4f\n"
+												     "	cmpq	$-1, 8(%r9)\n"
+												     "	jne	4f\n"
+												     "3:	mov	.Lwords+32(%rip), %rcx\n"
+												     "	lock incq (%rcx)\n"
+												     "4:	ret\n"
+												     "	.org	served_clock + " WORDS_AT
+												     "\n"
+												     ".Lwords:	.quad 0, 0, 0, 0, 0, 0\n"
+												     ".popsection\n");
 
 #elif defined(__aarch64__)
 __asm__(".pushsection .rodata\n"
@@ -163,9 +221,9 @@ __asm__(".pushsection .rodata\n"
 	"	lsr	x11, x11, #58\n" /* the shard */
 	"	ldr	x13, .Lwords+8\n"
 	"	add	x13, x13, #" SHARDS_AT "\n"
-	"	add	x13, x13, x11, lsl #15\n"
+	"	add	x13, x13, x11, lsl #13\n"
 	"	mul	x12, x9, x10\n"
-	"	lsr	x12, x12, #54\n"
+	"	lsr	x12, x12, #55\n"
 	"	add	x13, x13, x12, lsl #4\n"
 	"	mov	w14, #" PROBES "\n"
 	"2:	ldxr	x11, [x13]\n"
@@ -190,24 +248,53 @@ __asm__(".pushsection .rodata\n"
 	"	b	6b\n"
 	"served_call:\n"
 	"	hint	#34\n"
-	"	ldr	x8, .Lwords+24\n"
-	"	svc	#0\n"
-	"	cmn	x0, #1\n"
-	"	b.eq	1f\n"
-	"	cmn	x0, #38\n"
-	"	b.eq	1f\n"
-	"	ret\n"
-	"1:	ldr	x9, .Lwords+32\n"
-	"2:	ldxr	x10, [x9]\n"
-	"	add	x10, x10, #1\n"
-	"	stxr	w11, x10, [x9]\n"
-	"	cbnz	w11, 2b\n"
-	"	ret\n"
-	"	.p2align 3\n"
-	".Lfactor:	.quad 0x9e3779b97f4a7c15\n"
-	"	.org	served_clock + " WORDS_AT "\n"
-	".Lwords:	.quad 0, 0, 0, 0, 0\n"
-	".popsection\n");
+	"	ldr	x10, .Lwords+40\n"
+	"	mov	x9, #0\n"
+	"	tst	x10, #" NUMBER(
+		RESULT_SECOND) "\n"
+			       "	csel	x9, x1, x9, ne\n"
+			       "	tst	x10, #" NUMBER(
+				       RESULT_FIRST) "\n"
+						     "	csel	x9, x0, x9, ne\n"
+						     "	mov	w12, w0\n"
+						     "	cbz	x9, 1f\n"
+						     "	mov	x11, #-1\n"
+						     "	str	x11, [x9, #8]\n"
+						     "1:	ldr	x8, .Lwords+24\n"
+						     "	svc	#0\n"
+						     "	cbz	x0, 2f\n"
+						     "	tbz	x0, #63, 4f\n"
+						     "	cmn	x0, #14\n" /* EFAULT */
+						     "	b.eq	4f\n"
+						     "	cmn	x0, #22\n" /* EINVAL */
+						     "	b.ne	3f\n"
+						     "	tst	x10, #" NUMBER(
+							     RESULT_SECOND) "\n"
+									    "	b.eq	3f\n"
+									    "	cmp	w12, #7\n" /* all kernels have these clocks, and CLOCK_TAI */
+									    "	b.ls	3f\n"
+									    "	cmp	w12, #11\n"
+									    "	b.eq	3f\n"
+									    "	ret\n"
+									    "2:	tst	x10, #" NUMBER(
+										    RESULT_RETURNED) "\n"
+												     "	b.ne	3f\n"
+												     "	cbz	x9, 4f\n"
+												     "	ldr	x11, [x9, #8]\n"
+												     "	cmn	x11, #1\n"
+												     "	b.ne	4f\n"
+												     "3:	ldr	x9, .Lwords+32\n"
+												     "5:	ldxr	x10, [x9]\n"
+												     "	add	x10, x10, #1\n"
+												     "	stxr	w11, x10, [x9]\n"
+												     "	cbnz	w11, 5b\n"
+												     "4:	ret\n"
+												     "	.p2align 3\n"
+												     ".Lfactor:	.quad 0x9e3779b97f4a7c15\n"
+												     "	.org	served_clock + " WORDS_AT
+												     "\n"
+												     ".Lwords:	.quad 0, 0, 0, 0, 0, 0\n"
+												     ".popsection\n");
 #endif
 
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -218,30 +305,66 @@ static const struct template code = {served_clock, served_plain, served_call};
 static const struct template code;
 #endif
 
-size_t served_stub_make(struct served_copy *copy, enum served_call call, uint64_t target)
+uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uint64_t target)
 {
 	const struct served_row *row = &served_calls[call];
-	unsigned char *stub = copy->image + copy->end;
+	const uint64_t start = stubs->to + stubs->used;
 	struct words words = {.call = (uint64_t)call << 5,
-		.table = copy->table,
+		.table = stubs->table,
 		.target = target,
-		.refused = copy->table + SERVED_REFUSED_AT + 8 * (uint64_t)call};
-	size_t entry = copy->end;
+		.refused = stubs->table + SERVED_REFUSED_AT + 8 * (uint64_t)call,
+		.result = call == SERVED_TIME           ? RESULT_RETURNED
+	                  : call == SERVED_GETTIMEOFDAY ? RESULT_FIRST
+	                  : row->takes_clock            ? RESULT_SECOND
+	                                                : 0};
+	unsigned char *stub = stubs->code + stubs->used;
 	int number = -1;
 
-	if (!code.clock || SERVED_STUB_SIZE > copy->size - copy->end)
+	if (!code.clock || stubs->used > SERVED_STUBS_SIZE - 2 * SERVED_STUB_SIZE)
 		return 0;
 	/* Calls that the architecture lacks have negative numbers. */
-	if (copy->as_if_fallback)
+	if (stubs->as_if_fallback)
 		number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, row->name);
 	if (number >= 0) {
 		words.number = (uint64_t)number;
-		words.target = copy->to + copy->end + (uint64_t)(code.call - code.clock);
+		words.target = start + (uint64_t)(code.call - code.clock);
 	}
-	if (!row->takes_clock)
-		entry += (size_t)(code.plain - code.clock);
 	memcpy(stub, code.clock, SERVED_STUB_SIZE);
 	memcpy(stub + SERVED_STUB_SIZE - sizeof(words), &words, sizeof(words));
-	copy->end += SERVED_STUB_SIZE;
-	return entry;
+	stubs->used += SERVED_STUB_SIZE;
+	return row->takes_clock ? start : start + (uint64_t)(code.plain - code.clock);
+}
+
+size_t served_image_length(const unsigned char *image, size_t size)
+{
+	struct elf elf;
+	uint64_t extent = elf_start(&elf, image, size) && !elf.narrow ? elf_extent(&elf) : 0;
+
+	return extent <= SERVED_IMAGE_MAX ? (size_t)extent : 0;
+}
+
+void served_stubs_make(struct served_stubs *stubs, const unsigned char *image, size_t length,
+	uint64_t vdso, struct served_symbols *symbols)
+{
+	struct elf_dynamic dynamic = {.count = 0};
+	struct elf elf;
+
+	symbols->count = 0;
+	if (!elf_start(&elf, image, length) || elf.narrow || !elf_read_dynamic(&elf, &dynamic))
+		return;
+	for (uint64_t i = 0; i < dynamic.count && symbols->count < SERVED_SYMBOL_MAX; i++) {
+		uint64_t at = dynamic.symbols + i * sizeof(Elf64_Sym), base = vdso - elf.load;
+		uint64_t section = ELF_READ(&elf, at, Sym, st_shndx), entry = 0;
+		struct span name = elf_name(&elf, dynamic.names, ELF_READ(&elf, at, Sym, st_name));
+		enum served_call call = served_find_call(name);
+
+		if (call < SERVED_CALL_COUNT && section != SHN_UNDEF && section != SHN_ABS &&
+			(ELF_READ(&elf, at, Sym, st_info) & 0xf) == STT_FUNC)
+			entry = served_stub_make(
+				stubs, call, base + ELF_READ(&elf, at, Sym, st_value));
+		if (!entry)
+			continue;
+		symbols->places[symbols->count] = at + offsetof(Elf64_Sym, st_value);
+		symbols->values[symbols->count++] = entry - base;
+	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes what trace reads of programs, libraries and their vDSO: functions, frames and the copy of
- * the image. Input: an ELF file, or where it does not begin as one, three-byte patches (place,
- * value) to the headers and tables of this process's own vDSO.
+ * Fuzzes what trace reads of programs, libraries and their vDSO: functions, frames and the
+ * symbols of the image. Input: an ELF file, or where it does not begin as one, three-byte patches
+ * (place, value) to the headers and tables of this process's own vDSO.
  */
 #include "fuzz/fuzz.h"
 
@@ -19,7 +19,9 @@ static void read_file(const unsigned char *bytes, size_t size)
 {
 	static const char *const names[] = {"clock_gettime", "__vdso_clock_gettime", ""};
 	unsigned char *file = (unsigned char *)fuzz_copy((const uint8_t *)bytes, size);
-	struct served_copy copy = {.from = 0x7ffff7fc1000, .to = 0x7ffff7000000, .table = 4096};
+	static unsigned char code[SERVED_STUBS_SIZE];
+	struct served_stubs stubs = {.code = code, .to = 0x7ffff7000000, .table = 4096};
+	struct served_symbols symbols;
 	struct elf_symbol symbol = {.address = 0x1234};
 	struct served_frame frames[SERVED_FRAMES];
 	struct elf elf;
@@ -32,15 +34,10 @@ static void read_file(const unsigned char *bytes, size_t size)
 	if (elf_start(&elf, file, size) && elf_find(&elf, &symbol) &&
 		(symbol.name.length == 0 || symbol.name.length > size))
 		abort();
-	copy.length = served_image_length(file, size);
-	if (copy.length > 0 && copy.length <= size) {
-		copy.size = served_copy_size(copy.length);
-		copy.image = calloc(1, copy.size);
-		if (!copy.image)
+	served_stubs_make(&stubs, file, size, 0x7ffff7fc1000, &symbols);
+	for (size_t i = 0; i < symbols.count; i++) {
+		if (symbols.places[i] > size - sizeof(uint64_t))
 			abort();
-		memcpy(copy.image, file, copy.length);
-		served_copy_make(&copy);
-		free(copy.image);
 	}
 	free(file);
 }

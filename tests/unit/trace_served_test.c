@@ -56,23 +56,22 @@ static clock_function *make_stub(enum served_call call, unsigned char *table)
 {
 	unsigned char *code =
 		mmap(NULL, SERVED_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct served_copy copy = {.image = code,
-		.size = SERVED_PAGE,
+	struct served_stubs stubs = {.code = code,
 		.to = (uintptr_t)code,
 		.table = (uintptr_t)table,
 		.as_if_fallback = make_call_as_if_fallback,
-		.end = CODE_AT};
-	size_t entry;
+		.used = CODE_AT};
+	uint64_t entry;
 	void *start;
 	clock_function *function;
 
 	assert_ptr_not_equal(code, MAP_FAILED);
-	entry = served_stub_make(&copy, call, (uintptr_t)answer);
-	assert_in_range(entry, CODE_AT, CODE_AT + SERVED_STUB_SIZE - 1);
-	assert_int_equal(copy.end, CODE_AT + SERVED_STUB_SIZE);
+	entry = served_stub_make(&stubs, call, (uintptr_t)answer);
+	assert_in_range(entry, stubs.to + CODE_AT, stubs.to + CODE_AT + SERVED_STUB_SIZE - 1);
+	assert_int_equal(stubs.used, CODE_AT + SERVED_STUB_SIZE);
 	assert_int_equal(mprotect(code, SERVED_PAGE, PROT_READ | PROT_EXEC), 0);
 	__builtin___clear_cache((char *)code, (char *)code + SERVED_PAGE);
-	start = code + entry;
+	start = (void *)(uintptr_t)entry;
 	memcpy(&function, &start, sizeof(function));
 	return function;
 }
@@ -163,41 +162,41 @@ static void a_stub_counts_where_no_entry_is_free(void **state)
 	assert_int_equal(count, 1000);
 }
 
-/* The copy of this process's own vDSO: its functions lead to stubs, each of which ends in the real
- * one. */
-static void a_copy_leads_into_the_real_vdso(void **state)
+/* The symbols of this process's own vDSO lead to stubs, each of which ends in the function. */
+static void the_symbols_of_the_vdso_lead_to_stubs(void **state)
 {
 	const unsigned char *vdso = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
-	unsigned char *table = make_table(), *image;
-	struct served_copy copy = {.from = (uintptr_t)vdso, .table = (uintptr_t)table};
+	unsigned char *table = make_table(), *image, code[SERVED_STUBS_SIZE];
+	struct served_stubs stubs = {.code = code, .to = 0x7ffff7000000, .table = (uintptr_t)table};
+	struct served_symbols symbols;
 	struct dice dice = dice_start();
+	size_t length;
 
 	(void)state;
 	if (!vdso)
 		skip();
-	copy.length = served_image_length(vdso, SERVED_PAGE);
-	assert_true(copy.length > SERVED_PAGE / 2);
-	copy.size = served_copy_size(copy.length);
-	image = mmap(NULL, copy.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_ptr_not_equal(image, MAP_FAILED);
-	memcpy(image, vdso, copy.length);
-	copy.image = image;
-	copy.to = (uintptr_t)image;
-	assert_true(served_copy_make(&copy));
-	assert_memory_not_equal(image, vdso, copy.length);
-	/* Cut anywhere or with broken bytes it is refused, or stays within its bytes. */
+	length = served_image_length(vdso, SERVED_PAGE);
+	assert_true(length > SERVED_PAGE / 2);
+	served_stubs_make(&stubs, vdso, length, (uintptr_t)vdso, &symbols);
+	assert_true(symbols.count >= 2);
+	assert_int_equal(stubs.used, symbols.count * SERVED_STUB_SIZE);
+	for (size_t i = 0; i < symbols.count; i++)
+		assert_in_range(
+			symbols.values[i] + (uintptr_t)vdso, stubs.to, stubs.to + stubs.used - 1);
+	/* Cut anywhere or with broken bytes it stays within its bytes. */
+	image = xmalloc(length);
 	for (size_t i = 0; i < 20000; i++) {
-		struct served_copy broken = copy;
-
-		broken.image = xmalloc(copy.size);
-		memcpy(broken.image, vdso, copy.length);
+		memcpy(image, vdso, length);
 		for (int k = 0; k < 4; k++)
-			broken.image[dice_roll(&dice, i % 2 ? 512 : copy.length)] =
+			image[dice_roll(&dice, i % 2 ? 512 : length)] =
 				(unsigned char)dice_roll(&dice, 256);
-		if (served_image_length(broken.image, SERVED_PAGE) <= copy.length)
-			served_copy_make(&broken);
-		free(broken.image);
+		stubs.used = 0;
+		served_stubs_make(&stubs, image, length - dice_roll(&dice, 2) * i / 16,
+			(uintptr_t)vdso, &symbols);
+		for (size_t k = 0; k < symbols.count; k++)
+			assert_true(symbols.places[k] <= length - sizeof(uint64_t));
 	}
+	free(image);
 }
 #endif
 
@@ -615,7 +614,7 @@ int main(void)
 		cmocka_unit_test(a_stub_makes_the_system_call_as_if_the_host_fell_back),
 		cmocka_unit_test(a_stub_counts_where_no_entry_is_free),
 		cmocka_unit_test(a_stub_finds_the_caller_of_the_c_library),
-		cmocka_unit_test(a_copy_leads_into_the_real_vdso),
+		cmocka_unit_test(the_symbols_of_the_vdso_lead_to_stubs),
 #endif
 		cmocka_unit_test(a_place_is_a_file_and_an_address_in_it),
 		cmocka_unit_test(a_function_is_found_in_the_file),
