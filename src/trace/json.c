@@ -279,7 +279,7 @@ static const struct field run_fields[] = {
 	{FLAG("as_if_fallback", as_if_fallback),
 		.doc = "whether the program ran as if this host fell back"},
 	{INTEGER("refused_calls", refused, INT64_MAX), .given = GIVEN(as_if_fallback),
-		.doc = "system calls in place of the vDSO that failed with EPERM or ENOSYS; null: "
+		.doc = "system calls in place of the vDSO that a seccomp filter made fail; null: "
 		       "the program ran as this host is"},
 	{INTEGER("repeats", repeats, INT64_MAX),
 		.doc = "runs of the program, as this host is and as if it fell back each, that "

@@ -177,7 +177,7 @@ struct trace_evidence {
 	struct fact uncounted_why;          /* of the last of them */
 	struct trace_places places;         /* that they come from */
 	bool as_if_fallback;           /* a system call takes the place of each of these calls */
-	uint64_t refused;              /* system calls in their place: EPERM or ENOSYS */
+	uint64_t refused;              /* system calls in their place that a filter made fail */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
 	struct trace_estimate estimate; /* with --pid */
 	bool is_baseline;               /* to compare with: the stubs are mapped, and not used */

@@ -361,7 +361,7 @@ static void summarize_simulation(const struct trace_evidence *trace, char reads[
 			diagnosis->sigsys_call);
 	if (trace->refused)
 		text_append(reads, TRACE_TEXT_SIZE,
-			" %s of them failed with EPERM or ENOSYS: its seccomp filter does not "
+			" %s of them failed: its seccomp filter does not "
 			"allow these system calls.",
 			format_count(trace->refused, count));
 	summarize(diagnosis, TRACE_SIMULATED, "as if this host fell back, %s", reads);
