@@ -11,7 +11,8 @@
 #   make clean        remove $(BUILD) and ./vdsocheck
 #   make help         print this; make help-tests: the other goals and variables
 #
-# Variables: CC, CFLAGS, CPPFLAGS, LDFLAGS, STATIC=1, V=1, BUILD, PREFIX, DESTDIR
+# Variables: CC, CFLAGS, CPPFLAGS, LDFLAGS, STATIC=1, V=1, BUILD, DESTDIR, PREFIX (/usr/local) and below it
+#            BINDIR, MANDIR, DATADIR, DOCDIR, UNITDIR, BASHCOMPDIR, ZSHCOMPDIR, FISHCOMPDIR
 
 # Tests (see tests/README.md):
 #
@@ -70,6 +71,9 @@ MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share/vdsocheck
 DOCDIR ?= $(PREFIX)/share/doc/vdsocheck
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 DESTDIR ?=
 PKG_CONFIG ?= pkg-config
 BUILD ?= build
@@ -174,11 +178,11 @@ INSTALLED := $(foreach page,$(PAGES),$(page):$(MANDIR)/man$(subst .,,$(suffix $(
 	$(foreach unit,$(UNITS),$(unit):$(UNITDIR)/$(notdir $(unit))) \
 	$(foreach file,$(SHARED),$(file):$(file:src/share/%=$(DATADIR)/%)) \
 	$(foreach file,$(wildcard src/share/completions/*.bash),\
-		$(file):$(PREFIX)/share/bash-completion/completions/$(basename $(notdir $(file)))) \
+		$(file):$(BASHCOMPDIR)/$(basename $(notdir $(file)))) \
 	$(foreach file,$(wildcard src/share/completions/*.fish),\
-		$(file):$(PREFIX)/share/fish/vendor_completions.d/$(notdir $(file))) \
+		$(file):$(FISHCOMPDIR)/$(notdir $(file))) \
 	$(foreach file,$(wildcard src/share/completions/_*),\
-		$(file):$(PREFIX)/share/zsh/site-functions/$(notdir $(file)))
+		$(file):$(ZSHCOMPDIR)/$(notdir $(file)))
 
 .PHONY: install uninstall
 install: all
@@ -188,17 +192,17 @@ install: all
 	$(QUIET)for pair in $(INSTALLED); do \
 		install -D -m 644 "$${pair%%:*}" '$(DESTDIR)'"$${pair#*:}" || exit 1; \
 	done
-	$(QUIET)sed -i 's|@bindir@|$(BINDIR)|' $(UNITS:src/share/systemd/%='$(DESTDIR)$(UNITDIR)/%') \
-		'$(DESTDIR)$(DATADIR)/node-problem-detector/vdsocheck.json' \
-		'$(DESTDIR)$(DATADIR)/sos/vdsocheck' \
-		'$(DESTDIR)$(DATADIR)/kubernetes/node-problem-detector.yaml'
+	$(QUIET)for pair in $(INSTALLED); do \
+		! grep -qE '@(bin|data)dir@' "$${pair%%:*}" || \
+			sed -i 's|@bindir@|$(BINDIR)|g; s|@datadir@|$(DATADIR)|g' '$(DESTDIR)'"$${pair#*:}" || exit 1; \
+	done
 
 # Empty folders are removed too, except the system's own.
 uninstall:
 	$(call say,REMOVE,$(DESTDIR)$(BINDIR)/vdsocheck and $(words $(INSTALLED)) files below $(DESTDIR)$(PREFIX))
 	$(QUIET)rm -f '$(DESTDIR)$(BINDIR)/vdsocheck'
 	$(QUIET)for pair in $(INSTALLED); do rm -f '$(DESTDIR)'"$${pair#*:}"; done
-	$(QUIET)find '$(DESTDIR)$(DATADIR)' -type d -empty -delete 2>/dev/null || :
+	$(QUIET)find '$(DESTDIR)$(DATADIR)' '$(DESTDIR)$(DOCDIR)' -type d -empty -delete 2>/dev/null || :
 	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),$(QUIET)$(PRUNE))
 
 FOLDERS = $(sort $(BINDIR) $(foreach pair,$(INSTALLED),$(dir $(lastword $(subst :, ,$(pair))))))

@@ -16,7 +16,7 @@ check_negate() {
 		return
 	fi
 	sed -n 's/^\.Dl negate/negate/p' "$here/../../man/vdsocheck.1" >"$work/example"
-	sed -i "s,/usr/local/bin/vdsocheck,$program --from $bad," "$work/example"
+	sed -i "s,@bindir@/vdsocheck,$program --from $bad," "$work/example"
 	run sh "$work/example"
 	verify "negate: the manual's example makes a fallback critical, in status and text" \
 		'[ "$status" -eq 2 ]' 'grep -q "^VDSOCHECK CRITICAL - fallback: .*|" "$out"'

@@ -39,7 +39,7 @@ check_boot() {
 	install_units /opt/bin
 	# The manual's example.
 	{
-		sed -n '/^\[Service\]$/,/^\.Ed/{/^\.Ed/d; s|/usr/local/bin|/opt/bin|; p;}' "$share/../../man/vdsocheck.1"
+		sed -n '/^\[Service\]$/,/^\.Ed/{/^\.Ed/d; s|@bindir@|/opt/bin|; p;}' "$share/../../man/vdsocheck.1"
 		echo 'Type=oneshot'
 		echo 'ExecStart=/bin/true'
 	} >"$work/units/gated.service"
