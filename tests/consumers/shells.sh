@@ -15,7 +15,8 @@ complete_bash() {
 	' "$share/completions/vdsocheck.bash" "$1"
 }
 
-# Completes in a terminal of its own, and prints the words that compadd is given.
+# Completes in a terminal of its own, and prints the words that compadd is given; $work/screen has
+# what the terminal shows.
 complete_zsh() {
 	zsh -f -c '
 		zmodload zsh/zpty
@@ -29,6 +30,7 @@ complete_zsh() {
 		zpty -w -n shell "$3"$'"'\\t'"'
 		zpty -w -n shell $'"'\\x15'"'"print do\"\"ne"$'"'\\n'"'
 		zpty -r shell line "*done*"
+		print -r -- "$line" >"$2/screen"
 	' zsh "$share/completions" "$work" "$1" >/dev/null 2>&1
 	sed -n 's/^offer //p' "$work/zsh" | sort -u
 }
@@ -72,6 +74,11 @@ check_shell() {
 	for command in $commands; do
 		offers "offers the options of 'help $command'" "vdsocheck $command --" "$(long_options "$command")"
 	done
+	if [ "$shell" = zsh ]; then
+		ask 'vdsocheck help '
+		cp "$work/screen" "$out"
+		verify 'zsh: prints no error while it completes' '! grep -qE "_[a-z]+:[0-9]+: " "$out"'
+	fi
 	offers 'offers those of check without a command' 'vdsocheck --' "$(long_options check)"
 	offers 'offers a command as the first word' 'vdsocheck wa' 'warp watch'
 	offers 'offers no command behind an option' 'vdsocheck -q wa' ''

@@ -406,7 +406,7 @@ static void print_zsh(void)
 	for (size_t i = 0; command_list[i]; i++)
 		print_zsh_command(command_list[i]);
 	printf("	(help)\n"
-	       "		_arguments '1: :_alternative commands\\:command\\:_vdsocheck_commands "
+	       "		_arguments '1: : _alternative commands\\:command\\:_vdsocheck_commands "
 	       "\"causes\\:cause or advice\\:(");
 	print_topics();
 	printf(")\"'\n"
