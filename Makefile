@@ -18,6 +18,7 @@
 #
 #   make check-unit check-hosts check-cli check-live check-trace check-watch
 #        check-compare-fake check-fuzz check-loop check-man  a suite of make check
+#   make check-package   run the suites that builders of packages can run
 #   make check-sanitized run make check with ASan and UBSan
 #   make hosts           regenerate the expected output of the recorded hosts
 #   make schema          regenerate src/share/*.schema.json

@@ -28,6 +28,10 @@ check: test-programs
 	$(QUIET)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j2) --output-sync=target -k \
 		check-cli check-trace check-live check-watch check-unit check-hosts check-fuzz check-man
 
+# The suites that need no pty, no ptrace(2) and no root, for builders of packages.
+.PHONY: check-package
+check-package: check-unit check-hosts check-man
+
 check-sanitized:
 	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined CFLAGS='-O1 -g' check
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+# The sources of packages below src/share/packaging: Debian's is built and read by lintian, Fedora's is built
+# without its macros for units, which Debian lacks.
+# apt: debhelper fakeroot lintian rpm
+# shellcheck shell=sh disable=SC2154 # variables of tests/consumers/run
+
+# copy_source DIR: what git tracks, as a tarball of a release holds it.
+copy_source() {
+	mkdir -p "$1"
+	(cd "$here/../.." && git ls-files -z | xargs -0 cp --parents -t "$1")
+}
+
+check_debian() {
+	version=$(sed -n '1s/.*(\(.*\)-.*).*/\1/p' "$packaging/debian/changelog")
+	tree=$work/debian/vdsocheck-$version
+	copy_source "$tree"
+	tar -C "$work/debian" -czf "$work/debian/vdsocheck_$version.orig.tar.gz" "vdsocheck-$version"
+	cp -r "$packaging/debian" "$tree/"
+	(cd "$tree" && dpkg-buildpackage -us -uc -d) >"$work/debian.log" 2>&1
+	status=$?
+	tail -n 30 "$work/debian.log" >"$out"
+	verify "debian: the package is built, and its tests pass" '[ "$status" -eq 0 ]' \
+		'grep -qE "^[0-9]+ passed, 0 failed" "$work/debian.log"'
+	run lintian --allow-root --fail-on error,warning "$work/debian/"*.changes
+	verify 'debian: lintian finds no error and no warning' '[ "$status" -eq 0 ]'
+}
+
+check_rpm() {
+	version=$(sed -n 's/^Version: *//p' "$packaging/vdsocheck.spec")
+	copy_source "$work/rpm/vdsocheck-$version"
+	mkdir -p "$work/rpm/SOURCES"
+	tar -C "$work/rpm" -czf "$work/rpm/SOURCES/vdsocheck-$version.tar.gz" "vdsocheck-$version"
+	run rpmbuild --nodeps -bb -D "_topdir $work/rpm" -D '_unitdir /usr/lib/systemd/system' \
+		-D 'systemd_post() :' -D 'systemd_preun() :' -D 'systemd_postun_with_restart() :' \
+		-D 'build_cflags -O2 -g' -D 'build_ldflags %{nil}' "$packaging/vdsocheck.spec"
+	verify 'rpm: the package is built, and its tests pass' '[ "$status" -eq 0 ]' \
+		'grep -qE "^[0-9]+ passed, 0 failed" "$out"' 'ls "$work"/rpm/RPMS/*/vdsocheck-*.rpm'
+}
+
+packaging=$here/../../src/share/packaging
+if ! git -C "$here" rev-parse -q --verify HEAD >/dev/null 2>&1; then
+	skip 'source packages are built' 'not a git repository'
+else
+	if has dpkg-buildpackage && has lintian && has dh; then check_debian; else
+		skip 'debian: the package is built' 'no debhelper or lintian'
+	fi
+	if has rpmbuild; then check_rpm; else skip 'rpm: the package is built' 'no rpmbuild'; fi
+fi
