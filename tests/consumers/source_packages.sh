@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The sources of packages below src/share/packaging: Debian's is built and read by lintian, Fedora's is built
 # without its macros for units, which Debian lacks.
-# apt: debhelper fakeroot lintian rpm
+# apt-by-name: debhelper fakeroot lintian rpm
 # shellcheck shell=sh disable=SC2154 # variables of tests/consumers/run
 
 # copy_source DIR: what git tracks, as a tarball of a release holds it.
@@ -16,7 +16,7 @@ check_debian() {
 	copy_source "$tree"
 	tar -C "$work/debian" -czf "$work/debian/vdsocheck_$version.orig.tar.gz" "vdsocheck-$version"
 	cp -r "$packaging/debian" "$tree/"
-	(cd "$tree" && dpkg-buildpackage -us -uc -d) >"$work/debian.log" 2>&1
+	(cd "$tree" && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL dpkg-buildpackage -us -uc -d) >"$work/debian.log" 2>&1
 	status=$?
 	tail -n 30 "$work/debian.log" >"$out"
 	verify "debian: the package is built, and its tests pass" '[ "$status" -eq 0 ]' \
@@ -30,11 +30,14 @@ check_rpm() {
 	copy_source "$work/rpm/vdsocheck-$version"
 	mkdir -p "$work/rpm/SOURCES"
 	tar -C "$work/rpm" -czf "$work/rpm/SOURCES/vdsocheck-$version.tar.gz" "vdsocheck-$version"
-	run rpmbuild --nodeps -bb -D "_topdir $work/rpm" -D '_unitdir /usr/lib/systemd/system' \
-		-D 'systemd_post() :' -D 'systemd_preun() :' -D 'systemd_postun_with_restart() :' \
-		-D 'build_cflags -O2 -g' -D 'build_ldflags %{nil}' "$packaging/vdsocheck.spec"
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL rpmbuild --nodeps -bb -D "_topdir $work/rpm" \
+		-D '_unitdir /usr/lib/systemd/system' -D 'systemd_post() :' -D 'systemd_preun() :' \
+		-D 'systemd_postun_with_restart() :' -D 'build_cflags -O2 -g' -D 'build_ldflags %{nil}' \
+		"$packaging/vdsocheck.spec" >"$work/rpm.log" 2>&1
+	status=$?
+	tail -n 30 "$work/rpm.log" >"$out"
 	verify 'rpm: the package is built, and its tests pass' '[ "$status" -eq 0 ]' \
-		'grep -qE "^[0-9]+ passed, 0 failed" "$out"' 'ls "$work"/rpm/RPMS/*/vdsocheck-*.rpm'
+		'grep -qE "^[0-9]+ passed, 0 failed" "$work/rpm.log"' 'ls "$work"/rpm/RPMS/*/vdsocheck-*.rpm >/dev/null'
 }
 
 packaging=$here/../../src/share/packaging
