@@ -298,7 +298,8 @@ const struct field surroundings_fields[] = {
 
 static const struct field line_fields[] = {
 	{REAL("seconds", seconds, -1), .options = FIELD_NAN_NONE,
-		.doc = "seconds since boot; null: the line has no timestamp"},
+		.doc = "timestamp in seconds: since boot or, where it goes back, since a resume; "
+		       "null: the line has none"},
 	{TEXT("text", text), .options = FIELD_FILLED, .doc = "message of the line"},
 	{0},
 };

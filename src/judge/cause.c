@@ -88,7 +88,7 @@ static void add_if_it_applies(
 		row->evidence(v, cause);
 	if (row->detail)
 		cite(cause, "%s", row->detail);
-	cite_line(cause, row->line);
+	cite_line(v, cause, row->line);
 	if (row->with_switch)
 		cite_switch_after(v, cause, row->line);
 	memcpy(list->advice[list->count], row->advice, sizeof(row->advice));
@@ -122,15 +122,30 @@ void cite(struct cause *cause, const char *format, ...)
 	cause->evidence_count++;
 }
 
-void cite_line(struct cause *cause, const struct kernel_log_line *line)
+/* Some kernels begin to count anew at a resume: the stamps go back by more than CPUs differ. */
+#define RESTART_S 1
+
+char *log_time(const struct view *v, const struct kernel_log_line *line, char text[LOG_TIME_SIZE])
 {
-	char when[32];
+	const struct kernel_log_line *first = v->evidence->kernel_log.lines;
+	bool is_restarted = false;
+	char age[32];
+
+	while (!is_restarted && first < line)
+		is_restarted = first++->seconds > line->seconds + RESTART_S;
+	snprintf(text, LOG_TIME_SIZE, "%s after %s", format_age(line->seconds, age),
+		is_restarted ? "a resume" : "boot");
+	return text;
+}
+
+void cite_line(const struct view *v, struct cause *cause, const struct kernel_log_line *line)
+{
+	char when[LOG_TIME_SIZE];
 
 	if (!line)
 		return;
 	if (line->seconds >= 0)
-		cite(cause, "kernel log, %s after boot: \"%s\"", format_age(line->seconds, when),
-			line->text);
+		cite(cause, "kernel log, %s: \"%s\"", log_time(v, line, when), line->text);
 	else
 		cite(cause, "kernel log: \"%s\"", line->text);
 }
@@ -138,7 +153,7 @@ void cite_line(struct cause *cause, const struct kernel_log_line *line)
 void cite_switch_after(
 	const struct view *v, struct cause *cause, const struct kernel_log_line *line)
 {
-	cite_line(cause, log_find_after(v->evidence, line, "Switched to clocksource"));
+	cite_line(v, cause, log_find_after(v->evidence, line, "Switched to clocksource"));
 }
 
 void cite_available(const struct view *v, struct cause *cause)

@@ -25,7 +25,7 @@ static bool is_on_jiffies(const struct evidence *evidence)
 
 static void cite_calibration(const struct view *v, struct cause *cause)
 {
-	cite_line(cause, v->tsc_uncalibrated);
+	cite_line(v, cause, v->tsc_uncalibrated);
 	if (!v->tsc_uncalibrated)
 		cite_available(v, cause);
 }
@@ -46,7 +46,7 @@ static bool is_unverified(const struct view *v)
 
 static void cite_unverified(const struct view *v, struct cause *cause)
 {
-	cite_line(cause, find_unverified(v->evidence));
+	cite_line(v, cause, find_unverified(v->evidence));
 	cite_available(v, cause);
 }
 

@@ -47,13 +47,13 @@ static const struct kernel_log_line *find_marking(const struct view *v)
 	return v->watchdog.line ? v->watchdog.line : v->tsc_distrust;
 }
 
-static void append_time(char text[CAUSE_TEXT_SIZE], const struct kernel_log_line *line)
+static void append_time(
+	const struct view *v, char text[CAUSE_TEXT_SIZE], const struct kernel_log_line *line)
 {
-	char age[32];
+	char when[LOG_TIME_SIZE];
 
 	if (line && line->seconds >= 0)
-		text_append(
-			text, CAUSE_TEXT_SIZE, " %s after boot", format_age(line->seconds, age));
+		text_append(text, CAUSE_TEXT_SIZE, " %s", log_time(v, line, when));
 }
 
 /* Writes ": in the same interval hpet counted 0.504 s and the TSC 0.497 s (1.3% less)". */
@@ -79,7 +79,7 @@ static void write_marked(const struct view *v, char text[CAUSE_TEXT_SIZE])
 	bool measured = explanations[report->culprit].measured;
 
 	text_append(text, CAUSE_TEXT_SIZE, "The kernel marked the TSC unstable");
-	append_time(text, find_marking(v));
+	append_time(v, text, find_marking(v));
 	if (measured &&
 		(!report->line || report->reference.seconds < 0 || report->tsc.seconds < 0)) {
 		text_append(text, CAUSE_TEXT_SIZE, ".");
@@ -98,7 +98,7 @@ static void cite_marked(const struct view *v, struct cause *cause)
 	const struct watchdog_counter *reference = &report->reference;
 	const struct kernel_log_line *line = find_marking(v);
 
-	cite_line(cause, line);
+	cite_line(v, cause, line);
 	if (!line)
 		cite_available(v, cause);
 	if (report->line && reference->seconds >= 0 && report->tsc.seconds >= 0)
@@ -130,7 +130,7 @@ static void write_delay(const struct view *v, char text[CAUSE_TEXT_SIZE])
 	text_append(text, CAUSE_TEXT_SIZE,
 		"The kernel's watchdog could not read its reference clock in time and gave up on "
 		"the TSC");
-	append_time(text, v->tsc_delay);
+	append_time(v, text, v->tsc_delay);
 	text_append(text, CAUSE_TEXT_SIZE, ": often a false alarm in a guest or under heavy load.");
 }
 

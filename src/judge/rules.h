@@ -398,7 +398,11 @@ void cost_find(const struct view *v, struct cost *cost);
 void cite(struct cause *cause, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Quotes a line of the kernel log with its time; NULL adds nothing. */
-void cite_line(struct cause *cause, const struct kernel_log_line *line);
+void cite_line(const struct view *v, struct cause *cause, const struct kernel_log_line *line);
+
+/* Writes the time of a line with a stamp: "0.5 s after boot", or "after a resume"; returns it. */
+#define LOG_TIME_SIZE 48
+char *log_time(const struct view *v, const struct kernel_log_line *line, char text[LOG_TIME_SIZE]);
 
 /* Quotes the switch to another clocksource that followed the line. */
 void cite_switch_after(

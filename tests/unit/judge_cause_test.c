@@ -369,6 +369,27 @@ static void a_kernel_log_line_makes_a_cause_proven(void **state)
 	assert_string_equal(cause_certainty_names[CERTAINTY_POSSIBLE], "possible");
 }
 
+/* CPUs may differ by some microseconds; a count that begins anew is that of a resume. */
+static void a_stamp_that_goes_back_is_after_a_resume(void **state)
+{
+	static struct evidence evidence;
+	struct kernel_log_line *lines = evidence.kernel_log.lines;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	evidence.kernel_log.count = 0;
+	evidence_add_log(&evidence, "clocksource: Switched to clocksource tsc");
+	evidence_add_log(&evidence, "Measured 5672 cycles TSC warp between CPUs, turning off TSC "
+				    "clock.");
+	lines[0].seconds = 2.2;
+	find(&evidence);
+	assert_non_null(strstr(causes[0].evidence[0], "2.1 s after boot"));
+	lines[0].seconds = 32000;
+	find(&evidence);
+	assert_string_equal(causes[0].id, "tsc-unsynchronized");
+	assert_non_null(strstr(causes[0].evidence[0], "2.1 s after a resume"));
+}
+
 /* Before 5.5 every guest of Hyper-V printed the line, whatever its host offers. */
 static void an_old_kernel_on_hyperv_does_not_blame_its_host(void **state)
 {
@@ -433,6 +454,7 @@ int main(void)
 		cmocka_unit_test(exclusive_causes_exclude_each_other),
 		cmocka_unit_test(every_fault_has_a_cause_and_none_twice),
 		cmocka_unit_test(a_kernel_log_line_makes_a_cause_proven),
+		cmocka_unit_test(a_stamp_that_goes_back_is_after_a_resume),
 	};
 
 	return unit_run_rows("the cause is found", the_cause_is_found, rows) +
