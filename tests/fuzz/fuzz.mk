@@ -57,7 +57,7 @@ fuzz-%: $(BUILD)/tests/fuzz/%-libfuzzer
 	$(QUIET)tests/fuzz/seeds $* $(BUILD)/seeds/$*
 	$(QUIET)mkdir -p $(BUILD)/corpus/$*
 	$(QUIET)$(FUZZ_ENVIRONMENT) $< $(or $(addprefix -max_len=,$(FUZZ_LENGTH_$*)),$(error no FUZZ_LENGTH_$*)) \
-		-max_total_time=$(TIME) -timeout=10 -close_fd_mask=2 -print_final_stats=1 \
+		$(addprefix -dict=,$(wildcard tests/fuzz/$*.dict)) -max_total_time=$(TIME) -timeout=10 -close_fd_mask=2 -print_final_stats=1 \
 		-artifact_prefix=$(BUILD)/$*- $(BUILD)/corpus/$* $(BUILD)/seeds/$* \
 		$(wildcard tests/fuzz/corpus/$*) >$(BUILD)/$*.log 2>&1 || { tail -n 60 $(BUILD)/$*.log; exit 1; }
 	$(QUIET)sed -n 's/^stat::number_of_executed_units: */  runs    /p' $(BUILD)/$*.log

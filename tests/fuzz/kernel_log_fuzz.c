@@ -30,6 +30,18 @@ static void check_lines(const struct kernel_log_evidence *log)
 	}
 }
 
+/* The words are a part of the line: nothing is added to it. */
+static void check_line(struct span line)
+{
+	struct log_line parsed;
+
+	if (log_line_parse(line, false, &parsed) &&
+		(parsed.text.length > line.length || parsed.text.at < parsed.buffer ||
+			parsed.text.at + parsed.text.length >
+				parsed.buffer + sizeof(parsed.buffer)))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct evidence evidence;
@@ -47,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fact_set_known(&log->fact);
 	(data[0] % 2 ? kernel_log_add_record : kernel_log_add_dmesg)(
 		log, (struct span){copy, size - 1});
+	check_line((struct span){copy, size - 1});
 	free(copy);
 	check_lines(log);
 	watchdog_explain(&evidence, &report);
