@@ -62,9 +62,8 @@
 
 VERSION := 1.0.0
 
-# Between releases --version names the commit; a tarball has none.
-REVISION := $(if $(wildcard .git),$(filter-out v$(VERSION),\
-	$(shell git describe --always --dirty --match 'v$(VERSION)' 2>/dev/null)))
+# What the program says: VERSION, or VERSION-dev with the commit where HEAD has no tag vVERSION.
+FULL_VERSION := $(shell .ci/version $(VERSION))
 
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
@@ -101,7 +100,7 @@ FORTIFY := $(if $(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,
 	-D_FORTIFY_SOURCE=2)
 HARDENING ?= -fstack-protector-strong $(FORTIFY)
 
-CPPFLAGS_OURS := -D_GNU_SOURCE -Iinclude -DVDSOCHECK_VERSION='"$(VERSION)"'
+CPPFLAGS_OURS := -D_GNU_SOURCE -Iinclude
 CFLAGS_OURS := -std=gnu11 -pthread $(WARNINGS) $(HARDENING) -ffile-prefix-map=$(CURDIR)=. \
 	$(if $(STATIC),-fno-pie,-fPIE) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -159,11 +158,11 @@ $(BUILD)/flags: FORCE
 FORCE:
 
 # The only object that a commit changes.
-$(BUILD)/src/cli/run.o: private CPPFLAGS_OURS += -DVDSOCHECK_REVISION='"$(REVISION)"'
-$(BUILD)/src/cli/run.o: $(BUILD)/revision
-$(BUILD)/revision: FORCE
+$(BUILD)/src/base/version.o: private CPPFLAGS_OURS += -DVDSOCHECK_VERSION='"$(FULL_VERSION)"'
+$(BUILD)/src/base/version.o: $(BUILD)/version
+$(BUILD)/version: FORCE
 	@mkdir -p $(@D)
-	@$(call stamp,$(REVISION))
+	@$(call stamp,$(FULL_VERSION))
 
 -include $(OBJECTS:.o=.d)
 

@@ -2,7 +2,8 @@
 # What is published of a version; included by the Makefile at the top.
 #
 #   make dist            the source of HEAD, as a tarball
-#   make release         that and static binaries for x86-64 and arm64, with their SHA256SUMS
+#   make release         that and static binaries for x86-64 and arm64, with their SHA256SUMS, of a
+#                        commit with the tag vVERSION (UNTAGGED=1: of any)
 #   make packages        besides, deb, rpm and apk packages with these binaries, by nfpm
 #   make sign            the signature of SHA256SUMS by a key of GnuPG's home, SIGN_KEY=ID
 #   make release-deps    install what these need besides (root, Debian on x86-64)
@@ -30,11 +31,12 @@ SBOM = SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) .ci/provenance sbom $(VERSION)
 .PHONY: dist release packages $(RELEASE_MACHINES:%=package-%) sign release-deps
 dist: $(TARBALL)
 
-# git sorts, and sets owner 0, one mask and the commit's time.
+# git sorts, and sets owner 0, one mask and the commit's time. The tree's changes are not in it.
 $(TARBALL): FORCE
 	$(call say,DIST,$@)
 	$(QUIET)mkdir -p $(@D)
-	$(QUIET)git -c tar.umask=0022 archive -o $(@:.gz=) --prefix=$(NAMED)/ HEAD
+	$(QUIET)echo '$(FULL_VERSION:.dirty=)' >$(@D)/.version
+	$(QUIET)git -c tar.umask=0022 archive -o $(@:.gz=) --prefix=$(NAMED)/ --add-file=$(@D)/.version HEAD
 	$(QUIET)gzip -9nf $(@:.gz=)
 
 $(TARBALL).cdx.json: $(TARBALL)
@@ -60,8 +62,17 @@ $(RELEASE_MACHINES:%=fuzzers-%): fuzzers-%:
 # $(call checksums,FILE...)
 checksums = cd $(RELEASE) && sha256sum $(1) >SHA256SUMS && cat SHA256SUMS
 
+# A release is the commit with the tag vVERSION; UNTAGGED=1 makes the same of any other commit.
+RELEASE_PROBLEM = $(if $(filter %.dirty,$(FULL_VERSION)),commit your changes first,\
+	$(if $(UNTAGGED)$(filter $(VERSION),$(FULL_VERSION)),,HEAD has no tag v$(VERSION): set it$(comma) or UNTAGGED=1))
+
+.PHONY: release-check
+release-check:
+	@$(if $(strip $(RELEASE_PROBLEM)),echo 'release: $(strip $(RELEASE_PROBLEM))' >&2; exit 1)
+
+$(TARBALL) $(BINARIES): | $(if $(filter release packages,$(MAKECMDGOALS)),release-check)
+
 release: $(TARBALL).cdx.json $(BINARIES)
-	@$(if $(filter %-dirty,$(REVISION)),echo 'release: commit your changes first' >&2; exit 1)
 	$(QUIET)$(call checksums,$(notdir $(TARBALL) $(BINARIES) $(NOTICES) $(SBOMS)))
 
 packages: release $(RELEASE_MACHINES:%=package-%)

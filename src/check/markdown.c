@@ -9,6 +9,7 @@
 #include <ctype.h>
 
 #include "base/text.h"
+#include "base/version.h"
 #include "cli/text.h"
 
 static void write_heading(const struct check_request *request, FILE *out)
@@ -101,7 +102,7 @@ static void write_machine(const struct evidence *evidence, FILE *out)
 	if (fact_is_known(&host->invariant_tsc.fact))
 		write_item(out, "invariant TSC by CPUID", host->invariant_tsc.value ? "yes" : "no");
 	write_fact(out, "C library of vdsocheck", &host->libc, NULL);
-	write_item(out, "vdsocheck", VDSOCHECK_VERSION);
+	write_item(out, "vdsocheck", vdsocheck_version);
 }
 
 /* Explains what "(seccomp)" in the proof means. */

@@ -4,6 +4,7 @@
  * zero. Samples have no time stamps, which the textfile collector refuses: the age of the file
  * is node_textfile_mtime_seconds. All labels take few values, whatever the host.
  */
+#include "base/version.h"
 #include "model.h"
 
 /* A gauge; HELP and TYPE are written before its first sample. */
@@ -162,7 +163,7 @@ bool check_report_prometheus(const void *result, const struct style *style, FILE
 	const struct check_request *request = result;
 
 	begin_sample(out, &build);
-	fputs("{version=\"" VDSOCHECK_VERSION "\"} 1\n", out);
+	fprintf(out, "{version=\"%s\"} 1\n", vdsocheck_version);
 	write_verdict(request->diagnosis.verdict.kind, out);
 	write_clocksource(&request->evidence, out);
 	write_calls(request, style->verbose, out);

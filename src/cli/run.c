@@ -22,6 +22,7 @@
 
 #include "base/output.h"
 #include "base/privileges.h"
+#include "base/version.h"
 #include "driver.h"
 
 /*
@@ -160,7 +161,6 @@ static void report_failure(struct cli *cli)
 static int print_information(struct cli *cli, const struct command *const *commands)
 {
 	const struct scmp_version *seccomp = seccomp_version();
-	const char *revision = VDSOCHECK_REVISION;
 
 	cli->operand_count = 0;
 	cli->output = NULL;
@@ -173,10 +173,7 @@ static int print_information(struct cli *cli, const struct command *const *comma
 			cli_write_overview(commands, cli->out);
 		return EXIT_SUCCESS;
 	}
-	/* A build from a git tree between releases is "vdsocheck 0.1.0 (653e9ea)". */
-	fputs(*revision ? "vdsocheck " VDSOCHECK_VERSION " (" VDSOCHECK_REVISION ")\n"
-			: "vdsocheck " VDSOCHECK_VERSION "\n",
-		cli->out);
+	fprintf(cli->out, "vdsocheck %s\n", vdsocheck_version);
 	/* A bug may be in a library; libcpuid is used on x86 only. */
 	fprintf(cli->out, "libseccomp %u.%u.%u, jansson " JANSSON_VERSION, seccomp->major,
 		seccomp->minor, seccomp->micro);

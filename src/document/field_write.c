@@ -4,6 +4,7 @@
  * and in the commands' own tables. Memory is never refused (base/memory.h), so jansson fails only
  * for a text that is not UTF-8.
  */
+#include "base/version.h"
 #include "field.h"
 
 #include <math.h>
@@ -237,7 +238,7 @@ json_t *field_command(const char *schema)
 bool document_write_parts(
 	const char *schema, const struct document_part *parts, bool compact, FILE *out)
 {
-	json_t *root = json_pack("{ssssso}", "schema", schema, "version", VDSOCHECK_VERSION,
+	json_t *root = json_pack("{ssssso}", "schema", schema, "version", vdsocheck_version,
 		"command", field_command(schema));
 
 	for (; parts->fields; parts++)

@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "base/root.h"
+#include "base/version.h"
 #include "field.h"
 
 /* Refuses what is not a document of the schema of a part. */
@@ -63,10 +64,10 @@ static void add_version(const json_t *root, struct fact *why)
 
 	text_copy_span(version, sizeof(version),
 		(struct span){json_string_value(value), json_string_length(value)});
-	if (*version && strcmp(version, VDSOCHECK_VERSION) != 0)
+	if (*version && strcmp(version, vdsocheck_version) != 0)
 		text_append(why->reason, sizeof(why->reason),
 			" (written by vdsocheck %s; write it again with %s)", version,
-			VDSOCHECK_VERSION);
+			vdsocheck_version);
 }
 
 /* Takes the object. */

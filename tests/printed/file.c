@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "cli/text.h"
 #include "printed/file.h"
 
@@ -27,12 +28,12 @@ static void hide_version(char *text)
 	char *at = strstr(text, key);
 	char whole[64];
 
-	snprintf(whole, sizeof(whole), "%s%s\"", key, VDSOCHECK_VERSION);
+	snprintf(whole, sizeof(whole), "%s%s\"", key, vdsocheck_version);
 	if (!at || strncmp(at, whole, strlen(whole)) != 0)
 		return;
 	at += strlen(key);
-	memmove(at + strlen(VERSION_MARK), at + strlen(VDSOCHECK_VERSION),
-		strlen(at + strlen(VDSOCHECK_VERSION)) + 1);
+	memmove(at + strlen(VERSION_MARK), at + strlen(vdsocheck_version),
+		strlen(at + strlen(vdsocheck_version)) + 1);
 	memcpy(at, VERSION_MARK, strlen(VERSION_MARK));
 }
 
