@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Declares the ways of counting and their parts: a program that is inspected, a run with one wait
- * for processes, signals and time, and the kernel's tracepoints.
+ * for processes, signals and time, and the programs in the kernel that count.
  */
 #ifndef VDSOCHECK_TRACE_COUNT_H
 #define VDSOCHECK_TRACE_COUNT_H
-
-#include <linux/perf_event.h>
 
 #include "base/root.h"
 #include "base/time.h"
@@ -30,9 +28,6 @@ void trace_program_inspect(struct trace_program *program);
 
 /* Sets is_static and is_32_bit by the first bytes of the program's file. */
 void trace_program_read(struct trace_program *program, const unsigned char *bytes, size_t length);
-
-/* Calls visit() for each thread, or with 0 for each process, until it returns an errno value. */
-int trace_program_threads(pid_t pid, int (*visit)(void *argument, pid_t id), void *argument);
 
 /* ---- run.c ---- */
 
@@ -63,7 +58,7 @@ struct trace_run {
 	struct trace_places *call_places; /* of system calls; NULL: not wanted */
 
 	/* The ways of counting set these while they count. */
-	struct trace_events *events; /* the open tracepoints; NULL: there are none */
+	struct trace_events *events; /* count system calls; NULL: none do */
 	struct tracer *tracer;       /* gets the stops of threads; NULL: there is none */
 	pid_t program; /* was started, and gets SIGTERM at the end of the time; 0: none is left */
 	int status;    /* of waitpid(), once the program has ended */
@@ -117,17 +112,16 @@ void trace_run_counted(struct trace_run *run);
 
 /*
  * Each fills in method, counts, duration and CPU time. False with the reason in *why, or in
- * trace->tracepoints.
+ * trace->bpf.
  *
  * ..._run() runs the program until it ends, the second one until its children have ended, too; if
- * false the program was not started. ..._attach() counts the calls of the running process
- * trace->program.pid and of the children that it starts, until the run is over or the process ends.
- * trace_system_wide() counts those of the whole host, and fills in trace->top.
+ * false the program was not started. trace_events_watch() counts the calls of the running process
+ * trace->program.pid and of the children that it starts, until the run is over or the process ends,
+ * or if trace->system_wide is set those of the whole host, and fills in trace->top.
  */
-bool trace_perf_run(struct trace_run *run);
+bool trace_events_run(struct trace_run *run);
 bool trace_ptrace_run(struct trace_run *run, struct fact *why);
-bool trace_perf_attach(struct trace_run *run);
-bool trace_system_wide(struct trace_run *run, struct fact *why);
+bool trace_events_watch(struct trace_run *run);
 
 /* ---- ptrace.c ---- */
 
@@ -141,24 +135,48 @@ bool trace_follow(struct trace_run *run);
 /* Takes a stop or the end of a child or traced thread. */
 void tracer_take(struct tracer *tracer, pid_t id, int status);
 
-/* ---- estimate.c ---- */
-
-struct estimating;
+/* ---- events.c: system calls, counted by BPF programs ---- */
 
 /*
- * Estimates the calls into the vDSO by the running process run->trace->program.pid, for
- * run->limit_ns at most, in a child. NULL with the reason in trace->estimate; privileges are needed
- * until then.
+ * Makes the maps for the calls of the plan, before anything is counted. NULL with the reason. Free
+ * the result, which may be NULL, with trace_events_free().
  */
-struct estimating *trace_estimate_start(struct trace_run *run);
+struct trace_events *trace_events_make(const struct trace_plan *plan, struct fact *why);
+void trace_events_free(struct trace_events *events);
 
-/* Stores the estimate; estimating may be NULL. */
-void trace_estimate_end(struct estimating *estimating, struct trace_evidence *trace);
+/*
+ * Begins to count what the run is for, into run->events, and adds the privileges to those of the
+ * run that reading the counts takes. False with the reason.
+ */
+bool trace_events_start(struct trace_events *events, struct trace_run *run, struct fact *why);
 
-/* ---- system_wide.c, cgroup.c ---- */
+/* Ends counting: what is read then is all. */
+void trace_events_stop(struct trace_events *events);
 
-/* Puts those with the most calls first, and forgets all but `shown`. */
-void trace_callers_sort(struct trace_callers *callers, uint64_t shown);
+/*
+ * Adds what was counted since the last time to the evidence, if run->events is set. The process
+ * `gone` (0: none) has the memory map `maps`, which may be empty, where its calls came from.
+ */
+void trace_events_take(struct trace_run *run, pid_t gone, struct span maps);
+
+/* Does so if the last time is long enough ago. */
+void trace_events_poll(struct trace_run *run);
+
+/* ---- callers.c: who makes the calls of the whole host ---- */
+
+/* Adds calls by a process (0: unknown) in the control group of cgroups v2 with this ID. */
+void trace_callers_add(const struct trace_run *run, pid_t pid, uint64_t group, uint64_t calls);
+
+/* Adds processes to their groups, if groups are listed, and keeps those with the most calls. */
+void trace_callers_finish(struct trace_top *top, bool lists_groups, uint64_t most);
+
+/* Frees the lists, which are empty then. */
+void trace_callers_forget(struct trace_top *top);
+
+/* ---- cgroup.c ---- */
+
+/* The root of cgroups v2 has this ID. */
+#define CGROUP_ROOT_ID 1
 
 /* Finds the path of a process in the text of its /proc/PID/cgroup. */
 bool cgroup_find_path(struct span text, struct span *path);
@@ -166,142 +184,10 @@ bool cgroup_find_path(struct span text, struct span *path);
 /* Reads the path of a running process; "": it has ended, or has none. */
 void cgroup_read(const struct root *root, pid_t pid, char path[CGROUP_SIZE]);
 
+/* Finds the path of a group of cgroups v2 by its ID; "": there is none. */
+void cgroup_find(uint64_t id, char path[CGROUP_SIZE]);
+
 /* Names the unit, the container with the first digits of its ID, and its pod; else the path. */
 void cgroup_describe(const char *path, char name[CGROUP_SIZE]);
-
-/* Adds the samples of the processes to their groups, and forgets the processes. */
-void cgroup_add_processes(struct trace_top *top);
-
-/* Adds the group of a running process, without samples; `run` is a struct trace_run. */
-int cgroup_add_running(void *run, pid_t pid);
-
-/* Opens counters for the first groups in trace->top; trace->counted says why there is none. */
-void cgroup_open_counters(struct trace_events *events);
-
-/* Forgets all callers but the groups with counters. */
-void cgroup_begin(struct trace_evidence *trace);
-
-/* Moves the counts since the last time to the list of the groups. */
-void cgroup_take_counts(struct trace_evidence *trace);
-
-/* Closes the directories of the groups. */
-void cgroup_close(struct trace_counted *counted);
-
-/* ---- perf.c: the kernel's tracepoints ---- */
-
-struct trace_event {
-	int file;
-	uint64_t *sum;   /* its count is added to it; NULL: it has samples instead */
-	uint64_t before; /* the part of its count that was added */
-};
-
-/* The kernel writes the samples of one event or more to a ring. */
-struct trace_ring {
-	struct perf_event_mmap_page *page; /* the records follow it */
-	size_t size;                       /* of the records, in bytes */
-	const struct trace_call *call;     /* if it is of one alone */
-};
-
-struct trace_events {
-	struct trace_event *list;
-	size_t count, room;
-	struct trace_ring *rings;
-	size_t ring_count, ring_room;
-	struct trace_evidence *trace;
-	uint32_t ids[TRACE_CALL_MAX]; /* of the calls' tracepoints; as tracefs names them */
-
-	/* For the calls by 32-bit code, if the fact trace->unlisted is known. */
-	uint32_t raw_id;               /* raw_syscalls:sys_enter, which has those of both */
-	char raw_filter[2048];         /* the numbers of the calls in 32-bit code */
-	uint32_t same[TRACE_CALL_MAX]; /* tracepoints of the 64-bit calls with these numbers */
-	size_t same_count;
-	uint64_t raw, native; /* counts of the two */
-	uint64_t slack;       /* how far these may differ without calls by 32-bit code */
-	uint64_t unlisted;    /* the calls by 32-bit code that were reported */
-};
-
-/*
- * Finds the tracepoints of all calls of the plan. False with the reason: no tracefs, no
- * permission, or a call without one.
- */
-bool trace_events_find(const struct root *root, struct trace_evidence *trace,
-	struct trace_events *events, struct fact *why);
-
-/* The target of an event: a thread and what it starts (cpu -1: on all), or a CPU (thread -1). */
-struct trace_target {
-	pid_t thread;
-	int cpu;
-	int leader;          /* the event that enables it, too; 0: none */
-	unsigned long flags; /* PERF_FLAG_PID_CGROUP: `thread` is a group's open directory */
-	struct perf_event_attr attributes; /* with what perf_event_open(2) calls them */
-};
-
-/*
- * Opens one event, by trace_event_add() of a tracepoint with a filter, which may be NULL. 0 or an
- * errno value.
- */
-int trace_event_open(struct trace_events *events, const struct trace_target *target, uint64_t *sum);
-int trace_event_add(struct trace_events *events, uint32_t id, struct trace_target target,
-	const char *filter, uint64_t *sum);
-
-/* Returns the file of the event that was opened last. */
-int trace_event_last(const struct trace_events *events);
-
-/* Opens the counters of one target more, disabled. 0 or an errno value. */
-int trace_events_open(struct trace_events *events, struct trace_target target);
-
-/* Sends the request PERF_EVENT_IOC_ENABLE or _DISABLE to all. */
-void trace_events_control(const struct trace_events *events, unsigned long request);
-
-/* Returns the row that a call with this first argument is counted in. */
-size_t trace_events_row(
-	const struct trace_plan *plan, const struct trace_call *call, uint64_t argument);
-
-/*
- * Adds what was counted since the last time to the sums, and sets the number of calls by 32-bit
- * code. 0, or an errno value if a counter cannot be read.
- */
-int trace_events_add_up(struct trace_events *events);
-
-/* Counts what runs already, until the run is over or look(), called again and again, is false. */
-void trace_events_watch(
-	struct trace_run *run, struct trace_events *events, bool (*look)(struct trace_run *run));
-
-/* Closes all events and rings, and frees the lists. */
-void trace_events_close(struct trace_events *events);
-
-/* Says why events could not be opened, and what would help. */
-void trace_events_explain(int error, struct fact *why);
-
-/* ---- samples.c: the calls that the kernel takes samples of ---- */
-
-/*
- * Maps a ring for the event that was opened last, with so many pages of records: a power of two. 0
- * or an errno value.
- */
-int trace_ring_open(struct trace_events *events, size_t pages, const struct trace_call *call);
-void trace_ring_close(const struct trace_ring *ring);
-
-/* The first words of a record behind its header, as the event's sample_type orders them. */
-#define TRACE_RECORD_WORDS 6
-
-struct trace_record {
-	uint32_t type; /* PERF_RECORD_... */
-	size_t count;  /* of its words, of which the first are here */
-	uint64_t words[TRACE_RECORD_WORDS];
-	pid_t pid, thread; /* the first word, if it is that of PERF_SAMPLE_TID */
-};
-
-/* Takes the next record. False if there is none yet. */
-bool trace_ring_next(const struct trace_ring *ring, struct trace_record *record);
-
-/* Samples some clock calls a second of a thread and what it starts. 0 or an errno value. */
-int trace_samples_open(struct trace_events *events, pid_t thread, bool from_exec);
-
-/*
- * Adds the samples that were taken since the last time to run->call_places, if both are there. A
- * process whose memory is gone (0: none) has `maps`, which may be empty.
- */
-void trace_samples_take(struct trace_run *run, pid_t gone, struct span maps);
 
 #endif

@@ -211,24 +211,16 @@ const struct field trace_call_place_fields[] = {
 
 CELL(print_pid, struct trace_caller, fprintf(out, "%d", row->pid))
 CELL(print_calls, struct trace_caller, print_count((double)row->calls, out))
-CELL(print_group_calls, struct trace_caller, fputs(row->is_exact ? "" : "~", out);
-	print_count((double)row->calls, out))
 CELL(print_processes, struct trace_caller,
 	if (row->processes) print_count((double)row->processes, out))
 
 #define OF struct trace_caller
 
 const struct field trace_group_fields[] = {
-	{INTEGER("calls", calls, INT64_MAX), .title = "calls", .width = 12,
-		.cell = print_group_calls, .doc = "calls of its processes"},
-	{FLAG("exact", is_exact),
-		.doc = "true: calls were counted, including those of groups made below it later; "
-		       "false: estimated from the samples"},
-	{INTEGER("samples", samples, INT64_MAX), .doc = "samples of the calls of its processes"},
+	{INTEGER("calls", calls, INT64_MAX), .title = "calls", .width = 12, .cell = print_calls,
+		.doc = "calls of its processes"},
 	{INTEGER("processes", processes, INT64_MAX), .title = "processes", .width = 9,
-		.cell = print_processes,
-		.doc = "processes that had samples; one that was sampled again later may count "
-		       "twice"},
+		.cell = print_processes, .doc = "processes that made them"},
 	{TEXT("name", name), .title = "control group", .left = true,
 		.doc = "its unit, or its container and pod; else its path; null: its processes "
 		       "ended before it was read"},
@@ -241,8 +233,8 @@ const struct field trace_process_fields[] = {
 		.doc = "name of the process; null: it ended before that was read"},
 	{INTEGER("pid", pid, INT32_MAX), .title = "pid", .width = 9, .cell = print_pid,
 		.doc = "process ID"},
-	{INTEGER("samples", samples, INT64_MAX), .title = "calls, about", .width = 16,
-		.cell = print_calls, .doc = "samples of its calls"},
+	{INTEGER("calls", calls, INT64_MAX), .title = "calls", .width = 12, .cell = print_calls,
+		.doc = "calls that it made"},
 	{0},
 };
 
@@ -254,11 +246,9 @@ const struct field trace_process_fields[] = {
 
 static const struct field run_fields[] = {
 	{WORD("method", method, trace_method_names), .fact = FACT(method_fact), .reason = "reason",
-		.doc = "how calls were counted: by tracepoints, or by seccomp and ptrace"},
-	{REASON("tracepoints_reason"), .fact = FACT(tracepoints),
-		.doc = "why tracepoints were not used; null: they were"},
-	{NUMBER_FACT("unlisted_32_bit_calls", unlisted, INT64_MAX),
-		.doc = "calls of 32-bit code that are not among those listed"},
+		.doc = "how calls were counted: by a BPF program, or by seccomp and ptrace"},
+	{REASON("bpf_reason"), .fact = FACT(bpf),
+		.doc = "why no BPF program counted them; null: it did"},
 	{TEXT("program", program.path),
 		.doc = "path of the program; null: unknown, or the whole host was traced"},
 	{INTEGER("pid", program.pid, INT32_MAX), .given = GIVEN(program.pid),
@@ -300,24 +290,16 @@ static const struct field run_fields[] = {
 	{LIST_AT("system_call_places", call_places.list, call_places.count,
 		 trace_call_place_fields),
 		.fact = FACT(method_fact), .reason = "reason",
-		.doc = "places that make the most system calls, in this order; by tracepoints, "
-		       "samples of the clock calls; empty for a whole host"},
+		.doc = "places that make the most system calls, in this order; empty for a whole "
+		       "host"},
 	{REASON("reason")},
-	{LIST("top", top.processes.list, top.processes.count, trace_process_fields),
+	{LIST_AT("top", top.processes.list, top.processes.count, trace_process_fields),
 		.given = GIVEN(lists_processes),
 		.doc = "processes that made the most calls, in this order; null: not asked for"},
-	{LIST("control_groups", top.groups.list, top.groups.count, trace_group_fields),
+	{LIST_AT("control_groups", top.groups.list, top.groups.count, trace_group_fields),
 		.given = GIVEN(lists_groups),
 		.doc = "control groups whose processes made the most calls, in this order; null: "
 		       "not asked for"},
-	{TEXT("control_groups_estimated_reason", counted.fact.reason),
-		.doc = "why no control group was counted exactly; null: some were, or not asked "
-		       "for"},
-	{INTEGER("calls_per_sample", top.period, TRACE_SAMPLE_PERIOD), .given = GIVEN(system_wide),
-		.doc = "calls that a sample stands for; null: one program was traced"},
-	{INTEGER("samples_lost", top.missed, INT64_MAX), .given = GIVEN(system_wide),
-		.doc = "samples that were lost, or of processes not listed; null: one program was "
-		       "traced"},
 	{0},
 };
 
@@ -353,14 +335,6 @@ static const struct field diagnosis_fields[] = {
 	{REAL("lost_s", sums.lost_s.value, 6), .fact = FACT(sums.lost_s.fact),
 		.given = GIVEN(is_counted),
 		.doc = "seconds lost by them against the vDSO; null: unknown"},
-	{REAL("vdso_calls_per_s", vdso_per_s.value, 1), .fact = FACT(vdso_per_s.fact),
-		.doc = "calls per second into the vDSO by a running process, at least; null: not "
-		       "estimated"},
-	{TEXT("vdso_calls_reason", vdso_per_s.fact.reason),
-		.doc = "why they were not estimated; null: they were, or a program was started"},
-	{REAL("vdso_calls_per_s_most", vdso_per_s_most.value, 1),
-		.fact = FACT(vdso_per_s_most.fact),
-		.doc = "the same, at most; null: not estimated, or no bound is known"},
 	{TEXT("sigsys_call", sigsys_call),
 		.doc = "clock system call for which the program got SIGSYS by its seccomp filter; "
 		       "null: none"},

@@ -50,9 +50,9 @@ struct trace_plan {
 	struct trace_row rows[TRACE_ROW_MAX];
 };
 
-enum trace_method { TRACE_BY_TRACEPOINTS, TRACE_BY_SECCOMP };
+enum trace_method { TRACE_BY_BPF, TRACE_BY_SECCOMP };
 
-/* "tracepoints", "seccomp-ptrace"; ended by NULL. */
+/* "bpf", "seccomp-ptrace"; ended by NULL. */
 extern const char *const trace_method_names[];
 
 struct trace_program {
@@ -63,44 +63,26 @@ struct trace_program {
 	bool is_32_bit;      /* on a 64-bit host */
 };
 
-/* Processes and control groups that samples are counted for; one sample is taken of 100 calls. */
-#define TRACE_CALLER_MAX 1024
-#define TRACE_SAMPLE_PERIOD 100
-
 #define CGROUP_SIZE 512
 
 /* A process that makes calls, or a control group of such processes. */
 struct trace_caller {
-	uint64_t samples;
-	uint64_t samples_32_bit;  /* of these, calls by 32-bit code */
-	uint64_t calls;           /* counted, or estimated from the samples */
-	bool is_exact;            /* of a group: `calls` were counted, with the groups below it */
-	pid_t pid;                /* of a process */
+	uint64_t calls;
+	pid_t pid;                /* of a process; 0: it is not known */
+	uint64_t group;           /* of a process: ID of its group of cgroups v2 */
 	uint64_t processes;       /* of a group */
 	char name[CGROUP_SIZE];   /* "": the process had ended before that could be read */
 	char cgroup[CGROUP_SIZE]; /* path of the group, where groups are counted; "" as above */
 };
 
 struct trace_callers {
-	size_t count;
-	struct trace_caller list[TRACE_CALLER_MAX];
+	struct trace_caller *list; /* owned */
+	size_t count, room;
 };
 
 /* The processes, or the control groups, that made the most calls, in descending order. */
 struct trace_top {
 	struct trace_callers processes, groups;
-	uint64_t missed; /* samples that were lost, or of other processes */
-	uint32_t period; /* calls that a sample stands for */
-};
-
-#define TRACE_COUNTED_MAX 64
-
-/* The control groups that have counters of their own. */
-struct trace_counted {
-	struct fact fact; /* why there is none; unread: groups are not listed */
-	size_t count;
-	struct trace_caller list[TRACE_COUNTED_MAX];
-	int directories[TRACE_COUNTED_MAX]; /* open */
 };
 
 /*
@@ -145,27 +127,17 @@ struct trace_times {
 	double wall_s, cpu_s; /* NAN: none was measured */
 };
 
-/* The calls into the vDSO by a process that was not started by us. */
-struct trace_estimate {
-	struct fact fact;
-	uint64_t windows, calls; /* breakpoints were open in windows: the calls that hit them */
-	double window_s, cpu_s;  /* of all windows, and CPU time of the process in them */
-	double hit_s;            /* that a hit adds to a call */
-};
-
 struct trace_evidence {
 	bool system_wide;                   /* all programs of the host were counted */
 	bool lists_processes, lists_groups; /* one of the two is set then */
 	struct trace_top top;
-	struct trace_counted counted;
 	const struct trace_plan *plan;
 	struct fact method_fact; /* why the system calls were not counted; known: they were */
 	enum trace_method method;
-	struct fact tracepoints; /* why they were not used; known: they were */
+	struct fact bpf; /* why BPF programs did not count them; known: they did */
 	struct trace_program program;
 	uint64_t counts[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
 	struct trace_places call_places; /* of these, where they are known; not of a whole host */
-	struct number_fact unlisted;     /* calls by 32-bit code that are not in `counts` */
 	struct real_fact duration_s;
 	struct real_fact cpu_s; /* of the program and the children that it waited for */
 	bool cpu_inflated;      /* it includes ptrace stops */
@@ -179,9 +151,8 @@ struct trace_evidence {
 	bool as_if_fallback;           /* a system call takes the place of each of these calls */
 	uint64_t refused;              /* system calls in their place that a filter made fail */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
-	struct trace_estimate estimate; /* with --pid */
-	bool is_baseline;               /* to compare with: the stubs are mapped, and not used */
-	uint64_t repeats;               /* runs of each kind that were compared; 0: none */
+	bool is_baseline;              /* to compare with: the stubs are mapped, and not used */
+	uint64_t repeats;              /* runs of each kind that were compared; 0: none */
 	struct fact repeated; /* why there is none; unread: not asked for, or there are some */
 	struct trace_times untouched, fallen_back; /* the least of the runs */
 	uint64_t children_terminated; /* processes left running, which were sent SIGTERM */
@@ -235,7 +206,6 @@ struct trace_diagnosis {
 	size_t line_count;
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
 	struct trace_sums sums;
-	struct real_fact vdso_per_s, vdso_per_s_most; /* calls into it by the estimate */
 	char sigsys_call[128]; /* "clock_gettime CLOCK_MONOTONIC"; "": it got no SIGSYS for one */
 	size_t hint_count;     /* why only this program is affected: static storage, or `origin` */
 	const char *hints[TRACE_HINT_MAX];
@@ -275,9 +245,6 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 
 /* "1.22 s", "34 ms", "870 us": three digits. Returns `text`. */
 char *trace_describe_seconds(double seconds, char text[32]);
-
-/* "40,100 to 52,300": calls into the vDSO per second, by the estimate. Returns `text`. */
-char *trace_describe_rate(const struct trace_diagnosis *diagnosis, char text[80]);
 
 /* ---- text.c, json.c ---- */
 

@@ -353,27 +353,8 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 	}
 }
 
-/* Samples give the shares of the places, and counters the number of the calls. */
-static void scale_samples(const struct trace_evidence *trace, struct trace_places *places)
-{
-	double sums[TRACE_ROW_MAX] = {0};
-
-	for (size_t i = 0; i < places->count; i++)
-		sums[places->list[i].row] += (double)places->list[i].count;
-	for (size_t i = 0; i < places->count; i++) {
-		struct trace_place *place = &places->list[i];
-		double all = (double)trace->counts[TRACE_NATIVE][place->row];
-
-		if (sums[place->row] > 0)
-			place->count =
-				(uint64_t)((double)place->count * all / sums[place->row] + 0.5);
-	}
-}
-
 void places_finish(struct trace_evidence *trace, uint64_t top)
 {
-	if (trace->method == TRACE_BY_TRACEPOINTS)
-		scale_samples(trace, &trace->call_places);
 	finish(trace, &trace->places, top, false);
 	finish(trace, &trace->call_places, top, true);
 }

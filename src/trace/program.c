@@ -3,7 +3,6 @@
  * Finds and inspects the program. The file is searched for here and not by execvp(3), whose
  * attempts along PATH would be counted as system calls of the program.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -115,27 +114,4 @@ void trace_program_inspect(struct trace_program *program)
 	if (length > 0)
 		trace_program_read(program, start, (size_t)length);
 	close(file);
-}
-
-/* ---- its threads ---- */
-
-int trace_program_threads(pid_t pid, int (*visit)(void *argument, pid_t id), void *argument)
-{
-	struct dirent *entry;
-	char path[64];
-	DIR *tasks;
-	int error = 0;
-
-	snprintf(path, sizeof(path), pid ? "/proc/%d/task" : "/proc", pid);
-	tasks = opendir(path);
-	if (!tasks)
-		return kill(pid, 0) < 0 ? errno : ENOENT;
-	while (!error && (entry = readdir(tasks))) {
-		uint64_t id;
-
-		if (number_parse(text_span(entry->d_name), &id) && id <= INT32_MAX)
-			error = visit(argument, (pid_t)id);
-	}
-	closedir(tasks);
-	return error;
 }

@@ -169,7 +169,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	if (event == PTRACE_EVENT_STOP) {
 		add_thread(tracer, id, NULL);
 	} else if (event == PTRACE_EVENT_EXIT) {
-		trace_samples_take(run, 0, (struct span){NULL, 0});
+		trace_events_take(run, 0, (struct span){NULL, 0});
 		if (thread && thread->table && syscall(SYS_tgkill, id, id, 0) == 0)
 			served_look(thread->table, id);
 		if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) == 0 &&
@@ -182,7 +182,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	} else {
 		tracer->has_executed = true;
 		/* The memory that its calls came from is gone. Its map was read before. */
-		trace_samples_take(run, id, served_maps(thread ? thread->table : NULL));
+		trace_events_take(run, id, served_maps(thread ? thread->table : NULL));
 		if ((pid_t)message != id)
 			drop_thread(tracer, (pid_t)message);
 		thread = find_thread(tracer, id);
@@ -297,7 +297,6 @@ static void set_method(struct trace_evidence *trace)
 {
 	fact_set_known(&trace->method_fact);
 	trace->method = TRACE_BY_SECCOMP;
-	fact_set_number(&trace->unlisted, 0);
 	trace->cpu_inflated = true;
 }
 

@@ -99,7 +99,7 @@ void trace_run_go(struct trace_run *run)
 		kill(run->program, SIGKILL);
 	ended = trace_run_wait(run);
 	if (run->events)
-		trace_events_control(run->events, PERF_EVENT_IOC_DISABLE);
+		trace_events_stop(run->events);
 	trace_run_counted(run);
 	do
 		length = read(run->file, &failure, sizeof(failure));
@@ -166,7 +166,7 @@ static void look_around(struct trace_run *run)
 	/* Ctrl-C has reached the program, too, which may go on. */
 	if (sent & 1U << SIGTERM || (interrupted && !run->program))
 		run->over = true;
-	trace_samples_take(run, 0, (struct span){NULL, 0});
+	trace_events_poll(run);
 	if (run->limit_ns && run->show)
 		run->show(1 - (double)left / (double)run->limit_ns);
 	if (left > 0)

@@ -126,7 +126,7 @@ enum injected { INJECTED, INJECTED_NOT, INJECTED_GONE, INJECTED_BROKEN };
  * (PTRACE_SYSCALL from PTRACE_EVENT_EXEC on), in the open file *table. If not, the reason is in
  * *why, and after INJECTED_NOT the program is as it was. *signal becomes a signal that arrived and
  * has to be delivered. The system calls that are made in the program's name are taken off the
- * counts of tracepoints.
+ * counts of BPF programs.
  */
 enum injected served_inject(
 	struct trace_evidence *trace, pid_t thread, int *table, int *signal, struct fact *why);

@@ -19,7 +19,7 @@ static const struct heading headings[] = {
 };
 
 const char *const trace_method_names[] = {
-	[TRACE_BY_TRACEPOINTS] = "tracepoints",
+	[TRACE_BY_BPF] = "bpf",
 	[TRACE_BY_SECCOMP] = "seccomp-ptrace",
 	NULL,
 };
@@ -37,25 +37,10 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 {
 	const bool is_counted = fact_is_known(&trace->method_fact);
 	struct strbuf sb = {.used = 0};
-	char count[32];
 
 	strbuf_add(&sb, "%s", is_counted ? trace_method_names[trace->method] : "nothing");
-	if (!fact_is_known(&trace->tracepoints))
-		strbuf_add(&sb, "; not by tracepoints: %s", trace->tracepoints.reason);
-	else if (!fact_is_known(&trace->unlisted.fact))
-		strbuf_add(&sb, "; calls by 32-bit code are not included: %s",
-			trace->unlisted.fact.reason);
-	else if (trace->unlisted.value)
-		strbuf_add(&sb, "; %s calls by 32-bit code are not in the table",
-			format_count((uint64_t)trace->unlisted.value, count));
-	if (trace->system_wide)
-		strbuf_add(&sb, "; calls of %s are estimated from 1 in %d%s",
-			trace->lists_groups ? "control groups" : "processes", TRACE_SAMPLE_PERIOD,
-			fact_is_known(&trace->counted.fact) ? " where marked ~" : "");
-	if (*trace->counted.fact.reason)
-		strbuf_add(&sb, "; none is counted exactly: %s", trace->counted.fact.reason);
-	if (trace->top.missed)
-		strbuf_add(&sb, " (%s samples lost)", format_count(trace->top.missed, count));
+	if (!fact_is_known(&trace->bpf))
+		strbuf_add(&sb, "; not by bpf: %s", trace->bpf.reason);
 	wrap_print(out, "counted by", LABEL_INDENT, sb.text);
 	sb = (struct strbuf){.used = 0};
 	strbuf_add(&sb, "%s", trace->system_wide ? "all processes" : trace->program.path);
@@ -98,20 +83,6 @@ static void write_repeats(const struct trace_evidence *trace, FILE *out)
 		100 * (after->cpu_s / before->cpu_s - 1), trace->repeats);
 }
 
-static void write_estimate(
-	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis, FILE *out)
-{
-	char rate[80];
-
-	if (fact_is_known(&trace->estimate.fact))
-		wrap_format(out, "vDSO", LABEL_INDENT,
-			"%s calls per s, by breakpoints in %" PRIu64 " windows of 10 ms",
-			trace_describe_rate(diagnosis, rate), trace->estimate.windows);
-	else
-		wrap_format(out, "vDSO", LABEL_INDENT, "calls into it are not estimated: %s",
-			trace->estimate.fact.reason);
-}
-
 static void write_tables(
 	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis, FILE *out)
 {
@@ -147,8 +118,8 @@ static void write_interval(const struct trace_report *report, FILE *out)
 	const struct trace_evidence *trace = &report->trace;
 	const struct trace_sums *sums = &report->diagnosis.sums;
 	const struct trace_top *top = &trace->top;
-	uint64_t calls = sums->calls + (uint64_t)trace->unlisted.value;
-	double per_s = trace->duration_s.value > 0 ? (double)calls / trace->duration_s.value : 0;
+	double per_s =
+		trace->duration_s.value > 0 ? (double)sums->calls / trace->duration_s.value : 0;
 	char all[32], avoidable[32], rate[32], lost[32] = "-";
 
 	if (!report->is_continued)
@@ -158,7 +129,7 @@ static void write_interval(const struct trace_report *report, FILE *out)
 		trace_describe_seconds(sums->lost_s.value, lost);
 	fprintf(out, "%-9s %12s %9s %10s %8s ",
 		fact_is_known(&time->fact) ? time->value + TIME_OF_DAY : "unknown",
-		format_count(calls, all), format_count((uint64_t)(per_s + 0.5), rate),
+		format_count(sums->calls, all), format_count((uint64_t)(per_s + 0.5), rate),
 		format_count(sums->avoidable, avoidable), lost);
 	if (top->processes.count)
 		fprintf(out, " %s (%d)",
@@ -184,8 +155,6 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 	write_run(trace, out);
 	if (trace->repeats || trace->repeated.state != FACT_UNREAD)
 		write_repeats(trace, out);
-	if (trace->estimate.fact.state != FACT_UNREAD)
-		write_estimate(trace, diagnosis, out);
 	write_tables(trace, diagnosis, out);
 	if (diagnosis->hint_count)
 		fputc('\n', out);

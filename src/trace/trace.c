@@ -260,11 +260,11 @@ static bool run_program(struct trace_run *run, struct fact *why)
 		*why = trace->served;
 		return false;
 	}
-	if (trace_perf_run(run) || trace_ptrace_run(run, why))
+	if (trace_events_run(run) || trace_ptrace_run(run, why))
 		return true;
 	if (trace->as_if_fallback)
 		return false;
-	trace->method_fact = trace->unlisted.fact = *why;
+	trace->method_fact = *why;
 	if (trace->served.state == FACT_UNREAD)
 		trace->served = *why;
 	trace->cpu_inflated = false;
@@ -317,7 +317,6 @@ static int count_running(struct cli *cli, bool *counted)
 	struct trace_run *run = &request->run;
 	struct trace_evidence *trace = &request->report.trace;
 	const char *doing = trace->system_wide ? "counting on all CPUs" : "counting";
-	struct fact why = {0};
 
 	if (!trace->system_wide && kill(trace->program.pid, 0) < 0 && errno == ESRCH) {
 		cli_error("process %d: %s", trace->program.pid, strerror(ESRCH));
@@ -332,30 +331,17 @@ static int count_running(struct cli *cli, bool *counted)
 	if (!run->interval_ns)
 		run->show = progress_show;
 	work_begin(cli, run->interval_ns ? NULL : doing, &run->stop);
-	if (trace->system_wide) {
-		*counted = trace_system_wide(run, &why);
-	} else {
-		struct estimating *estimating =
-			served_has_call(trace->plan) ? trace_estimate_start(run) : NULL;
-
-		*counted = trace_perf_attach(run);
-		why = trace->tracepoints;
-		trace_estimate_end(estimating, trace);
-	}
+	*counted = trace_events_watch(run);
 	work_end();
-	if (run->failure.error) {
-		fact_set_errno(&why, run->failure.error, "reading the counters");
-		*counted = false;
-	}
 	if (*counted)
 		return interrupt_status(0);
 	if (trace->system_wide)
-		cli_error("cannot count on the whole host: %s", why.reason);
+		cli_error("cannot count on the whole host: %s", trace->bpf.reason);
 	else
 		cli_error(
 			"cannot count process %d: %s; 'strace -c -p %d' counts its system calls, and "
 			"stops it at each",
-			trace->program.pid, why.reason, trace->program.pid);
+			trace->program.pid, trace->bpf.reason, trace->program.pid);
 	return STATUS_TROUBLE;
 }
 

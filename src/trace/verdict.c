@@ -241,44 +241,6 @@ static void describe_loss(
 		trace_describe_seconds(sums->lost_s.value, lost));
 }
 
-/* If hits took more of the CPU time than this part, no upper bound is known. */
-#define LOST_MOST 0.3
-
-/*
- * The hits of breakpoints took some of the CPU time: without them the process would have made more
- * calls, if it makes as many as it can, or as many, if it makes them at its own pace.
- */
-static void judge_estimate(const struct trace_estimate *estimate, struct trace_diagnosis *diagnosis)
-{
-	double lost_s = (double)estimate->calls * estimate->hit_s;
-	double per_s = (double)estimate->calls / estimate->window_s;
-
-	diagnosis->vdso_per_s = (struct real_fact){estimate->fact, per_s};
-	if (!fact_is_known(&estimate->fact))
-		return;
-	if (estimate->calls == 0)
-		fact_set_real(&diagnosis->vdso_per_s_most, 0);
-	else if (lost_s < LOST_MOST * estimate->cpu_s)
-		fact_set_real(&diagnosis->vdso_per_s_most,
-			per_s * estimate->cpu_s / (estimate->cpu_s - lost_s));
-}
-
-char *trace_describe_rate(const struct trace_diagnosis *diagnosis, char text[80])
-{
-	char least[32], most[32];
-	uint64_t from = (uint64_t)(diagnosis->vdso_per_s.value + 0.5);
-	uint64_t to = (uint64_t)(diagnosis->vdso_per_s_most.value + 0.5);
-
-	format_count(from, least);
-	if (!fact_is_known(&diagnosis->vdso_per_s_most.fact))
-		snprintf(text, 80, "at least %s", least);
-	else if (to == from)
-		snprintf(text, 80, "about %s", least);
-	else
-		snprintf(text, 80, "%s to %s", least, format_count(to, most));
-	return text;
-}
-
 /* Says how often the program read the clock. */
 static void describe_reads(const struct trace_evidence *trace, const struct trace_sums *sums,
 	char text[TRACE_TEXT_SIZE])
@@ -375,8 +337,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	const bool has_reads = fact_is_known(&trace->served);
 	bool counts_clock_calls = false; /* that the vDSO serves, or could */
 	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
-	bool uses_vdso = fact_is_known(&trace->estimate.fact) && trace->estimate.calls > 0;
-	char count[32], loss[256] = "", rate[80];
+	char count[32], loss[256] = "";
 
 	*diagnosis = (struct trace_diagnosis){
 		.is_counted = fact_is_known(&trace->method_fact), .sums.reads.fact = trace->served};
@@ -393,7 +354,6 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 			row->call->name, row->clock);
 	}
 	describe_loss(trace, sums, loss);
-	judge_estimate(&trace->estimate, diagnosis);
 	describe_reads(trace, sums, reads);
 	if (has_reads && sums->reads.value)
 		snprintf(subject, sizeof(subject), "%s, and", reads);
@@ -410,7 +370,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 	else if (!counts_clock_calls)
 		summarize(diagnosis, TRACE_COUNTED,
 			"%s made %s of these system calls; the vDSO serves none of them.", program,
-			format_count(sums->calls + (uint64_t)trace->unlisted.value, count));
+			format_count(sums->calls, count));
 	else if (!fact_is_known(&trace->host.proof.fact))
 		summarize(diagnosis, TRACE_UNKNOWN,
 			"%s made %s clock system calls; whether the vDSO serves them on this host "
@@ -428,32 +388,14 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 				? "serves on this host: the programs listed below bypass the vDSO"
 				: "serves on this host: only this program is affected",
 			loss);
-	else if (!fact_is_known(&trace->unlisted.fact))
-		summarize(diagnosis, TRACE_UNKNOWN,
-			"%s made no clock system call by 64-bit code that the vDSO could serve; those "
-			"by 32-bit code were not counted.",
-			subject);
-	else if (trace->unlisted.value)
-		summarize(diagnosis, TRACE_UNKNOWN,
-			"%s made no clock system call by 64-bit code that the vDSO could serve, but "
-			"%s by 32-bit code, of which tracepoints do not show the clock.%s",
-			subject, format_count((uint64_t)trace->unlisted.value, count),
-			trace->system_wide
-				? " Count a 32-bit program below with 'vdsocheck trace -p'."
-			: *trace->program.file
-				? " Trace the 32-bit program itself, which is done by ptrace."
-				: "");
 	else if (has_reads && (sums->reads.value || (host_is_ok && !trace->uncounted)))
 		summarize(diagnosis, TRACE_OK, "%s.", reads);
 	else
 		summarize(diagnosis, TRACE_OK,
-			"%s made no clock system call that the vDSO could serve%s%s%s%s.", program,
+			"%s made no clock system call that the vDSO could serve%s.", program,
 			host_is_ok ? ""
 				   : "; clock_gettime() and gettimeofday() fall back on this "
-				     "host, but were not called",
-			uses_vdso ? "; by the vDSO it read the clock " : "",
-			uses_vdso ? trace_describe_rate(diagnosis, rate) : "",
-			uses_vdso ? " times per s" : "");
+				     "host, but were not called");
 	if (diagnosis->verdict == TRACE_FALLBACK && host_is_ok && !trace->system_wide)
 		find_hints(trace, diagnosis);
 }

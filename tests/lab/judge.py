@@ -197,7 +197,7 @@ def _judge_trace(row, reports):
     The article's program makes one call more than it is asked for. All of them or none are system
     calls, which the vDSO makes; as if the host fell back, all are.
     """
-    for way, method in (("tracepoints", "tracepoints"), ("ptrace", "seccomp-ptrace"),
+    for way, method in (("bpf", "bpf"), ("ptrace", "seccomp-ptrace"),
                         ("as-if", "seccomp-ptrace")):
         if f"trace-{way}" not in reports:
             continue
@@ -214,7 +214,7 @@ def _judge_trace(row, reports):
         if trace["served_reason"] or served != wanted:
             row.blame(f"trace by {way} counted {served} served calls, not {wanted}: {trace['served_reason']}")
         if trace["method"] != method:
-            row.blame(f"trace counted by {trace['method']}, not by {method}: {trace['tracepoints_reason']}")
+            row.blame(f"trace counted by {trace['method']}, not by {method}: {trace['bpf_reason']}")
         if way == "as-if" and trace["verdict"] != "simulated":
             row.blame(f"trace as if the host fell back is {trace['verdict']}")
         origins = {place["origin"] for place in trace["system_call_places"] if place["call"] == "gettimeofday"}

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* trace/cgroup: paths of control groups, their names, and the samples of their processes. */
-#include <fcntl.h>
+/* trace/cgroup, trace/callers: paths of control groups, their names, and the calls of processes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/memory.h"
 #include "trace/count.h"
 #include "unit/unit.h"
 
@@ -79,119 +78,51 @@ static void a_group_is_named_by_its_manager(void **state)
 	}
 }
 
+static void add_process(struct trace_top *top, pid_t pid, const char *path, uint64_t calls)
+{
+	struct trace_callers *processes = &top->processes;
+	struct trace_caller process = {.pid = pid, .calls = calls};
+
+	text_copy(process.cgroup, sizeof(process.cgroup), path);
+	processes->list = array_grow(
+		processes->list, processes->count, &processes->room, sizeof(*processes->list));
+	processes->list[processes->count++] = process;
+}
+
 static void processes_of_a_group_are_added_up(void **state)
 {
-	static struct trace_top top;
+	struct trace_top top = {.processes.count = 0};
 
 	(void)state;
-	memset(&top, 0, sizeof(top));
-	for (int i = 0; i < 10; i++) {
-		struct trace_caller *process = &top.processes.list[top.processes.count++];
-
-		process->pid = i + 1;
-		process->samples = (uint64_t)i + 1;
-		snprintf(process->cgroup, sizeof(process->cgroup), "%s", i % 2 ? "/odd" : "/even");
-	}
-	cgroup_add_processes(&top);
+	for (int i = 0; i < 100; i++)
+		add_process(&top, i + 1, i % 2 ? "/odd" : "/even", (uint64_t)i);
+	add_process(&top, 101, "", 7);
+	trace_callers_finish(&top, true, 2);
 	assert_int_equal(top.processes.count, 0);
-	assert_int_equal(top.processes.list[0].samples, 0);
 	assert_int_equal(top.groups.count, 2);
-	top.processes.list[top.processes.count++] =
-		(struct trace_caller){.pid = 1, .samples = 6, .cgroup = "/even"};
-	cgroup_add_processes(&top);
-	trace_callers_sort(&top.groups, 1);
-	assert_int_equal(top.groups.count, 1);
-	assert_string_equal(top.groups.list[0].cgroup, "/even");
-	assert_int_equal(top.groups.list[0].samples, 1 + 3 + 5 + 7 + 9 + 6);
-	assert_int_equal(top.groups.list[0].processes, 6);
-	assert_int_equal(top.missed, 0);
+	assert_string_equal(top.groups.list[0].cgroup, "/odd");
+	assert_int_equal(top.groups.list[0].calls, 2500);
+	assert_int_equal(top.groups.list[0].processes, 50);
+	assert_string_equal(top.groups.list[1].cgroup, "/even");
+	assert_int_equal(top.groups.list[1].calls, 2450);
+	trace_callers_forget(&top);
+	assert_null(top.groups.list);
+	assert_int_equal(top.groups.count, 0);
 }
 
-static void add_process(struct trace_top *top, const char *path, uint64_t samples, bool is_32_bit)
+static void processes_with_the_most_calls_are_kept(void **state)
 {
-	struct trace_caller process = {
-		.samples = samples, .samples_32_bit = is_32_bit ? samples : 0};
-
-	snprintf(process.cgroup, sizeof(process.cgroup), "%s", path);
-	top->processes.list[top->processes.count++] = process;
-}
-
-static void counted_groups_have_the_calls_of_those_made_below(void **state)
-{
-	static struct trace_evidence trace;
-	static struct trace_plan plan;
-	static const struct {
-		const char *path;
-		uint64_t calls;
-	} counts[] = {{"/c.slice/d", 30}, {"/a.service", 1234}, {"/b.scope", 50}, {"/idle", 0},
-		{"/removed", 20}};
-	static const struct {
-		const char *path;
-		uint64_t calls;
-		bool is_exact;
-	} rows[2][7] = {
-		{
-			{"/a.service", 1234, true},
-			{"/a.service2", 900, false},
-			{"", 300, false},
-			{"/b.scope", 200, false}, /* 32-bit code makes calls there */
-			{"/c.slice/d", 30, true},
-			{"/removed", 20, false},
-			{"/idle", 0, true},
-		},
-		{
-			{"/a.service2", 900, false},
-			{"", 800, false},
-			{"/b.scope", 200, false},
-		},
-	};
-
-	char directory[] = "/tmp/vdsocheck-cgroup-XXXXXX", file[64];
+	struct trace_top top = {.processes.count = 0};
 
 	(void)state;
-	assert_non_null(mkdtemp(directory));
-	snprintf(file, sizeof(file), "%s/cgroup.procs", directory);
-	close(creat(file, 0600));
-	plan = (struct trace_plan){.call_count = 0};
-	trace_plan_add_clock_calls(&plan);
-	/* 350 calls are in no group that is counted or has samples. */
-	trace = (struct trace_evidence){.plan = &plan,
-		.counts = {{1234 + 900 + 30 + 20, 350}},
-		.unlisted.value = 200,
-		.counted.count = COUNT(counts)};
-	for (size_t i = 0; i < COUNT(counts); i++) {
-		struct trace_caller *group = &trace.counted.list[i];
-
-		group->is_exact = true;
-		group->calls = counts[i].calls;
-		text_copy(group->cgroup, sizeof(group->cgroup), counts[i].path);
-		trace.counted.directories[i] =
-			open(i < 4 ? directory : "/", O_RDONLY | O_DIRECTORY);
-	}
-	for (size_t interval = 0; interval < 2; interval++) {
-		cgroup_begin(&trace);
-		add_process(&trace.top, "/a.service", 1, false);
-		add_process(&trace.top, "/a.service/init.scope", 11, false);
-		add_process(&trace.top, "/a.service2", 9, interval);
-		add_process(&trace.top, "/b.scope", 2, true);
-		add_process(&trace.top, "", 8, false);
-		cgroup_add_processes(&trace.top);
-		cgroup_take_counts(&trace);
-		trace_callers_sort(&trace.top.groups, 10);
-		assert_int_equal(trace.top.groups.count, COUNT(rows[0]));
-		/* In the second interval the counted groups make no calls. */
-		for (size_t i = 0; i < COUNT(rows[0]) && rows[interval][i].path; i++) {
-			const struct trace_caller *group = &trace.top.groups.list[i];
-
-			assert_string_equal(group->cgroup, rows[interval][i].path);
-			assert_int_equal(group->calls, rows[interval][i].calls);
-			assert_int_equal(group->is_exact, rows[interval][i].is_exact);
-		}
-	}
-	assert_int_equal(trace.top.groups.list[3].calls, 0);
-	cgroup_close(&trace.counted);
-	unlink(file);
-	rmdir(directory);
+	for (int i = 0; i < 100; i++)
+		add_process(&top, i + 1, "/", (uint64_t)(i * 37 % 100));
+	trace_callers_finish(&top, false, 3);
+	assert_int_equal(top.groups.count, 0);
+	assert_int_equal(top.processes.count, 3);
+	for (uint64_t i = 0; i < 3; i++)
+		assert_int_equal(top.processes.list[i].calls, 99 - i);
+	trace_callers_forget(&top);
 }
 
 int main(void)
@@ -200,7 +131,7 @@ int main(void)
 		cmocka_unit_test(the_path_is_that_of_the_manager),
 		cmocka_unit_test(a_group_is_named_by_its_manager),
 		cmocka_unit_test(processes_of_a_group_are_added_up),
-		cmocka_unit_test(counted_groups_have_the_calls_of_those_made_below),
+		cmocka_unit_test(processes_with_the_most_calls_are_kept),
 	};
 
 	return cmocka_run_group_tests_name("cgroup", tests, NULL, NULL);

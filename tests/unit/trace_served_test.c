@@ -494,7 +494,7 @@ static void a_program_that_reads_the_clock(void **state)
 		"    never by system call. That took about 480 ms; where the vDSO cannot be used,\n"
 		"    it would take 4.80 s.\n"
 		"\n"
-		"  counted by tracepoints\n"
+		"  counted by bpf\n"
 		"  program    /usr/bin/server, 2 s, 1.5 s of CPU time; served calls of 3 executed\n"
 		"             programs are not counted: the program has no vDSO\n"
 		"\n"
@@ -516,8 +516,7 @@ static void a_program_that_reads_the_clock(void **state)
 	make_call(1, "gettimeofday", "", 25, 250);
 	fact_set_known(&trace.host.proof.fact);
 	fact_set_known(&trace.method_fact);
-	fact_set_known(&trace.tracepoints);
-	fact_set_number(&trace.unlisted, 0);
+	fact_set_known(&trace.bpf);
 	fact_set_real(&trace.duration_s, 2);
 	fact_set_real(&trace.cpu_s, 1.5);
 	trace.uncounted = 3;

@@ -167,7 +167,6 @@ static void make_host(bool falls_back)
 	make_plan();
 	trace = (struct trace_evidence){.plan = &plan, .program = {.pid = 1}};
 	fact_set_known(&trace.method_fact);
-	fact_set_number(&trace.unlisted, 0);
 	call = &trace.host.calls[0];
 	trace.host.call_count = 1;
 	fact_set_known(&trace.host.proof.fact);
@@ -225,22 +224,6 @@ static void no_system_calls_are_the_good_news(void **state)
 	assert_non_null(strstr(diagnosis.summary, "were not called"));
 }
 
-static void what_was_not_counted_is_not_said_to_be_ok(void **state)
-{
-	(void)state;
-	make_host(false);
-	fact_set_number(&trace.unlisted, 5000);
-	trace_diagnose(&trace, &diagnosis);
-	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
-	assert_non_null(strstr(diagnosis.summary, "5,000 by 32-bit code"));
-	fact_set(&trace.unlisted.fact, FACT_ABSENT, "no tracepoint");
-	trace_diagnose(&trace, &diagnosis);
-	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
-	set_count("gettimeofday", 1);
-	trace_diagnose(&trace, &diagnosis);
-	assert_int_equal(diagnosis.verdict, TRACE_FALLBACK);
-}
-
 static void a_program_that_was_not_counted_is_unknown(void **state)
 {
 	(void)state;
@@ -251,34 +234,6 @@ static void a_program_that_was_not_counted_is_unknown(void **state)
 	assert_false(diagnosis.is_counted);
 	assert_string_equal(
 		diagnosis.summary, "the calls of this program were not counted: ptrace: refused.");
-}
-
-static void the_calls_of_a_running_process_are_bounded(void **state)
-{
-	(void)state;
-	make_host(false);
-	trace.estimate = (struct trace_estimate){
-		.windows = 10, .calls = 100, .window_s = 0.1, .cpu_s = 0.05, .hit_s = 1e-5};
-	fact_set_known(&trace.estimate.fact);
-	trace_diagnose(&trace, &diagnosis);
-	assert_non_null(strstr(diagnosis.summary, "it read the clock 1,000 to 1,020 times per s"));
-	/* The hits took most of its time. */
-	trace.estimate.calls = 4000;
-	trace_diagnose(&trace, &diagnosis);
-	assert_non_null(strstr(diagnosis.summary, "at least 40,000 times per s"));
-	trace.estimate.hit_s = NAN;
-	trace.estimate.calls = 1;
-	trace_diagnose(&trace, &diagnosis);
-	assert_non_null(strstr(diagnosis.summary, "at least 10 times per s"));
-	trace.estimate.calls = 0;
-	trace_diagnose(&trace, &diagnosis);
-	assert_null(strstr(diagnosis.summary, "by the vDSO it"));
-	assert_true(fact_is_known(&diagnosis.vdso_per_s_most.fact));
-	assert_true(diagnosis.vdso_per_s_most.value == 0);
-	fact_set(&trace.estimate.fact, FACT_DENIED, "refused");
-	trace_diagnose(&trace, &diagnosis);
-	assert_int_equal(diagnosis.vdso_per_s.fact.state, FACT_DENIED);
-	assert_string_equal(diagnosis.vdso_per_s.fact.reason, "refused");
 }
 
 static void why_only_this_program(void **state)
@@ -400,9 +355,7 @@ int main(void)
 #endif
 		cmocka_unit_test(the_published_sum),
 		cmocka_unit_test(no_system_calls_are_the_good_news),
-		cmocka_unit_test(what_was_not_counted_is_not_said_to_be_ok),
 		cmocka_unit_test(a_program_that_was_not_counted_is_unknown),
-		cmocka_unit_test(the_calls_of_a_running_process_are_bounded),
 		cmocka_unit_test(why_only_this_program),
 		cmocka_unit_test(what_made_the_calls_is_the_cause),
 		cmocka_unit_test(without_a_proof_there_is_no_verdict),

@@ -183,14 +183,15 @@ article() {
 	report article $prefix $LAB/$build/article "$1"
 }
 
-# trace CALLS: what `vdsocheck trace` counts of the article's program, with tracepoints, without,
+# trace CALLS: what `vdsocheck trace` counts of the article's program, with bpf(2), without,
 # and as if the host fell back.
 trace() {
 	[ -x $LAB/$build/vdsocheck ] || return 0
-	mount -t tracefs tracefs /sys/kernel/tracing
-	report trace-tracepoints trace_article "$1"
-	umount /sys/kernel/tracing
-	report trace-ptrace trace_article "$1"
+	report trace-bpf trace_article "$1"
+	(
+		prefix="$prefix $LAB/$build/sandbox nobody --"
+		report trace-ptrace trace_article "$1"
+	)
 	report trace-as-if trace_article "$1" --as-if fallback
 }
 

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Keeps the list of the processes of the whole host that make calls, and of their control groups.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "count.h"
+
+static struct trace_caller *add(struct trace_callers *callers)
+{
+	struct trace_caller *caller;
+
+	callers->list =
+		array_grow(callers->list, callers->count, &callers->room, sizeof(*callers->list));
+	caller = &callers->list[callers->count++];
+	memset(caller, 0, sizeof(*caller));
+	return caller;
+}
+
+/*
+ * Finds the path of a process's group. Another process of the group, or the directory with its ID,
+ * gives that of a process which has ended. Where groups are those of cgroups v1, all processes are
+ * in the root of v2.
+ */
+static void find_group(const struct trace_run *run, const struct trace_callers *known,
+	struct trace_caller *process)
+{
+	cgroup_read(run->root, process->pid, process->cgroup);
+	if (*process->cgroup || (uint32_t)process->group == CGROUP_ROOT_ID)
+		return;
+	for (size_t i = 0; i < known->count && !*process->cgroup; i++) {
+		if (known->list[i].group == process->group)
+			text_copy(process->cgroup, CGROUP_SIZE, known->list[i].cgroup);
+	}
+	if (!*process->cgroup)
+		cgroup_find(process->group, process->cgroup);
+}
+
+void trace_callers_add(const struct trace_run *run, pid_t pid, uint64_t group, uint64_t calls)
+{
+	struct trace_callers *processes = &run->trace->top.processes;
+	struct trace_caller *process;
+	char path[64], content[64];
+	struct fact why = {0};
+	struct span name;
+
+	for (size_t i = 0; i < processes->count; i++) {
+		process = &processes->list[i];
+		if (process->pid == pid && process->group == group) {
+			process->calls += calls;
+			return;
+		}
+	}
+	process = add(processes);
+	process->pid = pid;
+	process->group = group;
+	process->calls = calls;
+	if (run->trace->lists_groups)
+		find_group(run, processes, process);
+	/* A process that has ended by now has no name. */
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	if (pid && root_read(run->root, path, content, sizeof(content), &name, &why))
+		text_copy_span(process->name, sizeof(process->name), text_trim(name));
+}
+
+static void add_to_group(struct trace_callers *groups, const struct trace_caller *process)
+{
+	struct trace_caller *group = groups->list;
+
+	while (group < groups->list + groups->count && strcmp(group->cgroup, process->cgroup) != 0)
+		group++;
+	if (group == groups->list + groups->count) {
+		group = add(groups);
+		text_copy(group->cgroup, sizeof(group->cgroup), process->cgroup);
+		cgroup_describe(group->cgroup, group->name);
+	}
+	group->calls += process->calls;
+	group->processes++;
+}
+
+static int by_calls(const void *left, const void *right)
+{
+	const struct trace_caller *a = left, *b = right;
+
+	return (a->calls < b->calls) - (a->calls > b->calls);
+}
+
+/* Puts those with the most calls first, and forgets all but some. */
+static void keep_most(struct trace_callers *callers, uint64_t most)
+{
+	if (callers->count)
+		qsort(callers->list, callers->count, sizeof(*callers->list), by_calls);
+	if (callers->count > most)
+		callers->count = (size_t)most;
+}
+
+void trace_callers_finish(struct trace_top *top, bool lists_groups, uint64_t most)
+{
+	if (lists_groups) {
+		for (size_t i = 0; i < top->processes.count; i++)
+			add_to_group(&top->groups, &top->processes.list[i]);
+		top->processes.count = 0;
+	}
+	keep_most(&top->processes, most);
+	keep_most(&top->groups, most);
+}
+
+void trace_callers_forget(struct trace_top *top)
+{
+	free(top->processes.list);
+	free(top->groups.list);
+	memset(top, 0, sizeof(*top));
+}

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counts system calls by BPF programs at the kernel's raw tracepoint sys_enter: those of the whole
+ * host, of a program or of a running process, which are not stopped for it. The programs add up in
+ * a hash that is read here again and again: each time, what its counts have more than the last time
+ * is added to the evidence, so that no count is lost or taken twice while calls go on.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/memory.h"
+#include "base/privileges.h"
+#include "base/text.h"
+#include "count.h"
+#include "events.h"
+#include "places.h"
+#include "served.h"
+
+#define FOLLOWED_MAX 32768
+#define COUNTS_MAX 32768
+
+/* Reading all counts again may take so much of our time. */
+#define READING_PART 20
+#define READING_LEAST_NS 100000000
+
+#define CAP_BPF_NUMBER 39 /* since Linux 5.8; older headers lack it */
+
+/* A count as it was when it was read last. */
+struct event_count {
+	struct event_key key;
+	uint64_t count;
+};
+
+/* A hash table of COUNT_SLOTS; a slot with no count is free. */
+#define COUNT_SLOTS (2 * COUNTS_MAX)
+
+struct trace_events {
+	int maps[EVENT_MAP_COUNT];
+	int links[3]; /* programs at their tracepoints */
+	size_t map_count, link_count;
+	struct event_count *counts; /* COUNT_SLOTS */
+	int64_t next_ns;            /* time of the next reading, by CLOCK_MONOTONIC */
+};
+
+static long call_bpf(enum bpf_cmd command, union bpf_attr *attributes)
+{
+	return syscall(SYS_bpf, command, attributes, sizeof(*attributes));
+}
+
+static uint64_t to_number(const void *pointer)
+{
+	return (uintptr_t)pointer;
+}
+
+/* ---- maps ---- */
+
+static bool put_element(int map, const void *key, const void *value)
+{
+	union bpf_attr attributes = {.map_fd = (uint32_t)map};
+
+	attributes.key = to_number(key);
+	attributes.value = to_number(value);
+	return call_bpf(BPF_MAP_UPDATE_ELEM, &attributes) == 0;
+}
+
+static bool get_element(int map, const void *key, void *value)
+{
+	union bpf_attr attributes = {.map_fd = (uint32_t)map};
+
+	attributes.key = to_number(key);
+	attributes.value = to_number(value);
+	return call_bpf(BPF_MAP_LOOKUP_ELEM, &attributes) == 0;
+}
+
+static void delete_element(int map, const void *key)
+{
+	union bpf_attr attributes = {.map_fd = (uint32_t)map};
+
+	attributes.key = to_number(key);
+	(void)call_bpf(BPF_MAP_DELETE_ELEM, &attributes);
+}
+
+/* NULL begins; false: there is none, or *error is set. */
+static bool next_key(int map, const struct event_key *key, struct event_key *next, int *error)
+{
+	union bpf_attr attributes = {.map_fd = (uint32_t)map};
+
+	attributes.key = to_number(key);
+	attributes.next_key = to_number(next);
+	if (call_bpf(BPF_MAP_GET_NEXT_KEY, &attributes) == 0)
+		return true;
+	*error = errno == ENOENT ? 0 : errno;
+	return false;
+}
+
+/* Kernels before 5.11 count what maps take against a limit that is small by default. */
+static bool make_maps(struct trace_events *events)
+{
+	static const union bpf_attr maps[EVENT_MAP_COUNT] = {
+		[EVENT_WANTED] = {.map_type = BPF_MAP_TYPE_ARRAY,
+			.key_size = sizeof(uint32_t),
+			.value_size = sizeof(uint32_t),
+			.max_entries = EVENT_CALLS},
+		[EVENT_FOLLOWED] = {.map_type = BPF_MAP_TYPE_HASH,
+			.key_size = sizeof(uint64_t),
+			.value_size = sizeof(uint64_t),
+			.max_entries = FOLLOWED_MAX},
+		[EVENT_COUNTS] = {.map_type = BPF_MAP_TYPE_HASH,
+			.key_size = sizeof(struct event_key),
+			.value_size = sizeof(uint64_t),
+			.max_entries = COUNTS_MAX},
+	};
+	struct rlimit before, most = {RLIM_INFINITY, RLIM_INFINITY};
+	bool is_raised =
+		getrlimit(RLIMIT_MEMLOCK, &before) == 0 && setrlimit(RLIMIT_MEMLOCK, &most) == 0;
+	int error = 0;
+
+	while (events->map_count < EVENT_MAP_COUNT && !error) {
+		union bpf_attr attributes = maps[events->map_count];
+		long map = call_bpf(BPF_MAP_CREATE, &attributes);
+
+		if (map < 0)
+			error = errno;
+		else
+			events->maps[events->map_count++] = (int)map;
+	}
+	if (is_raised)
+		setrlimit(RLIMIT_MEMLOCK, &before);
+	errno = error;
+	return !error;
+}
+
+/* Calls whose origin does not fit the map have a place of their own from the beginning. */
+static bool want_number(const struct trace_events *events, const struct trace_plan *plan,
+	const struct trace_call *call, int arch)
+{
+	const int number = call->number[arch];
+	const bool takes_clock = call->row < call->rest;
+	uint32_t wanted = 0, index = (uint32_t)number;
+	bool is_put = true;
+
+	if (number < 0 || number >= EVENT_CALLS || !plan->arch[arch])
+		return true;
+	if (!get_element(events->maps[EVENT_WANTED], &index, &wanted))
+		return false;
+	wanted |= (EVENT_IS_COUNTED | (takes_clock ? EVENT_TAKES_CLOCK : 0U))
+	          << (arch == TRACE_COMPAT ? EVENT_COMPAT_SHIFT : 0);
+	for (uint32_t clock = 0; clock <= (takes_clock ? EVENT_CLOCK_OTHER : 0U) && is_put;
+		clock++) {
+		struct event_key key = {.call = index | clock << 16 | (uint32_t)arch << 24};
+
+		is_put = put_element(events->maps[EVENT_COUNTS], &key, &(uint64_t){0});
+	}
+	return is_put && put_element(events->maps[EVENT_WANTED], &index, &wanted);
+}
+
+static bool want_calls(const struct trace_events *events, const struct trace_plan *plan)
+{
+	static const uint32_t executes[] = {SYS_execve, SYS_execveat};
+	bool is_put = true;
+
+	for (size_t i = 0; i < ARRAY_SIZE(executes) && is_put; i++)
+		is_put = put_element(
+			events->maps[EVENT_WANTED], &executes[i], &(uint32_t){EVENT_EXECUTES});
+	for (size_t i = 0; i < plan->call_count && is_put; i++) {
+		for (int arch = 0; arch < TRACE_ARCH_COUNT && is_put; arch++)
+			is_put = want_number(events, plan, &plan->calls[i], arch);
+	}
+	return is_put;
+}
+
+/* ---- programs ---- */
+
+/* Loads a program and runs it at a raw tracepoint from now on. */
+static bool attach(
+	struct trace_events *events, const struct event_program *program, const char *tracepoint)
+{
+	union bpf_attr attributes = {
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insn_cnt = (uint32_t)program->count};
+	long file, link;
+	int error;
+
+	attributes.insns = to_number(program->code);
+	/* Helpers that read the kernel's memory are for programs with this license. */
+	attributes.license = to_number("Dual MIT/GPL");
+	file = call_bpf(BPF_PROG_LOAD, &attributes);
+	if (file < 0)
+		return false;
+	attributes = (union bpf_attr){.raw_tracepoint.prog_fd = (uint32_t)file};
+	attributes.raw_tracepoint.name = to_number(tracepoint);
+	link = call_bpf(BPF_RAW_TRACEPOINT_OPEN, &attributes);
+	error = errno;
+	close((int)file);
+	errno = error;
+	if (link >= 0)
+		events->links[events->link_count++] = (int)link;
+	return link >= 0;
+}
+
+/* Process IDs are those of our PID namespace, where it is not the first one of the host. */
+static void set_namespace(struct event_program *program)
+{
+	static const uint64_t first = 0xeffffffc; /* PROC_PID_INIT_INO, since 3.8 */
+	struct stat status;
+
+	if (stat("/proc/self/ns/pid", &status) == 0 && status.st_ino != first) {
+		program->namespace_device = status.st_dev;
+		program->namespace_inode = status.st_ino;
+	}
+}
+
+static bool start(struct trace_events *events, enum event_scope scope, pid_t process)
+{
+	struct event_program program = {.scope = scope, .process = process, .maps = events->maps};
+
+	set_namespace(&program);
+	if (scope != EVENTS_OF_HOST) {
+		event_program_exit(&program);
+		if (!attach(events, &program, "sched_process_exit"))
+			return false;
+		event_program_fork(&program);
+		if (!attach(events, &program, "sched_process_fork"))
+			return false;
+	}
+	event_program_count(&program);
+	return attach(events, &program, "sys_enter");
+}
+
+static void explain(int error, struct fact *why)
+{
+	if (error == EPERM || error == EACCES)
+		fact_set(why, FACT_DENIED,
+			"bpf(2) is refused: it needs root, or CAP_BPF and CAP_PERFMON");
+	else if (error == ENOSYS || error == EINVAL || error == ENOENT)
+		fact_set(why, FACT_ABSENT,
+			"the kernel does not take our BPF program, which needs Linux 4.18 (%s)",
+			strerror(error));
+	else
+		fact_set_errno(why, error, "bpf");
+}
+
+struct trace_events *trace_events_make(const struct trace_plan *plan, struct fact *why)
+{
+	struct trace_events *events = xcalloc(1, sizeof(*events));
+	struct event_program program = {.scope = EVENTS_OF_HOST, .maps = events->maps};
+
+	if (!event_program_count(&program)) {
+		fact_set(why, FACT_ABSENT, "there is no BPF program for this architecture");
+	} else if (!make_maps(events) || !want_calls(events, plan)) {
+		explain(errno, why);
+	} else {
+		fact_set_known(why);
+		events->counts = xcalloc(COUNT_SLOTS, sizeof(*events->counts));
+		return events;
+	}
+	trace_events_free(events);
+	return NULL;
+}
+
+/* Finds in a child, without the privileges that it has no more, what reading the maps takes. */
+struct reading {
+	int map;
+	uint64_t privileges;
+};
+
+static void try_reading(void *argument)
+{
+	struct reading *reading = argument;
+	uint32_t number = 0, value;
+
+	privileges_keep(PRIVILEGES(CAP_BPF_NUMBER));
+	if (!get_element(reading->map, &number, &value)) {
+		reading->privileges = PRIVILEGES(CAP_SYS_ADMIN);
+		return;
+	}
+	privileges_keep(PRIVILEGES_NONE);
+	if (!get_element(reading->map, &number, &value))
+		reading->privileges = PRIVILEGES(CAP_BPF_NUMBER);
+}
+
+bool trace_events_start(struct trace_events *events, struct trace_run *run, struct fact *why)
+{
+	struct reading reading = {.map = events->maps[EVENT_WANTED]};
+	enum event_scope scope = run->trace->system_wide ? EVENTS_OF_HOST
+	                         : run->arguments        ? EVENTS_OF_PROGRAM
+	                                                 : EVENTS_OF_PROCESS;
+
+	if (!start(events, scope, run->trace->program.pid)) {
+		explain(errno, why);
+		return false;
+	}
+	/* Before Linux 5.19 an open map may be read with a capability only. */
+	if (!child_probe(try_reading, &reading, sizeof(reading), DEADLINE_NONE, why))
+		return false;
+	run->privileges |= reading.privileges;
+	run->events = events;
+	fact_set_known(&run->trace->method_fact);
+	run->trace->method = TRACE_BY_BPF;
+	return true;
+}
+
+void trace_events_stop(struct trace_events *events)
+{
+	while (events->link_count)
+		close(events->links[--events->link_count]);
+}
+
+void trace_events_free(struct trace_events *events)
+{
+	if (!events)
+		return;
+	trace_events_stop(events);
+	while (events->map_count)
+		close(events->maps[--events->map_count]);
+	free(events->counts);
+	free(events);
+}
+
+/* ---- reading ---- */
+
+static struct event_count *find_count(struct event_count *counts, const struct event_key *key)
+{
+	uint64_t hash = (key->where ^ (uint64_t)key->process << 32 ^ key->call) *
+	                UINT64_C(0x9e3779b97f4a7c15);
+
+	for (size_t at = hash >> 40;; at++) {
+		struct event_count *count = &counts[at % COUNT_SLOTS];
+
+		if (!count->count || memcmp(&count->key, key, sizeof(*key)) == 0)
+			return count;
+	}
+}
+
+/* Adds calls with this key to the evidence. `maps` is the memory map of the process `gone`. */
+static void add_calls(const struct trace_run *run, const struct event_key *key, uint64_t calls,
+	pid_t gone, struct span maps)
+{
+	struct trace_evidence *trace = run->trace;
+	const bool is_compat = key->call >> 24 & 1;
+	const uint64_t clock = key->call >> 16 & 31;
+	const pid_t pid = (pid_t)key->process;
+	size_t row = trace_plan_find(trace->plan,
+		trace->plan->arch[is_compat ? TRACE_COMPAT : TRACE_NATIVE],
+		key->call & (EVENT_CALLS - 1), clock);
+
+	if (row == TRACE_ROW_MAX)
+		return;
+	trace->counts[is_compat][row] += calls;
+	if (trace->system_wide)
+		trace_callers_add(run, pid, key->where, calls);
+	else if (run->call_places && served_is_call(trace->plan->rows[row].call->name))
+		call_sites_add(run->call_places,
+			&(struct trace_place){.row = row, .is_compat = is_compat, .count = calls},
+			key->process, pid == gone ? 0 : pid,
+			pid == gone ? maps : (struct span){NULL, 0}, key->where);
+}
+
+/* A count of an ended process that has not changed since the last time is forgotten. */
+static bool is_over(const struct event_key *key)
+{
+	return key->process && kill((pid_t)key->process, 0) < 0 && errno == ESRCH;
+}
+
+void trace_events_take(struct trace_run *run, pid_t gone, struct span maps)
+{
+	struct trace_events *events = run->events;
+	const int map = events ? events->maps[EVENT_COUNTS] : -1;
+	struct event_count *counts;
+	struct event_key key, next;
+	int64_t begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	size_t left = COUNTS_MAX; /* keys may be added as fast as they are read */
+	int error = 0;
+	bool is_more;
+
+	if (!events)
+		return;
+	counts = xcalloc(COUNT_SLOTS, sizeof(*counts));
+	is_more = next_key(map, NULL, &key, &error);
+	for (; is_more && left && !error; key = next, left--) {
+		struct event_count *before = find_count(events->counts, &key);
+		uint64_t count = 0;
+
+		is_more = next_key(map, &key, &next, &error);
+		if (!get_element(map, &key, &count))
+			error = errno;
+		if (!count)
+			continue;
+		if (count != before->count)
+			add_calls(run, &key, count - before->count, gone, maps);
+		else if (is_over(&key)) {
+			delete_element(map, &key);
+			continue;
+		}
+		*find_count(counts, &key) = (struct event_count){key, count};
+	}
+	if (error && !run->failure.error)
+		run->failure = (struct trace_failure){TRACE_FOLLOWING, error};
+	free(events->counts);
+	events->counts = counts;
+	call_sites_forget(run->call_places);
+	events->next_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	events->next_ns += READING_LEAST_NS + READING_PART * (events->next_ns - begin_ns);
+}
+
+void trace_events_poll(struct trace_run *run)
+{
+	if (run->events && kernel_clock_ns(CLOCK_MONOTONIC) >= run->events->next_ns)
+		trace_events_take(run, 0, (struct span){NULL, 0});
+}
+
+/* ---- a program that we start ---- */
+
+bool trace_events_run(struct trace_run *run)
+{
+	struct fact *why = &run->trace->bpf;
+	struct trace_events *events = trace_events_make(run->trace->plan, why);
+	bool is_counted = false;
+
+	if (events && trace_run_fork(run, NULL, why)) {
+		if (!trace_events_start(events, run, why)) {
+			trace_run_cancel(run);
+		} else {
+			is_counted = trace_follow(run);
+			trace_events_take(run, 0, (struct span){NULL, 0});
+			if (!is_counted)
+				run->trace->bpf = run->trace->served;
+		}
+	}
+	run->events = NULL;
+	trace_events_free(events);
+	return is_counted;
+}
+
+/* ---- what runs already ---- */
+
+static bool is_there(const struct trace_run *run)
+{
+	return run->trace->system_wide || kill(run->trace->program.pid, 0) == 0 || errno != ESRCH;
+}
+
+/* Reports an interval, and begins the next one with no counts. */
+static bool report_interval(struct trace_run *run)
+{
+	struct trace_evidence *trace = run->trace;
+
+	if (!run->interval_ns || kernel_clock_ns(CLOCK_MONOTONIC) < run->next_ns)
+		return true;
+	trace_events_take(run, 0, (struct span){NULL, 0});
+	if (run->failure.error)
+		return false;
+	trace_run_counted(run);
+	trace_callers_finish(&trace->top, trace->lists_groups, run->shown);
+	if (!run->report(run->argument))
+		return false;
+	memset(trace->counts, 0, sizeof(trace->counts));
+	trace_callers_forget(&trace->top);
+	run->begin_ns += (int64_t)(trace->duration_s.value * NS_PER_SECOND);
+	while (run->next_ns <= run->begin_ns)
+		run->next_ns += run->interval_ns;
+	return true;
+}
+
+bool trace_events_watch(struct trace_run *run)
+{
+	struct fact *why = &run->trace->bpf;
+	struct trace_events *events = trace_events_make(run->trace->plan, why);
+	bool is_counted = events && trace_events_start(events, run, why);
+
+	if (is_counted) {
+		trace_run_begin(run);
+		while (is_there(run) && report_interval(run) && trace_run_pause(run))
+			;
+		trace_events_stop(events);
+		trace_run_counted(run);
+		trace_events_take(run, 0, (struct span){NULL, 0});
+		trace_callers_finish(&run->trace->top, run->trace->lists_groups, run->shown);
+	}
+	if (run->failure.error)
+		fact_set_errno(why, run->failure.error, "reading the counters");
+	run->events = NULL;
+	trace_events_free(events);
+	return is_counted && !run->failure.error;
+}
