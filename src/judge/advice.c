@@ -255,6 +255,20 @@ static bool needs_newer_kernel(const struct view *v, const struct advice_row *ro
 	return kernel_is_before(v->evidence, row->since.major, row->since.minor);
 }
 
+/* Of several clocksource= the kernel takes the last; any rate is one. */
+static bool boot_is_set(const struct evidence *evidence, const char *parameter)
+{
+	static const char early[] = "tsc_early_khz=", chosen[] = "clocksource=";
+	char value[CLOCKSOURCE_NAME_SIZE];
+
+	if (strncmp(parameter, early, strlen(early)) == 0)
+		return boot_find(evidence, early, value, sizeof(value));
+	if (strncmp(parameter, chosen, strlen(chosen)) == 0)
+		return boot_find(evidence, chosen, value, sizeof(value)) &&
+		       strcmp(value, parameter + strlen(chosen)) == 0;
+	return boot_has(evidence, parameter);
+}
+
 /*
  * A container has no kernel, boot loader or clocksource of its own. WSL counts as one, but its
  * users control the host.
@@ -269,7 +283,7 @@ static bool is_for_host(const struct view *v, const struct advice_row *row)
 }
 
 static bool write_text(const struct view *v, const struct advice_row *row,
-	const struct advice_words *words, char text[ADVICE_TEXT_SIZE])
+	const struct advice_words *words, bool adds_boot, char text[ADVICE_TEXT_SIZE])
 {
 	size_t at;
 
@@ -284,6 +298,8 @@ static bool write_text(const struct view *v, const struct advice_row *row,
 		return false;
 	if (at)
 		text[at] = (char)tolower((unsigned char)text[at]);
+	if (adds_boot && row->boot_text)
+		text_append(text, ADVICE_TEXT_SIZE, " %s", row->boot_text);
 	for (size_t i = 0; i < REMARK_MAX && row->remarks[i].text; i++) {
 		const struct remark *remark = &row->remarks[i];
 
@@ -326,6 +342,7 @@ bool advice_make(
 	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
 	struct advice_words words = {.to = row->target ? row->target(v) : NULL,
 		.from = fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL};
+	bool is_set, adds_boot;
 
 	if (for_any && row->target && !words.to)
 		words.to = ADVICE_WORD_TO;
@@ -340,8 +357,20 @@ bool advice_make(
 		list_boot(v, advice->boot);
 	else if (!fill_in(row->boot, &words, advice->boot, sizeof(advice->boot)))
 		return false;
+	is_set = row->boot && !for_any && boot_is_set(v->evidence, advice->boot);
+	adds_boot = for_any || (!is_set && !needs_newer_kernel(v, row) &&
+				       (!row->boot_helps || row->boot_helps(v)));
+	if (row->boot && !adds_boot && !advice->keep_removes) {
+		/* A newer kernel that heeds the parameter is a remedy, too. */
+		if (!row->boot_text && !row->steps[0].command &&
+			(is_set || !needs_newer_kernel(v, row)))
+			return false;
+		advice->boot[0] = '\0';
+		if (row->boot_text)
+			advice->risk = NULL;
+	}
 	words.boot = advice->boot;
-	if ((row->target && !words.to) || !write_text(v, row, &words, advice->text))
+	if ((row->target && !words.to) || !write_text(v, row, &words, adds_boot, advice->text))
 		return false;
 	if (words.to)
 		text_copy(advice->clocksource, sizeof(advice->clocksource), words.to);
@@ -357,7 +386,7 @@ bool advice_make(
 	}
 	if (advice->keep_removes || row->steps[0].ways == advice_remove_boot)
 		add_ways(v, advice_remove_boot, &words, advice);
-	else if (row->boot)
+	else if (row->boot && adds_boot)
 		add_ways(v, advice_add_boot, &words, advice);
 	return true;
 }

@@ -96,10 +96,10 @@ static const struct advice_row set_tsc_rate = {"set-tsc-rate", RANK_UPDATE,
 
 /* tsc=reliable would also skip the tests of the CPUs' TSCs (arch/x86/kernel/tsc_sync.c). */
 static const struct advice_row boot_unverified_tsc = {"boot-unverified-tsc", RANK_UPDATE,
-	.text = "If `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog: the "
-		"kernel then uses the TSC without the check that it cannot make here. Or give the "
-		"guest a clock to check it with (HPET, ACPI PM timer, kvm-clock).",
-	.remarks = {{NOWATCHDOG_REMARK}}, .boot = "tsc=nowatchdog",
+	.text = "Give the guest a clock to check the TSC with (HPET, ACPI PM timer, kvm-clock).",
+	.boot_text = "Or, if `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog: "
+		     "the kernel then uses the TSC without the check that it cannot make here.",
+	.remarks = {{NOWATCHDOG_REMARK}}, NOWATCHDOG,
 	.risk = "The kernel does not detect an unstable TSC."};
 
 static const struct advice_row ask_for_tsc_rate = {"ask-for-tsc-rate", RANK_ASK,
@@ -201,18 +201,12 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 static bool is_choice_refused(const struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
-	struct span words = text_span(evidence->host.boot.value);
-	char name[CLOCKSOURCE_NAME_SIZE] = "";
-	struct span word;
+	char name[CLOCKSOURCE_NAME_SIZE];
 
-	if (!v->unsupported || is_unverified(v) || !fact_is_known(&evidence->host.boot.fact) ||
-		!fact_is_known(&evidence->clocksource.available_fact))
-		return false;
-	while (text_next_word(&words, &word)) {
-		if (text_take_prefix(&word, "clocksource="))
-			text_copy_span(name, sizeof(name), word);
-	}
-	return *name && !clocksource_is(evidence, name) && !clocksource_is_offered(evidence, name);
+	return v->unsupported && !is_unverified(v) &&
+	       fact_is_known(&evidence->clocksource.available_fact) &&
+	       boot_find(evidence, "clocksource=", name, sizeof(name)) && *name &&
+	       !clocksource_is(evidence, name) && !clocksource_is_offered(evidence, name);
 }
 
 #define REFUSED "Override clocksource"

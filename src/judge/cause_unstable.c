@@ -53,8 +53,8 @@ const char *unstable_find(const struct evidence *evidence, enum unstable_reason 
  */
 static const struct advice_row stay_in_c1 = {"stay-in-c1", RANK_UPDATE,
 	.text = "Do not force the TSC: it stops while a CPU idles. Use a CPU with an invariant TSC "
-		"(nonstop_tsc in /proc/cpuinfo). Or boot with idle=halt, which keeps the CPUs out "
-		"of these idle states.",
+		"(nonstop_tsc in /proc/cpuinfo).",
+	.boot_text = "Or boot with idle=halt, which keeps the CPUs out of these idle states.",
 	.boot = "idle=halt",
 	.risk = "An idle machine takes more power, and CPUs may not reach their highest frequency."};
 

@@ -164,15 +164,16 @@ static bool has_newer_watchdog(const struct view *v)
 static const struct advice_row newer_kernel_or_nowatchdog = {"newer-kernel-or-nowatchdog",
 	RANK_UPDATE,
 	.text = "Use Linux 6.8 or newer, or a stable kernel of 2024 or later (5.10.223, 5.15.149, "
-		"6.1.78, 6.6.17): they skip a check that comes late, or whose reads are slow. Or, "
-		"if `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog.",
-	.remarks = {{NOWATCHDOG_REMARK}}, .boot = "tsc=nowatchdog", .risk = NO_WATCHDOG_RISK};
+		"6.1.78, 6.6.17): they skip a check that comes late, or whose reads are slow.",
+	.boot_text = "Or, if `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog.",
+	.remarks = {{NOWATCHDOG_REMARK}}, NOWATCHDOG, .risk = NO_WATCHDOG_RISK};
 
 static const struct advice_row boot_without_watchdog = {"boot-without-watchdog", RANK_UPDATE,
-	.text = "Reboot: the kernel then offers tsc again. If `vdsocheck warp` finds that the TSCs "
-		"agree, boot with tsc=nowatchdog to keep this from happening again. Linux 7.2 and "
-		"newer repeat a slow read instead.",
-	.remarks = {{NOWATCHDOG_REMARK}}, .boot = "tsc=nowatchdog", .risk = NO_WATCHDOG_RISK};
+	.text = "Reboot: the kernel then offers tsc again. Linux 7.2 and newer repeat a slow read "
+		"instead.",
+	.boot_text = "If `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog to "
+		     "keep this from happening again.",
+	.remarks = {{NOWATCHDOG_REMARK}}, NOWATCHDOG, .risk = NO_WATCHDOG_RISK};
 
 /*
  * check_system_tsc_reliable() (arch/x86/kernel/tsc.c) exempts an invariant TSC from the check where
@@ -180,14 +181,20 @@ static const struct advice_row boot_without_watchdog = {"boot-without-watchdog",
  * 233756a640be, in 6.3, with four; 6.12 and 7.3 count packages.
  */
 static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE,
-	.text = "Reboot to get tsc back; if the TSCs agree, boot with tsc=nowatchdog to keep it.",
+	.text = "Reboot to get tsc back.",
+	.boot_text = "If the TSCs agree, boot with tsc=nowatchdog to keep it.",
 	.remarks = {{NOWATCHDOG_REMARK},
 		{6, 12, tsc_has_adjust,
 			"Linux 5.16 and newer do not check this CPU's TSC on machines of up to two "
 			"NUMA nodes, 6.3 and newer of up to four, 6.12 and newer of up to four "
 			"sockets."}},
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck warp && vdsocheck"}},
-	.boot = "tsc=nowatchdog", .risk = NO_WATCHDOG_RISK};
+	NOWATCHDOG, .risk = NO_WATCHDOG_RISK};
+
+static const struct advice_row newer_kernel_for_tsc_early = {"newer-kernel-for-tsc-early",
+	RANK_UPDATE,
+	.text = "Use Linux 5.4 or newer (or 5.3.15, 4.19.88): on older ones tsc=nowatchdog and "
+		"tsc=reliable do not keep the kernel from dropping tsc-early, as it did here."};
 
 static const struct advice_row ask_about_pauses = {"ask-about-pauses", RANK_ASK,
 	.text = "Reboot: the kernel then offers tsc again. To keep this from happening again, ask "
@@ -263,7 +270,9 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 			.signs = "The watchdog's figures in the kernel log: the reference clock "
 				 "agrees with the TSC once its wraps are added, did not count, was "
 				 "read as all ones, or is a count of timer interrupts.",
-			.advice = {{&reboot_to_tsc, may_stay}}},
+			.advice = {{&newer_kernel_for_tsc_early,
+					   may_stay && v->tsc_early_unprotected},
+				{&reboot_to_tsc, may_stay}}},
 		{"tsc-check-late", culprit == WATCHDOG_LATE, CERTAINTY_LIKELY, cite_marked, marked,
 			.means = "The kernel marked the TSC unstable, which is a false alarm: its "
 				 "watchdog's check came late.",

@@ -129,6 +129,9 @@ struct view {
 	const struct kernel_log_line *tsc_delay;        /* of the reads of its reference clock */
 	const struct kernel_log_line *tsc_uncalibrated; /* why it is not offered */
 	bool tsc_unsynchronized;
+	bool tsc_varies; /* its rate is not constant */
+	/* It was dropped as tsc-early, which this kernel checks whatever tsc= says. */
+	bool tsc_early_unprotected;
 	enum unstable_reason unstable_reason;
 	const char *unstable_words;      /* the kernel's own for it; NULL if unsaid */
 	struct watchdog_report watchdog; /* undetermined without figures */
@@ -155,6 +158,15 @@ bool clocksource_is_another(const struct evidence *evidence, const char *name);
 
 /* True if the kernel was booted with this parameter: "notsc", or "tsc=unstable" with its value. */
 bool boot_has(const struct evidence *evidence, const char *parameter);
+
+/* Copies the last value of "KEY=" on the kernel command line; false if there is none. */
+bool boot_find(const struct evidence *evidence, const char *key, char *value, size_t size);
+
+/* True if tsc=nowatchdog would keep the kernel from dropping this TSC, which has one rate. */
+bool nowatchdog_helps(const struct view *v);
+
+/* True if it would, and this kernel does not know it. */
+bool nowatchdog_is_missed(const struct view *v);
 
 /* Returns the first line of the kernel log that holds this text, or NULL. */
 const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text);
@@ -284,6 +296,12 @@ struct advice_row {
 	struct remark remarks[REMARK_MAX];
 	struct step_row steps[ADVICE_STEP_MAX]; /* all of them, in this order */
 	const char *boot; /* the boot parameter that makes it last; NULL: none does */
+	/*
+	 * A sentence on adding it, which is left out where that would change nothing or harm; NULL:
+	 * the text has it, and without steps the whole piece is left out.
+	 */
+	const char *boot_text;
+	bool (*boot_helps)(const struct view *v);       /* a condition for adding it; NULL: none */
 	const char *ask, *risk, *source;                /* as in struct advice */
 	const char *(*find_risk)(const struct view *v); /* a risk that differs by host; or NULL */
 };
@@ -360,8 +378,11 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 			   v->tsc_avoided && !(v->has_switch && v->boot_choice_slows)},            \
 		{&advice_drop_boot, !v->tsc_avoided && !(v->has_switch && v->boot_choice_slows)}}
 
-/* The remark where tsc=nowatchdog, of 5.2, is advised. */
-#define NOWATCHDOG_REMARK 5, 2, NULL, "tsc=nowatchdog needs Linux 5.2 or newer, or a backport."
+/* The members of advice to add tsc=nowatchdog, and the remark for kernels that lack it. */
+#define NOWATCHDOG .boot = "tsc=nowatchdog", .boot_helps = nowatchdog_helps
+#define NOWATCHDOG_REMARK                                                                          \
+	5, 2, nowatchdog_is_missed,                                                                \
+		"tsc=nowatchdog, which keeps it, needs Linux 5.2 or newer, or a backport."
 
 /* The local disks are instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */
 #define MOVE_RISK "In a cloud, this may erase local disks (instance store, local SSD)."

@@ -103,6 +103,20 @@ bool boot_has(const struct evidence *evidence, const char *parameter)
 	return fact_is_known(&boot->fact) && text_has_word(text_span(boot->value), parameter);
 }
 
+bool boot_find(const struct evidence *evidence, const char *key, char *value, size_t size)
+{
+	struct span words = text_span(evidence->host.boot.value), word;
+	bool is_found = false;
+
+	while (fact_is_known(&evidence->host.boot.fact) && text_next_word(&words, &word)) {
+		if (!text_take_prefix(&word, key))
+			continue;
+		text_copy_span(value, size, word);
+		is_found = true;
+	}
+	return is_found;
+}
+
 const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text)
 {
 	const struct kernel_log_evidence *log = &evidence->kernel_log;
@@ -402,6 +416,13 @@ static const struct kernel_log_line *find_uncalibrated(const struct evidence *ev
 	return log_find_after(evidence, line, " MHz processor") ? NULL : line;
 }
 
+/* 4.18.0-394.el8 has tsc=nowatchdog, for tsc-early too. */
+static bool is_rhel_8(const struct evidence *evidence)
+{
+	return fact_is_known(&evidence->host.kernel.fact) &&
+	       strstr(evidence->host.kernel.value, ".el8");
+}
+
 static void view_add_tsc(struct view *v)
 {
 	/* The old wording has the name in quotes, that of 7.2 has it bare; 3.10 has its own. */
@@ -430,6 +451,37 @@ static void view_add_tsc(struct view *v)
 		v->unstable_reason == UNSTABLE_WARPED ||
 		log_find_first(evidence, unsynchronized, ARRAY_SIZE(unsynchronized));
 	watchdog_explain(evidence, &v->watchdog);
+	v->tsc_varies = fact_is_known(&evidence->host.tsc_flags.fact)
+	                        ? !tsc_has_flag(evidence, "constant_tsc") &&
+	                                  !tsc_has_flag(evidence, "tsc_reliable")
+	                        : fact_is_flag(&evidence->host.invariant_tsc, false);
+	/* 63ec58b44fcc, in 5.4 and by stable reviews in 5.3.15 and 4.19.88. */
+	v->tsc_early_unprotected = (log_find(evidence, "'tsc-early' as unstable") ||
+					   strcmp(v->watchdog.tsc.name, "tsc-early") == 0) &&
+	                           kernel_is_before(evidence, 5, 4) &&
+	                           !kernel_is_patched(evidence, 5, 3, 15) &&
+	                           !kernel_is_patched(evidence, 4, 19, 88) && !is_rhel_8(evidence);
+}
+
+static bool knows_nowatchdog(const struct view *v)
+{
+	return !kernel_is_before(v->evidence, 5, 2) || is_rhel_8(v->evidence);
+}
+
+static bool wants_nowatchdog(const struct view *v)
+{
+	return !v->tsc_varies && !v->tsc_early_unprotected &&
+	       !boot_has(v->evidence, "tsc=nowatchdog") && !boot_has(v->evidence, "tsc=reliable");
+}
+
+bool nowatchdog_helps(const struct view *v)
+{
+	return wants_nowatchdog(v) && knows_nowatchdog(v);
+}
+
+bool nowatchdog_is_missed(const struct view *v)
+{
+	return wants_nowatchdog(v) && !knows_nowatchdog(v);
 }
 
 static void view_add_switches(struct view *v)

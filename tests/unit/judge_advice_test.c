@@ -607,30 +607,148 @@ static void make_wrapped(struct evidence *evidence, const char *release, const c
 				   "mask: ffffffffffffffff");
 }
 
-static void parameters_that_are_newer_than_the_kernel_are_said_to_be(void **state)
+static void parameters_that_are_newer_than_the_kernel_are_not_added(void **state)
 {
 	static const struct {
 		const char *release, *flags;
-		bool knows_nowatchdog, is_checked;
+		bool adds_nowatchdog, is_checked;
 	} kernels[] = {
 		{"6.12.9-amd64", "constant_tsc nonstop_tsc tsc_adjust", true, true},
 		{"6.8.0-49-generic", "constant_tsc nonstop_tsc tsc_adjust", true, false},
 		{"5.15.0-91-generic", "constant_tsc nonstop_tsc tsc_adjust", true, false},
 		{"5.15.0-91-generic", "constant_tsc nonstop_tsc", true, true},
-		{"4.18.0-553.el8.x86_64", "constant_tsc nonstop_tsc tsc_adjust", false, false},
-		{"4.18.0-553.el8.x86_64", "constant_tsc nonstop_tsc", false, true},
+		{"4.18.0-553.el8.x86_64", "constant_tsc nonstop_tsc", true, true},
+		{"4.18.0-25-generic", "constant_tsc nonstop_tsc tsc_adjust", false, false},
+		{"4.4.0-210-generic", "constant_tsc nonstop_tsc", false, true},
 	};
 	static struct evidence evidence;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(kernels); i++) {
+		bool adds = kernels[i].adds_nowatchdog;
+
 		make_wrapped(&evidence, kernels[i].release, kernels[i].flags);
 		assert_true(find(&evidence) > 0);
 		assert_string_equal(advice[0].id, "reboot-to-tsc");
-		assert_non_null(
-			strstr(advice[0].text, "if the TSCs agree, boot with tsc=nowatchdog"));
-		assert_int_equal(!strstr(advice[0].text, "5.2"), kernels[i].knows_nowatchdog);
+		assert_string_equal(advice[0].boot, adds ? "tsc=nowatchdog" : "");
+		assert_int_equal(advice[0].keep_count > 0, adds);
+		assert_int_equal(advice[0].risk != NULL, adds);
+		assert_int_equal(strstr(advice[0].text, "boot with tsc=nowatchdog") != NULL, adds);
+		assert_int_equal(!strstr(advice[0].text, "needs Linux 5.2"), adds);
 		assert_int_equal(!strstr(advice[0].text, "5.16"), kernels[i].is_checked);
+	}
+}
+
+static void wrapped(struct evidence *evidence)
+{
+	make_wrapped(evidence, "6.8.0-49-generic", "constant_tsc nonstop_tsc");
+}
+
+static void wrapped_at_varying_rate(struct evidence *evidence)
+{
+	make_wrapped(evidence, "6.8.0-49-generic", "");
+}
+
+static void early_on_old_kernel(struct evidence *evidence)
+{
+	make_wrapped(evidence, "5.3.0-64-generic", "constant_tsc nonstop_tsc");
+	evidence->kernel_log.count = 0;
+	evidence_add_log(evidence, "Marking clocksource 'tsc-early' as unstable because the skew");
+	evidence_add_log(evidence, "'hpet' wd_now: 10 wd_last: 10 mask: ffffffff");
+	evidence_add_log(evidence, "'tsc-early' cs_now: 6b49d2000 cs_last: 664e53000 mask: "
+				   "ffffffffffffffff");
+}
+
+static void uncalibrated(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "jiffies");
+	evidence_set_available(evidence, "jiffies");
+	evidence_add_log(evidence, "tsc: Marking TSC unstable due to could not calculate TSC khz");
+}
+
+static void halting(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "hpet");
+	evidence_set_available(evidence, "hpet");
+	fact_set(&evidence->host.hypervisor.fact, FACT_ABSENT, "bare metal");
+	evidence_add_log(evidence, "tsc: Marking TSC unstable due to TSC halts in idle");
+}
+
+static void skewed_by_stated_rate(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "hpet");
+	evidence_set_available(evidence, "hpet");
+	fact_set(&evidence->host.hypervisor.fact, FACT_ABSENT, "bare metal");
+	fact_set_text(&evidence->host.tsc_flags, "constant_tsc nonstop_tsc tsc_known_freq");
+	evidence_add_log(evidence, "'hpet' wd_nsec: 503645870 wd_now: 54b0f25 wd_last: 4e9fe44 "
+				   "mask: ffffffff");
+	evidence_add_log(evidence, "'tsc' cs_nsec: 524630000 cs_now: 3e0e2debe0 cs_last: "
+				   "3daab92440 mask: ffffffffffffffff");
+}
+
+static void tsc_on_offer(struct evidence *evidence)
+{
+	evidence_make_falling_back(evidence, "hpet");
+	evidence_set_available(evidence, "tsc hpet");
+}
+
+static bool adds_any(size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (advice[i].keep_count)
+			return true;
+	}
+	return false;
+}
+
+/* The parameter is advised where the command line does not have it. */
+static void a_parameter_that_is_set_is_not_advised_again(void **state)
+{
+	static const struct {
+		void (*make)(struct evidence *);
+		const char *other, *set;
+	} hosts[] = {
+		{wrapped, "quiet", "tsc=nowatchdog"},
+		{wrapped, "clocksource=tsc", "tsc=reliable"},
+		{uncalibrated, "quiet", "tsc_early_khz=2400000"},
+		{halting, "idle=nomwait", "idle=halt"},
+		{skewed_by_stated_rate, "tsc=nowatchdog", "tsc=recalibrate"},
+		{tsc_on_offer, "clocksource=tsc clocksource=acpi_pm", "clocksource=tsc"},
+		{wrapped_at_varying_rate, NULL, ""},
+		{early_on_old_kernel, NULL, ""},
+	};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(hosts); i++) {
+		hosts[i].make(&evidence);
+		if (hosts[i].other) {
+			fact_set_text(&evidence.host.boot, hosts[i].other);
+			if (!adds_any(find(&evidence)))
+				fail_msg("%zu: nothing is added to %s", i, hosts[i].other);
+		}
+		fact_set_text(&evidence.host.boot, hosts[i].set);
+		if (adds_any(find(&evidence)))
+			fail_msg("%zu: %s is added beside %s", i, advice[0].boot, hosts[i].set);
+	}
+}
+
+static void an_old_kernel_that_drops_tsc_early_comes_first(void **state)
+{
+	static const struct {
+		const char *release;
+		bool is_old;
+	} kernels[] = {{"5.3.0-64-generic", true}, {"5.3.15", false}, {"4.19.78-acrn", true},
+		{"4.19.88", false}, {"5.4.0-1-generic", false}};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(kernels); i++) {
+		early_on_old_kernel(&evidence);
+		fact_set_text(&evidence.host.kernel, kernels[i].release);
+		assert_true(find(&evidence) > 0);
+		assert_int_equal(
+			strcmp(advice[0].id, "newer-kernel-for-tsc-early") == 0, kernels[i].is_old);
 	}
 }
 
@@ -675,7 +793,9 @@ int main(void)
 		cmocka_unit_test(the_way_of_this_system_comes_first),
 		cmocka_unit_test(alternatives_have_the_same_effect),
 		cmocka_unit_test(ids_are_unique),
-		cmocka_unit_test(parameters_that_are_newer_than_the_kernel_are_said_to_be),
+		cmocka_unit_test(parameters_that_are_newer_than_the_kernel_are_not_added),
+		cmocka_unit_test(a_parameter_that_is_set_is_not_advised_again),
+		cmocka_unit_test(an_old_kernel_that_drops_tsc_early_comes_first),
 		cmocka_unit_test(a_healthy_host_gets_no_advice),
 		cmocka_unit_test(a_missing_proof_gets_the_advice_that_fits),
 		cmocka_unit_test(tsc_on_ec2_xen_is_advised_with_amazon_as_source),
