@@ -79,4 +79,14 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
  */
 void copy_set_mode(const struct copy_evidence *copy, struct vclock_evidence *vclock);
 
+/* ---- other clocks than the kernel's own ---- */
+
+/*
+ * Fills in evidence->witnesses and evidence->base; vclock, ntp and host were collected before.
+ * Takes tens of microseconds, and as long as the devices take that are there; where this process
+ * has a seccomp filter a child reads them.
+ */
+void witnesses_measure(const struct root *root, const struct vdso_image *vdso,
+	struct evidence *evidence, const struct deadline *deadline);
+
 #endif

@@ -72,6 +72,10 @@ struct vvar_rate {
 void vvar_read_rate(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
 	struct vvar_rate *rate, const struct deadline *deadline);
 
+/* Reads it in this process. */
+void vvar_load_rate(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
+	struct vvar_rate *rate);
+
 /*
  * The pages around a vDSO image that may hold its data: [vvar] lies before the image (x86 since
  * 3.17, arm64, newer kernels everywhere: up to four pages of [vvar], two of [vvar_vclock], or
@@ -93,7 +97,7 @@ void vvar_read_rate(const struct vdso_image *vdso, const struct vclock_evidence 
 
 /*
  * Copies at most VVAR_HEAD_SIZE bytes of a page that the kernel may be updating, until two copies
- * in a row are equal. Returns false if the page cannot be read or never rests. For a forked child.
+ * in a row are equal. Returns false if the page cannot be read or never rests.
  */
 bool vvar_copy_stable(uintptr_t from, unsigned char *to, size_t size);
 

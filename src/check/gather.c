@@ -22,7 +22,7 @@ static void skip_measuring(struct evidence *evidence)
 {
 	struct fact *facts[] = {&evidence->vclock.fact, &evidence->timing.fact,
 		&evidence->copy.fact, &evidence->copy.what_if_fact, &evidence->proof.fact,
-		&evidence->ntp.fact};
+		&evidence->ntp.fact, &evidence->base.fact};
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
 		fact_set(facts[i], FACT_ABSENT, "a captured tree cannot be measured");
@@ -236,6 +236,8 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	measure_copy(&measuring, all);
 	if (may_begin(&measuring, &evidence->ntp.fact))
 		ntp_collect(&evidence->ntp, deadline);
+	if (may_begin(&measuring, &evidence->base.fact))
+		witnesses_measure(root, &measuring.vdso, evidence, deadline);
 	evidence->vclock = vclock_infer(evidence);
 }
 

@@ -335,6 +335,52 @@ const struct field ntp_fields[] = {
 	{0},
 };
 
+/* ---- other clocks ---- */
+
+#undef OF
+#define OF struct witness
+
+static const struct field witness_fields[] = {
+	{WORD("source", source, witness_names), .options = FIELD_FILLED,
+		.doc = "pvclock: the page of kvm-clock, time since the guest's start; hyperv: the "
+		       "reference TSC page; vmclock: /dev/vmclock0; ptp: a PTP clock of the "
+		       "hypervisor or the cloud; rtc: the real-time clock; ntp: the kernel's NTP "
+		       "state"},
+	{REAL("offset_s", offset_s, 6), .options = FIELD_SIGNED, .fact = FACT(fact),
+		.reason = "reason",
+		.doc = "seconds by which this guest's clock is ahead of the source's; negative: "
+		       "behind"},
+	{REAL("error_s", error_s, 6), .fact = FACT(fact), .reason = "reason",
+		.doc = "seconds by which offset_s may be wrong"},
+	{REASON("reason")},
+	{REAL("rate_ppm", rate_ppm, 3), .options = FIELD_SIGNED | FIELD_OWN_REASON,
+		.fact = FACT(rate_fact),
+		.doc = "ppm by which CLOCK_MONOTONIC_RAW is faster than the source's clock"},
+	{0},
+};
+
+#undef OF
+#define OF struct base_evidence
+
+static const struct field base_fields[] = {
+	{INTEGER("tsc", ticks, INT64_MAX), .fact = FACT(fact), .reason = "reason",
+		.doc = "TSC at the base; another one means that the guest was restored, migrated or "
+		       "paused"},
+	{REAL("at_s", at_s, 6), .fact = FACT(fact), .reason = "reason",
+		.doc = "seconds from the guest's start to the base, by the host's clock"},
+	{REAL("ago_s", ago_s, 3), .options = FIELD_SIGNED, .fact = FACT(fact), .reason = "reason",
+		.doc = "seconds from the base to the run, by the host's clock"},
+	{REAL("uptime_s", uptime_s, 3), .options = FIELD_SIGNED, .fact = FACT(fact),
+		.reason = "reason",
+		.doc = "CLOCK_MONOTONIC_RAW at the base; negative: the guest has booted since"},
+	{REAL("missed_s", missed_s, 3), .options = FIELD_SIGNED, .fact = FACT(fact),
+		.reason = "reason",
+		.doc = "seconds since the guest's start that the host's clock counted and the TSC "
+		       "did not"},
+	{REASON("reason")},
+	{0},
+};
+
 /* ---- the document ---- */
 
 /* A document without calls is that of a captured tree; with calls it needs those that decide. */
@@ -393,6 +439,11 @@ static const struct field evidence_fields[] = {
 	{OBJECT("kernel_log", kernel_log, kernel_log_fields),
 		.doc = "what the kernel logged about its clocksources"},
 	{OBJECT("ntp", ntp, ntp_fields), .doc = "synchronization of the clock"},
+	{LIST("witnesses", witnesses, witness_count, witness_fields), .options = FIELD_FILLED,
+		.doc = "other clocks than the kernel's; empty: not measured"},
+	{OBJECT("pvclock_base", base, base_fields),
+		.doc = "TSC and time that the pvclock page counts from, which KVM replaces when the "
+		       "guest is restored, migrated, or paused and resumed"},
 	{0},
 };
 

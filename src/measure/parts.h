@@ -82,4 +82,51 @@ bool proof_seccomp_set_filter(struct fact *why);
 /* Makes the call once under the filter. Returns true if it was a system call. */
 bool proof_seccomp_is_caught(const struct call *call);
 
+/* ---- witness.c: what the sources mean ---- */
+
+/* struct pvclock_vcpu_time_info (asm/pvclock-abi.h, 3.10 to 7.x). */
+struct witness_pvclock {
+	uint32_t version; /* odd: being written */
+	uint32_t pad;
+	uint64_t tsc_timestamp;
+	uint64_t system_time; /* ns since the guest's start at tsc_timestamp */
+	uint32_t mul;
+	int8_t shift;
+	uint8_t flags; /* VVAR_PVCLOCK_STABLE, and 2: the guest was stopped */
+	uint8_t end[2];
+};
+
+/* Returns the ns that this number of ticks takes: (ticks << shift) * mul >> 32. */
+double witness_pvclock_ns(const struct witness_pvclock *page, uint64_t ticks);
+
+/* Returns false for a page that no hypervisor has written. */
+bool witness_pvclock_is_sane(const struct witness_pvclock *page);
+
+/* Fills in the base by the page, whose TSC was `ticks` when CLOCK_MONOTONIC_RAW was `raw_s`. */
+void witness_base_find(const struct witness_pvclock *page, uint64_t ticks, double raw_s,
+	struct base_evidence *base);
+
+/* struct vmclock_abi; the numbers are little-endian. */
+struct witness_vmclock {
+	uint32_t magic, size;
+	uint16_t version;
+	uint8_t counter_id, time_type;
+	uint32_t sequence;
+	uint64_t disruption_marker, flags;
+	uint8_t pad[2], clock_status, smearing_hint;
+	uint16_t tai_offset_sec;
+	uint8_t leap_indicator, counter_period_shift;
+	uint64_t counter_value, counter_period_frac_sec; /* unit: 1/2^(64 + shift) s */
+	uint64_t period_esterror, period_maxerror;
+	uint64_t time_sec, time_frac_sec; /* 1/2^64 s */
+	uint64_t time_esterror_nanosec, time_maxerror_nanosec;
+};
+
+/* Returns true with the UTC in seconds when the counter is `ticks`, or false with the reason. */
+bool witness_vmclock_s(const struct witness_vmclock *page, uint64_t ticks, double *utc_s,
+	double *error_s, struct fact *why);
+
+/* Returns true for the name of a PTP clock that is known to have UTC. */
+bool witness_ptp_is_utc(struct span name);
+
 #endif

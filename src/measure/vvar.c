@@ -136,8 +136,8 @@ static void read_clock_page(struct page_search *search)
 		at = search->vdso->base - 2 * search->page_size;
 	if (!at)
 		return;
-	at += hyperv ? search->page_size : 0;
 	search->answer.page_at = (int64_t)at - (int64_t)search->vdso->base;
+	at += hyperv ? search->page_size : 0;
 	if (!hyperv && !pvclock)
 		return;
 	if (!copy_from(at, page, sizeof(page))) {
@@ -205,22 +205,30 @@ static bool mode_is_own_counter(const struct vclock_evidence *vclock)
 	return false;
 }
 
-static void read_rate(void *argument)
+void vvar_load_rate(
+	const struct vdso_image *vdso, const struct vclock_evidence *vclock, struct vvar_rate *rate)
 {
-	struct rate_job *job = argument;
-	const struct vclock_evidence *vclock = job->vclock;
-	struct fact *fact = &job->rate.fact;
+	struct fact *fact = &rate->fact;
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
-	uintptr_t at = job->vdso->base + (uintptr_t)vclock->at, start = at & ~(page_size - 1);
+	uintptr_t at = vdso->base + (uintptr_t)vclock->at, start = at & ~(page_size - 1);
 	unsigned char page[VVAR_HEAD_SIZE];
 
-	if (!mode_is_own_counter(vclock))
+	if (vclock->how != VCLOCK_READ)
+		fact_set(fact, FACT_FAILED, "the data page was not read");
+	else if (!mode_is_own_counter(vclock))
 		fact_set(fact, FACT_ABSENT, "the vclock mode is not the counter's own");
 	else if (!vvar_copy_stable(start, page, sizeof(page)) ||
-		 !vvar_layout_rate(vclock->layout, page, sizeof(page), at - start, &job->rate))
+		 !vvar_layout_rate(vclock->layout, page, sizeof(page), at - start, rate))
 		fact_set(fact, FACT_FAILED, "the data page has no rate of CLOCK_MONOTONIC_RAW");
 	else
 		fact_set_known(fact);
+}
+
+static void read_rate(void *argument)
+{
+	struct rate_job *job = argument;
+
+	vvar_load_rate(job->vdso, job->vclock, &job->rate);
 }
 
 void vvar_read_rate(const struct vdso_image *vdso, const struct vclock_evidence *vclock,

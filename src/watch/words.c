@@ -3,6 +3,8 @@
  * The words that the vDSO decides by, read where the kernel maps them into this process: loads,
  * and no system call. Each is aligned and of 32 bits or less, so a load sees it whole.
  */
+#include <unistd.h>
+
 #include "measure/vdso.h"
 #include "model.h"
 
@@ -18,7 +20,8 @@ void watch_place_find(const struct vdso_image *vdso, const struct vclock_evidenc
 	if (fact_is_known(&vclock->pvclock_stable.fact))
 		place->pvclock_flags = (const volatile unsigned char *)page + VVAR_PVCLOCK_FLAGS;
 	if (fact_is_known(&vclock->hyperv_sequence.fact))
-		place->hyperv_sequence = (const volatile uint32_t *)page;
+		place->hyperv_sequence =
+			(const volatile uint32_t *)(page + (uintptr_t)sysconf(_SC_PAGESIZE));
 }
 
 struct watch_words watch_words_read(const struct watch_place *place)

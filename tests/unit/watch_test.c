@@ -2,6 +2,7 @@
 /* watch: what counts as a change, which line of the log explains it, and how it is described. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -10,14 +11,14 @@
 #include "unit/unit.h"
 #include "watch/model.h"
 
-#define PAGE_SIZE 4096
+#define PAGE_SIZE ((int)sysconf(_SC_PAGESIZE))
 
-/* A vDSO with its data page and its clock's page in front of it. */
-static _Alignas(8) unsigned char memory[3 * PAGE_SIZE];
+/* A vDSO with its data page, and the pages of pvclock and Hyper-V, in front of it. */
+static _Alignas(8) unsigned char memory[4 * 65536];
 
 static struct vdso_image image_at(void)
 {
-	return (struct vdso_image){.base = (uintptr_t)memory + sizeof(memory) - PAGE_SIZE};
+	return (struct vdso_image){.base = (uintptr_t)memory + 3 * (size_t)PAGE_SIZE};
 }
 
 static unsigned char *data_page(void)
@@ -25,16 +26,21 @@ static unsigned char *data_page(void)
 	return memory;
 }
 
-static unsigned char *clock_page(void)
+static unsigned char *pvclock_page(void)
 {
 	return memory + PAGE_SIZE;
+}
+
+static unsigned char *hyperv_page(void)
+{
+	return memory + 2 * PAGE_SIZE;
 }
 
 static struct vclock_evidence vclock_read(void)
 {
 	memset(memory, 0, sizeof(memory));
 	return (struct vclock_evidence){
-		.how = VCLOCK_READ, .at = -2 * PAGE_SIZE + 4, .page_at = -PAGE_SIZE};
+		.how = VCLOCK_READ, .at = -3 * PAGE_SIZE + 4, .page_at = -2 * PAGE_SIZE};
 }
 
 /* Whether the words differ once this byte of memory has this value. */
@@ -68,7 +74,7 @@ static void a_new_mode_is_a_change(void **state)
 static void the_stable_bit_is_watched_where_pvclock_is_read(void **state)
 {
 	struct vclock_evidence vclock = vclock_read();
-	unsigned char *flags = clock_page() + VVAR_PVCLOCK_FLAGS;
+	unsigned char *flags = pvclock_page() + VVAR_PVCLOCK_FLAGS;
 
 	(void)state;
 	assert_false(change_is_seen(&vclock, flags, VVAR_PVCLOCK_STABLE));
@@ -84,12 +90,12 @@ static void a_sequence_that_stays_valid_is_no_change(void **state)
 	struct vclock_evidence vclock = vclock_read();
 
 	(void)state;
-	clock_page()[0] = 7;
+	hyperv_page()[0] = 7;
 	fact_set_number(&vclock.hyperv_sequence, 7);
-	assert_false(change_is_seen(&vclock, clock_page(), 8));
-	assert_true(change_is_seen(&vclock, clock_page(), 0));
-	assert_true(change_is_seen(&vclock, clock_page(), 1));
-	assert_false(change_is_seen(&vclock, clock_page() + 8, 1));
+	assert_false(change_is_seen(&vclock, hyperv_page(), 8));
+	assert_true(change_is_seen(&vclock, hyperv_page(), 0));
+	assert_true(change_is_seen(&vclock, hyperv_page(), 1));
+	assert_false(change_is_seen(&vclock, hyperv_page() + 8, 1));
 }
 
 static void without_a_mode_nothing_is_read(void **state)

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads other clocks than the kernel's own: the hypervisor's pages, /dev/vmclock0, PTP, the RTC,
+ * and NTP's estimate. Each is compared with the kernel's clock right before and after it, whose
+ * distance is part of the error. Nothing is set, and nothing is opened that changes the host.
+ */
+#include "parts.h"
+
+#include <endian.h>
+#include <fcntl.h>
+#include <linux/ptp_clock.h>
+#include <math.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/memory.h"
+#include "measure/timebase.h"
+
+#define TRIES 8
+#define PPM 1e6
+
+/* The vCPUs begin to count shortly before or after the guest's clock; rates are in whole kHz. */
+#define START_ERROR_S 0.5
+#define RATE_ERROR 1e-6
+
+/* The PTP clocks that are looked at, of which most hosts have one. */
+#define PTP_MAX 8
+
+struct witness_job {
+	const struct root *root;
+	const struct vdso_image *vdso;
+	const struct evidence *evidence;
+	struct fact counter; /* known: user space may read it */
+	struct vvar_rate raw;
+	struct witness list[WITNESS_COUNT];
+	struct base_evidence base;
+};
+
+const char *const witness_names[] = {"pvclock", "hyperv", "vmclock", "ptp", "rtc", "ntp", NULL};
+
+/* ---- the hypervisor's pages: pure ---- */
+
+double witness_pvclock_ns(const struct witness_pvclock *page, uint64_t ticks)
+{
+	return ldexp((double)ticks, page->shift - 32) * page->mul;
+}
+
+bool witness_pvclock_is_sane(const struct witness_pvclock *page)
+{
+	return page->version && page->version % 2 == 0 && page->mul && page->shift > -32 &&
+	       page->shift < 32;
+}
+
+void witness_base_find(const struct witness_pvclock *page, uint64_t ticks, double raw_s,
+	struct base_evidence *base)
+{
+	double start_s = witness_pvclock_ns(page, page->tsc_timestamp) / NS_PER_SECOND;
+	double now_s;
+
+	base->ticks = page->tsc_timestamp;
+	base->at_s = (double)page->system_time / NS_PER_SECOND;
+	base->missed_s = base->at_s - start_s;
+	/* A CPU may be read whose TSC is behind that of the base. */
+	base->ago_s = witness_pvclock_ns(page, ticks) / NS_PER_SECOND - start_s;
+	now_s = base->at_s + base->ago_s;
+	base->uptime_s = base->at_s - (now_s - raw_s);
+	fact_set_known(&base->fact);
+}
+
+/* ---- vmclock: pure. include/uapi/linux/vmclock-abi.h, 6.13 to 7.3 ---- */
+
+#define VMCLOCK_MAGIC 0x4b4c4356
+#define VMCLOCK_VERSION 1
+#define VMCLOCK_UTC 0
+#define VMCLOCK_TAI 1
+#define VMCLOCK_TAI_OFFSET_VALID 1
+#define VMCLOCK_MAXERROR_VALID (1 << 6)
+#define VMCLOCK_SYNCHRONIZED 2
+#define VMCLOCK_FREERUNNING 3
+
+/* Where the device does not state its error, as chrony's default. */
+#define VMCLOCK_ERROR_S 0.001
+
+#if defined(__x86_64__) || defined(__i386__)
+#define VMCLOCK_COUNTER 1
+#elif defined(__aarch64__)
+#define VMCLOCK_COUNTER 0
+#else
+#define VMCLOCK_COUNTER 0xff
+#endif
+
+bool witness_vmclock_s(const struct witness_vmclock *page, uint64_t ticks, double *utc_s,
+	double *error_s, struct fact *why)
+{
+	bool has_time = page->clock_status == VMCLOCK_SYNCHRONIZED ||
+	                page->clock_status == VMCLOCK_FREERUNNING;
+	uint64_t flags = le64toh(page->flags);
+
+	if (le32toh(page->magic) != VMCLOCK_MAGIC || le16toh(page->version) != VMCLOCK_VERSION) {
+		fact_set(why, FACT_FAILED, "the device has another layout");
+		return false;
+	}
+	if (page->counter_id != VMCLOCK_COUNTER || !has_time || page->time_type > VMCLOCK_TAI ||
+		(page->time_type == VMCLOCK_TAI && !(flags & VMCLOCK_TAI_OFFSET_VALID))) {
+		fact_set(why, FACT_ABSENT, "the host reports disruptions and no time");
+		return false;
+	}
+	*utc_s = (double)le64toh(page->time_sec) + ldexp((double)le64toh(page->time_frac_sec), -64);
+	*utc_s += ldexp((double)(int64_t)(ticks - le64toh(page->counter_value)) *
+				(double)le64toh(page->counter_period_frac_sec),
+		-64 - page->counter_period_shift);
+	if (page->time_type == VMCLOCK_TAI)
+		*utc_s -= (int16_t)le16toh(page->tai_offset_sec);
+	*error_s = flags & VMCLOCK_MAXERROR_VALID
+	                   ? (double)le64toh(page->time_maxerror_nanosec) / NS_PER_SECOND
+	                   : VMCLOCK_ERROR_S;
+	return true;
+}
+
+/* ---- reading them ---- */
+
+/* The counter, between two readings of a clock; the narrowest of some tries. */
+struct bracket {
+	uint64_t ticks;
+	double clock_s; /* in the middle */
+	double width_s;
+};
+
+static bool read_bracket(clockid_t clock, struct bracket *bracket)
+{
+	bracket->width_s = INFINITY;
+	for (int i = 0; i < TRIES; i++) {
+		int64_t before = kernel_clock_ns(clock);
+		uint64_t ticks = counter_read_ordered();
+		int64_t width = kernel_clock_ns(clock) - before;
+
+		if (before && width >= 0 && (double)width / NS_PER_SECOND < bracket->width_s)
+			*bracket = (struct bracket){.ticks = ticks,
+				.clock_s = (double)(before + width / 2) / NS_PER_SECOND,
+				.width_s = (double)width / NS_PER_SECOND};
+	}
+	return bracket->width_s < INFINITY;
+}
+
+static void set_rate(struct witness *witness, const struct vvar_rate *raw, double hz)
+{
+	witness->rate_fact = raw->fact;
+	witness->rate_ppm = fact_is_known(&raw->fact) ? (hz / raw->hz - 1) * PPM : 0;
+}
+
+static bool copy_page(const struct witness_job *job, size_t place, void *to, size_t size)
+{
+	const struct vclock_evidence *vclock = &job->evidence->vclock;
+	uintptr_t at = job->vdso->base + (uintptr_t)vclock->page_at +
+	               place * (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	return job->vdso->base && vclock->page_at && vvar_copy_stable(at, to, size);
+}
+
+static void read_base(struct witness_job *job, const struct witness_pvclock *page)
+{
+	struct base_evidence *base = &job->base;
+	struct bracket bracket;
+
+	if (!fact_is_flag(&job->evidence->host.kvm_clock_offered, true))
+		fact_set(&base->fact, FACT_ABSENT, "the page is not KVM's");
+	else if (!(page->flags & VVAR_PVCLOCK_STABLE))
+		fact_set(&base->fact, FACT_ABSENT,
+			"the host does not mark the TSC stable, and replaces the base at any time");
+	else if (job->evidence->vclock.time_namespace)
+		fact_set(&base->fact, FACT_ABSENT, "the clocks are those of a time namespace");
+	else if (!fact_is_known(&job->counter))
+		base->fact = job->counter;
+	else if (!read_bracket(CLOCK_MONOTONIC_RAW, &bracket))
+		fact_set(&base->fact, FACT_DENIED, "CLOCK_MONOTONIC_RAW cannot be read");
+	else
+		witness_base_find(page, bracket.ticks, bracket.clock_s, base);
+}
+
+/* On another clocksource than tsc the time that the TSC missed is not the clock's. */
+static void read_pvclock(struct witness_job *job)
+{
+	struct witness *witness = &job->list[WITNESS_PVCLOCK];
+	struct base_evidence *base = &job->base;
+	struct witness_pvclock page;
+
+	if (!copy_page(job, 0, &page, sizeof(page)) || !witness_pvclock_is_sane(&page)) {
+		fact_set(&witness->fact, FACT_ABSENT, "the kernel maps no pvclock page");
+		base->fact = witness->rate_fact = witness->fact;
+		return;
+	}
+	read_base(job, &page);
+	set_rate(witness, &job->raw, NS_PER_SECOND / witness_pvclock_ns(&page, 1));
+	if (!fact_is_known(&base->fact)) {
+		witness->fact = base->fact;
+	} else if (strcmp(job->evidence->vclock.name, "tsc") != 0) {
+		fact_set(&witness->fact, FACT_ABSENT, "the clocksource is not tsc");
+	} else {
+		fact_set_known(&witness->fact);
+		witness->offset_s = -base->missed_s;
+		witness->error_s = START_ERROR_S + base->at_s * RATE_ERROR;
+	}
+}
+
+/* HV_REFERENCE_TSC_PAGE of Hyper-V's TLFS: units of 100 ns = ticks * scale >> 64. */
+static void read_hyperv(struct witness_job *job)
+{
+	struct witness *witness = &job->list[WITNESS_HYPERV];
+	struct {
+		uint32_t sequence, reserved;
+		uint64_t scale;
+	} page;
+
+	fact_set(&witness->fact, FACT_ABSENT, "the kernel maps no Hyper-V page");
+	witness->rate_fact = witness->fact;
+	if (!copy_page(job, 1, &page, sizeof(page)) || !page.sequence || !page.scale)
+		return;
+	fact_set(&witness->fact, FACT_ABSENT, "the page has a rate and no time of the day");
+	set_rate(witness, &job->raw, 1e7 / ldexp((double)page.scale, -64));
+}
+
+static void read_vmclock(struct witness_job *job)
+{
+	struct witness *witness = &job->list[WITNESS_VMCLOCK];
+	int file = root_open_file(job->root, "/dev/vmclock0", O_RDONLY, &witness->fact);
+	struct witness_vmclock page;
+	struct bracket bracket;
+	double utc_s;
+
+	if (file < 0)
+		return;
+	if (pread(file, &page, sizeof(page), 0) != (ssize_t)sizeof(page))
+		fact_set(&witness->fact, FACT_FAILED, "/dev/vmclock0 cannot be read");
+	else if (!fact_is_known(&job->counter))
+		witness->fact = job->counter;
+	else if (!read_bracket(CLOCK_REALTIME, &bracket))
+		fact_set(&witness->fact, FACT_DENIED, "CLOCK_REALTIME cannot be read");
+	else if (witness_vmclock_s(
+			 &page, bracket.ticks, &utc_s, &witness->error_s, &witness->fact)) {
+		fact_set_known(&witness->fact);
+		witness->offset_s = bracket.clock_s - utc_s;
+		witness->error_s += bracket.width_s / 2;
+	}
+	close(file);
+}
+
+/* ---- PTP ---- */
+
+static double ptp_seconds(const struct ptp_clock_time *time)
+{
+	return (double)time->sec + (double)time->nsec / NS_PER_SECOND;
+}
+
+static bool read_ptp_device(int file, struct witness *witness)
+{
+	struct ptp_sys_offset_precise precise = {.rsv = {0}};
+	struct ptp_sys_offset_extended extended = {.n_samples = TRIES};
+
+	witness->error_s = INFINITY;
+	if (ioctl(file, PTP_SYS_OFFSET_PRECISE, &precise) == 0) {
+		witness->offset_s =
+			ptp_seconds(&precise.sys_realtime) - ptp_seconds(&precise.device);
+		witness->error_s = 1.0 / US_PER_SECOND;
+	} else if (ioctl(file, PTP_SYS_OFFSET_EXTENDED, &extended) == 0) {
+		for (int i = 0; i < TRIES; i++) {
+			double before = ptp_seconds(&extended.ts[i][0]);
+			double half = (ptp_seconds(&extended.ts[i][2]) - before) / 2;
+
+			if (half < 0 || half >= witness->error_s)
+				continue;
+			witness->error_s = half;
+			witness->offset_s = before + half - ptp_seconds(&extended.ts[i][1]);
+		}
+	}
+	return witness->error_s < INFINITY;
+}
+
+/*
+ * A network card's clock may have any time; these are UTC: drivers/ptp (KVM, VMware, vmclock,
+ * virtio's type 0), drivers/hv/hv_util.c and Amazon's ENA.
+ */
+bool witness_ptp_is_utc(struct span name)
+{
+	static const char *const names[] = {"KVM virtual PTP", "hyperv", "vmclock", "ptp_vmclock",
+		"ptp_vmw", "Virtio PTP type 0", "ena-ptp"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (text_starts(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static void read_ptp(struct witness_job *job)
+{
+	struct witness *witness = &job->list[WITNESS_PTP];
+	char path[48], buffer[64];
+	struct fact why = {0};
+	struct span name;
+
+	fact_set(&witness->fact, FACT_ABSENT, "no PTP clock of the hypervisor or the cloud");
+	for (int i = 0; i < PTP_MAX && !fact_is_known(&witness->fact); i++) {
+		int file;
+
+		snprintf(path, sizeof(path), "/sys/class/ptp/ptp%d/clock_name", i);
+		if (!root_read(job->root, path, buffer, sizeof(buffer), &name, &why) ||
+			!witness_ptp_is_utc(name))
+			continue;
+		snprintf(path, sizeof(path), "/dev/ptp%d", i);
+		file = root_open_file(job->root, path, O_RDONLY, &witness->fact);
+		if (file < 0)
+			continue;
+		if (read_ptp_device(file, witness))
+			fact_set_known(&witness->fact);
+		else
+			fact_set(&witness->fact, FACT_FAILED, "%s gives no time", path);
+		close(file);
+	}
+}
+
+/* ---- the RTC, in whole seconds, and NTP ---- */
+
+static void read_rtc(struct witness_job *job)
+{
+	struct witness *witness = &job->list[WITNESS_RTC];
+	int64_t before = kernel_clock_ns(CLOCK_REALTIME), after;
+	char buffer[32];
+	struct span content, word;
+	uint64_t seconds;
+
+	if (!root_read(job->root, "/sys/class/rtc/rtc0/since_epoch", buffer, sizeof(buffer),
+		    &content, &witness->fact))
+		return;
+	after = kernel_clock_ns(CLOCK_REALTIME);
+	if (!before || after < before || !text_next_word(&content, &word) ||
+		!number_parse(word, &seconds)) {
+		fact_set(&witness->fact, FACT_FAILED, "the RTC or CLOCK_REALTIME cannot be read");
+	} else if (root_holds(job->root, "/etc/adjtime", "\nLOCAL")) {
+		fact_set(&witness->fact, FACT_ABSENT, "the RTC has local time (/etc/adjtime)");
+	} else {
+		fact_set_known(&witness->fact);
+		witness->error_s = 0.5 + (double)(after - before) / NS_PER_SECOND / 2;
+		witness->offset_s = (double)before / NS_PER_SECOND - (double)seconds - 0.5 +
+		                    (double)(after - before) / NS_PER_SECOND / 2;
+	}
+}
+
+static void take_ntp(struct witness_job *job)
+{
+	const struct ntp_evidence *ntp = &job->evidence->ntp;
+	struct witness *witness = &job->list[WITNESS_NTP];
+
+	witness->fact = ntp->fact;
+	if (fact_is_known(&ntp->fact) && !ntp->synchronized)
+		fact_set(&witness->fact, FACT_ABSENT, "the clock is not synchronized");
+	/* adjtimex(2) has what is still to be added. */
+	witness->offset_s = -(double)ntp->offset_ns / NS_PER_SECOND;
+	witness->error_s = (double)ntp->max_error_us / US_PER_SECOND;
+}
+
+/* ---- all of them ---- */
+
+static void read_all(void *argument)
+{
+	struct witness_job *job = argument;
+
+	counter_probe(&job->counter);
+	vvar_load_rate(job->vdso, &job->evidence->vclock, &job->raw);
+	read_pvclock(job);
+	read_hyperv(job);
+	read_vmclock(job);
+	read_ptp(job);
+	read_rtc(job);
+	take_ntp(job);
+}
+
+void witnesses_measure(const struct root *root, const struct vdso_image *vdso,
+	struct evidence *evidence, const struct deadline *deadline)
+{
+	struct witness_job job = {.root = root, .vdso = vdso, .evidence = evidence};
+	struct fact why = {0};
+
+	for (int i = 0; i < WITNESS_COUNT; i++) {
+		job.list[i].source = (enum witness_source)i;
+		fact_set(&job.list[i].rate_fact, FACT_ABSENT, "no rate is taken from it");
+	}
+	/* A filter may kill for a system call that is new to it. */
+	if (prctl(PR_GET_SECCOMP) == 0) {
+		read_all(&job);
+	} else if (!child_probe(read_all, &job, sizeof(job), deadline, &why)) {
+		job.base.fact = why;
+		for (int i = 0; i < WITNESS_COUNT; i++)
+			job.list[i].fact = job.list[i].rate_fact = why;
+	}
+	evidence->witness_count = WITNESS_COUNT;
+	memcpy(evidence->witnesses, job.list, sizeof(job.list));
+	evidence->base = job.base;
+}

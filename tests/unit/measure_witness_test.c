@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests of measure/witness: pages of hypervisors as they were measured in guests, and made up ones
+ * of guests whose history is known.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "measure.h"
+#include "measure/parts.h"
+#include "unit/evidence_builder.h"
+#include "unit/fake_root.h"
+#include "unit/unit.h"
+
+/* 2.6 GHz: ns = ticks * mul >> 32 after a shift to the right by one. */
+#define HZ 2.6e9
+#define MUL 3303820997U /* 2^33 * 1e9 / HZ */
+#define SHIFT (-1)
+
+static struct witness_pvclock make_page(double ticks_s, double time_s)
+{
+	return (struct witness_pvclock){.version = 4,
+		.tsc_timestamp = (uint64_t)(ticks_s * HZ),
+		.system_time = (uint64_t)(time_s * 1e9),
+		.mul = MUL,
+		.shift = SHIFT,
+		.flags = VVAR_PVCLOCK_STABLE};
+}
+
+static void ticks_become_nanoseconds(void **state)
+{
+	static const struct {
+		uint32_t mul;
+		int8_t shift;
+		uint64_t ticks;
+		double ns;
+	} cases[] = {
+		{MUL, SHIFT, (uint64_t)HZ, 1e9}, {1U << 31, 1, 1000, 1000},
+		{1U << 31, 0, 1000, 500}, {UINT32_MAX, 0, UINT64_C(1) << 62, 0x1p62}, /* years */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct witness_pvclock page = {
+			.version = 2, .mul = cases[i].mul, .shift = cases[i].shift};
+
+		assert_true(
+			fabs(witness_pvclock_ns(&page, cases[i].ticks) / cases[i].ns - 1) < 1e-9);
+	}
+}
+
+static void a_page_that_was_never_written_is_not_believed(void **state)
+{
+	struct witness_pvclock page = make_page(1, 1);
+
+	(void)state;
+	assert_true(witness_pvclock_is_sane(&page));
+	page.version = 5; /* being written */
+	assert_false(witness_pvclock_is_sane(&page));
+	page.version = 0;
+	assert_false(witness_pvclock_is_sane(&page));
+	page.version = 4;
+	page.mul = 0;
+	assert_false(witness_pvclock_is_sane(&page));
+	page.mul = MUL;
+	page.shift = 100;
+	assert_false(witness_pvclock_is_sane(&page));
+}
+
+/* A guest's history, in seconds: what the page holds, the TSC and CLOCK_MONOTONIC_RAW of now. */
+static void the_history_of_a_guest_is_in_the_base(void **state)
+{
+	static const struct {
+		const char *name;
+		double base_tsc, base_time, tsc, raw;
+		double ago, uptime, missed;
+	} cases[] = {
+		{"booted 3.7 s after its start", 0.17, 0.17, 103.7, 100, 103.53, -3.53, 0},
+		{"restored 1.3 s after its start, both clocks go on", 1.346, 1.346, 801.346,
+			801.038, 800, 1.038, 0},
+		{"restored, and the host moved kvm-clock on by 41 min 12 s", 600, 3072, 7800,
+			7799.5, 7200, 599.5, 2472},
+		{"paused for a minute on another host", 100, 160, 100.5, 96.5, 0.5, 96, 60},
+		{"executed another kernel", 1, 1, 5000, 10, 4999, -4989, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct witness_pvclock page =
+			make_page(cases[i].base_tsc, cases[i].base_time);
+		struct base_evidence base = {.fact.state = FACT_UNREAD};
+
+		witness_base_find(&page, (uint64_t)(cases[i].tsc * HZ), cases[i].raw, &base);
+		assert_true(fact_is_known(&base.fact));
+		assert_int_equal(base.ticks, page.tsc_timestamp);
+		if (fabs(base.ago_s - cases[i].ago) > 1e-3 ||
+			fabs(base.uptime_s - cases[i].uptime) > 1e-3 ||
+			fabs(base.missed_s - cases[i].missed) > 1e-3 ||
+			fabs(base.at_s - cases[i].base_time) > 1e-6)
+			fail_msg("%s: %g s ago, at %g s, missed %g s", cases[i].name, base.ago_s,
+				base.uptime_s, base.missed_s);
+	}
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+#define COUNTER_ID 1
+#else
+#define COUNTER_ID 0
+#endif
+
+/* 2 GHz: 2^64 / 2e9. */
+#define PERIOD UINT64_C(9223372037)
+
+static struct witness_vmclock make_vmclock(void)
+{
+	return (struct witness_vmclock){.magic = 0x4b4c4356,
+		.version = 1,
+		.counter_id = COUNTER_ID,
+		.clock_status = 2,
+		.counter_value = 1000000,
+		.counter_period_frac_sec = PERIOD,
+		.time_sec = 1795250000,
+		.time_frac_sec = UINT64_C(1) << 63,
+		.flags = 1 << 6,
+		.time_maxerror_nanosec = 50000};
+}
+
+static void vmclock_has_the_hosts_time(void **state)
+{
+	struct witness_vmclock page = make_vmclock();
+	struct fact why = {0};
+	double utc_s = 0, error_s = 0;
+
+	(void)state;
+	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+		unit_skip("the page is little-endian, and this test makes it by hand");
+#if !defined(__x86_64__) && !defined(__i386__) && !defined(__aarch64__)
+	unit_skip("vmclock has no counter of this architecture");
+#endif
+	assert_true(witness_vmclock_s(&page, 1000000 + 3000000000, &utc_s, &error_s, &why));
+	assert_true(fabs(utc_s - 1795250002.0) < 1e-5);
+	assert_true(fabs(error_s - 50e-6) < 1e-12);
+	/* The counter of another CPU may be behind. */
+	assert_true(witness_vmclock_s(&page, 0, &utc_s, &error_s, &why));
+	assert_true(fabs(utc_s - 1795250000.4995) < 1e-5);
+	page.counter_period_shift = 1;
+	page.flags = 0;
+	assert_true(witness_vmclock_s(&page, 1000000 + 3000000000, &utc_s, &error_s, &why));
+	assert_true(fabs(utc_s - 1795250001.25) < 1e-5);
+	assert_true(error_s > 0);
+	/* 37 s between TAI and UTC, and 2 s the other way as a signed number. */
+	page = make_vmclock();
+	page.time_type = 1;
+	assert_false(witness_vmclock_s(&page, 1000000, &utc_s, &error_s, &why));
+	page.flags = 1;
+	page.tai_offset_sec = 37;
+	assert_true(witness_vmclock_s(&page, 1000000, &utc_s, &error_s, &why));
+	assert_true(fabs(utc_s - 1795249963.5) < 1e-5);
+	page.tai_offset_sec = (uint16_t)-2;
+	assert_true(witness_vmclock_s(&page, 1000000, &utc_s, &error_s, &why));
+	assert_true(fabs(utc_s - 1795250002.5) < 1e-5);
+}
+
+/* QEMU's device, for one, reports disruptions alone. */
+static void a_vmclock_without_a_time_is_not_one(void **state)
+{
+	struct fact why = {0};
+	double utc_s, error_s;
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		struct witness_vmclock page = make_vmclock();
+
+		page.magic -= i == 0;
+		page.version = i == 1 ? 2 : 1;
+		page.counter_id = i == 2 ? 0xff : page.counter_id;
+		page.clock_status = i == 3 ? 0 : i == 4 ? 4 : page.clock_status;
+		page.time_type = i == 5 ? 2 : 0;
+		assert_false(witness_vmclock_s(&page, 1000000, &utc_s, &error_s, &why));
+		assert_string_not_equal(why.reason, "");
+	}
+}
+
+static void the_clock_of_a_network_card_is_not_asked(void **state)
+{
+	static const struct {
+		const char *name;
+		bool is_utc;
+	} cases[] = {{"KVM virtual PTP\n", true}, {"hyperv\n", true}, {"ptp_vmw", true},
+		{"ena-ptp-05\n", true}, {"vmclock0", true}, {"Virtio PTP type 0/variant 0\n", true},
+		{"Virtio PTP type 1/variant 0\n", false}, {"e1000e ptp", false},
+		{"mlx5_ptp", false}, {"", false}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_int_equal(witness_ptp_is_utc(text_span(cases[i].name)), cases[i].is_utc);
+}
+
+static struct evidence evidence;
+
+static const struct witness *measure(struct fake_root *fake, enum witness_source source)
+{
+	const struct vdso_image none = {.base = 0};
+	struct root root;
+	struct fact why = {0};
+
+	assert_true(root_open(&root, fake ? fake->path : "/", &why));
+	root.live = true;
+	witnesses_measure(&root, &none, &evidence, DEADLINE_NONE);
+	root_close(&root);
+	assert_int_equal(evidence.witness_count, WITNESS_COUNT);
+	return &evidence.witnesses[source];
+}
+
+static void the_rtc_is_compared_in_seconds(void **state)
+{
+	static const int64_t behind[] = {0, 2472, -3600};
+	const struct witness *rtc;
+	char text[32];
+
+	memset(&evidence, 0, sizeof(evidence));
+	for (size_t i = 0; i < COUNT(behind); i++) {
+		snprintf(text, sizeof(text), "%lld\n", (long long)(time(NULL) + behind[i]));
+		fake_root_add(*state, "/sys/class/rtc/rtc0/since_epoch", text);
+		rtc = measure(*state, WITNESS_RTC);
+		assert_true(fact_is_known(&rtc->fact));
+		assert_true(rtc->error_s >= 0.5);
+		/* Seconds pass while this process waits for a CPU. */
+		assert_true(rtc->offset_s + (double)behind[i] > -2);
+		assert_true(rtc->offset_s + (double)behind[i] < 30);
+	}
+	fake_root_add(*state, "/etc/adjtime", "0.0 0 0.0\n0\nLOCAL\n");
+	assert_int_equal(measure(*state, WITNESS_RTC)->fact.state, FACT_ABSENT);
+	fake_root_add(*state, "/sys/class/rtc/rtc0/since_epoch", "soon\n");
+	assert_int_equal(measure(*state, WITNESS_RTC)->fact.state, FACT_FAILED);
+}
+
+static void ntp_is_asked_only_where_it_is_synchronized(void **state)
+{
+	const struct witness *ntp;
+
+	memset(&evidence, 0, sizeof(evidence));
+	evidence.ntp = (struct ntp_evidence){.fact.state = FACT_KNOWN,
+		.synchronized = true,
+		.offset_ns = 1500000,
+		.max_error_us = 3100};
+	ntp = measure(*state, WITNESS_NTP);
+	assert_true(fact_is_known(&ntp->fact));
+	assert_true(fabs(ntp->offset_s + 0.0015) < 1e-9);
+	assert_true(fabs(ntp->error_s - 0.0031) < 1e-9);
+	evidence.ntp.synchronized = false;
+	assert_int_equal(measure(*state, WITNESS_NTP)->fact.state, FACT_ABSENT);
+}
+
+static void a_clock_that_is_not_there_has_a_reason(void **state)
+{
+	memset(&evidence, 0, sizeof(evidence));
+	measure(*state, WITNESS_PTP);
+	for (int i = 0; i < WITNESS_COUNT; i++) {
+		assert_int_equal(evidence.witnesses[i].source, i);
+		assert_false(fact_is_known(&evidence.witnesses[i].fact));
+		assert_string_not_equal(evidence.witnesses[i].rate_fact.reason, "");
+	}
+	assert_false(fact_is_known(&evidence.base.fact));
+}
+
+/* In a KVM guest: two readings have one base, and its age grows as the clock does. */
+static void the_base_of_this_guest_stands_still(void **state)
+{
+	const struct timespec pause = {.tv_nsec = 50000000};
+	struct base_evidence before;
+	struct call_table calls;
+	struct vdso_image image;
+	struct root root;
+	struct fact why = {0};
+
+	(void)state;
+	evidence_list_live_calls(&evidence, &image, &calls);
+	fact_set_flag(&evidence.host.kvm_clock_offered, true);
+	vvar_collect(&image, "tsc", &evidence.vclock, DEADLINE_NONE);
+	assert_true(root_open(&root, "/", &why));
+	witnesses_measure(&root, &image, &evidence, DEADLINE_NONE);
+	if (!fact_is_known(&evidence.base.fact)) {
+		root_close(&root);
+		unit_skip("%s", evidence.base.fact.reason);
+	}
+	before = evidence.base;
+	nanosleep(&pause, NULL);
+	witnesses_measure(&root, &image, &evidence, DEADLINE_NONE);
+	root_close(&root);
+	assert_int_equal(evidence.base.ticks, before.ticks);
+	assert_true(evidence.base.at_s == before.at_s);
+	assert_true(evidence.base.missed_s == before.missed_s);
+	assert_true(evidence.base.ago_s - before.ago_s > 0.049);
+	assert_true(evidence.base.ago_s - before.ago_s < 60);
+	assert_true(fabs(evidence.base.uptime_s - before.uptime_s) < 0.01);
+}
+
+#define IN_TREE(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ticks_become_nanoseconds),
+		cmocka_unit_test(a_page_that_was_never_written_is_not_believed),
+		cmocka_unit_test(the_history_of_a_guest_is_in_the_base),
+		cmocka_unit_test(vmclock_has_the_hosts_time),
+		cmocka_unit_test(a_vmclock_without_a_time_is_not_one),
+		cmocka_unit_test(the_clock_of_a_network_card_is_not_asked),
+		IN_TREE(the_rtc_is_compared_in_seconds),
+		IN_TREE(ntp_is_asked_only_where_it_is_synchronized),
+		IN_TREE(a_clock_that_is_not_there_has_a_reason),
+		cmocka_unit_test(the_base_of_this_guest_stands_still),
+	};
+
+	return cmocka_run_group_tests_name("witness", tests, NULL, NULL);
+}
