@@ -66,7 +66,7 @@ void bench_evaluate(struct bench *bench)
 	for (size_t i = 0; i < bench->contention_count; i++) {
 		struct bench_contention *contention = &bench->contentions[i];
 
-		contention->ratio = contention->together.ns / contention->alone.ns;
+		contention->factor = contention->together.ns / contention->alone.ns;
 		bench->found = bench->found || fact_is_known(&contention->fact);
 	}
 }

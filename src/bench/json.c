@@ -186,19 +186,23 @@ static const struct field breakdown_fields[] = {
 					     .cell_decimals = 3
 
 /* Prints "5M" or "12.35M", as --calls takes it. */
-static void print_calls(const void *object, const void *whole, FILE *out)
+static void print_count(double count, FILE *out)
 {
 	static const struct {
 		double worth;
 		const char *name;
 	} units[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
-	double count = (double)((const struct bench_run *)object)->calls;
 	size_t unit = 0;
 
-	(void)whole;
 	while (count < units[unit].worth && units[unit].worth > 1)
 		unit++;
 	fprintf(out, "%.4g%s", count / units[unit].worth, units[unit].name);
+}
+
+static void print_calls(const void *object, const void *whole, FILE *out)
+{
+	(void)whole;
+	print_count((double)((const struct bench_run *)object)->calls, out);
 }
 
 const struct field bench_run_fields[] = {
@@ -218,6 +222,16 @@ const struct field bench_run_fields[] = {
 
 #undef OF
 #define OF struct bench_contention
+
+static void print_per_s(const void *object, const void *whole, FILE *out)
+{
+	const struct bench_contention *contention = object;
+
+	(void)whole;
+	if (fact_is_known(&contention->fact))
+		print_count(contention->together.per_s, out);
+}
+
 #define CONTENTION_NS(name, member, heading)                                                       \
 	REAL(name, member, NS_DECIMALS), .fact = FACT(fact), .title = (heading), .width = 9,       \
 					 .cell_decimals = 1
@@ -227,13 +241,13 @@ const struct field bench_contention_fields[] = {
 	{COUNT("threads", threads), .doc = "threads that made the call at the same time"},
 	{COUNT("cpus", cpus), .doc = "CPUs that they ran on"},
 	{CONTENTION_NS("alone_ns", alone.ns, "alone"), .reason = "reason",
-		.doc = "ns of CPU time per call, on one CPU alone"},
+		.doc = "ns of CPU time per call, by one thread alone"},
 	{CONTENTION_NS("together_ns", together.ns, "together"),
-		.doc = "ns of CPU time per call, all threads together"},
-	{CONTENTION_NS("slowest_ns", together.slowest_ns, "slowest"),
-		.doc = "ns of CPU time per call of the thread that made the fewest calls"},
-	{REAL("ratio", ratio, 2), .fact = FACT(fact), .options = FIELD_COLUMN, .title = "ratio",
-		.width = 7},
+		.doc = "ns of a thread's CPU time per call, by all threads at the same time"},
+	{REAL("reads_per_s", together.per_s, 0), .fact = FACT(fact), .title = "reads/s", .width = 9,
+		.cell = print_per_s, .doc = "calls per second, of all threads together"},
+	{REAL("factor", factor, 2), .fact = FACT(fact), .title = "factor", .width = 7,
+		.doc = "together_ns over alone_ns"},
 	{REASON("reason"), .doc = "why the times are null; else null"},
 	{0},
 };

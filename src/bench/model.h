@@ -131,13 +131,13 @@ struct bench_run {
 	double ns; /* CPU time of a call, user and system */
 };
 
-/* ns of one CPU per call, in the best window; 0 if every window was disturbed. */
+/* The best of some runs of threads. */
 struct contention_result {
-	double ns;
-	double slowest_ns; /* the same of the worker that made the fewest calls in that window */
+	double ns;    /* CPU time of a call, the mean of the threads; 0: not measured */
+	double per_s; /* calls of all threads in a second */
 };
 
-/* The same call on one CPU alone, and on many at the same time. */
+/* The same call by one thread alone, and by many at the same time. */
 struct bench_contention {
 	struct bench_subject subject;
 	struct fact fact;
@@ -145,7 +145,7 @@ struct bench_contention {
 	unsigned cpus; /* CPUs that they ran on */
 	struct contention_result alone;
 	struct contention_result together;
-	double ratio; /* together over alone */
+	double factor; /* ns together over ns alone */
 };
 
 /* ---- a benchmark ---- */
@@ -189,25 +189,6 @@ bool bench_show_progress(void *bench);
 void bench_table_measure(struct bench *bench);
 void bench_count_all(struct bench *bench);
 void bench_contention_all(struct bench *bench);
-
-/* ---- contention.c, for bench_contention_all() and the tests ---- */
-
-/* One run of workers that make the same call. */
-struct contention {
-	const struct call *call; /* not owned */
-	unsigned workers;        /* at most BENCH_THREADS_MAX */
-	const int *cpus;         /* the workers are pinned to these in turn; not owned */
-	size_t cpu_count;
-	int64_t ns;                /* duration of the calls */
-	const volatile bool *stop; /* ends the run early once it is true; not owned */
-};
-
-/*
- * Runs the workers, and replaces the result by a better one. False with the reason if a worker
- * ended early or the call crashes.
- */
-bool contention_measure(
-	const struct contention *contention, struct contention_result *best, struct fact *why);
 
 /* ---- histogram.c ---- */
 

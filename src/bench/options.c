@@ -35,7 +35,7 @@ const struct option_row bench_options[] = {
 		"instead: time N calls in one run, for each N of a list such as 5M,50M, and print "
 		"real, user and sys time"},
 	{OPTION_THREADS, "threads", "N",
-		"instead: time the same call on one CPU, then on N at once"},
+		"instead: time the same call in one thread, then in N at the same time"},
 	{0},
 };
 

@@ -66,7 +66,7 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 				contention->subject.call, contention->subject.clock,
 				format_ns(contention->alone.ns, first),
 				format_ns(contention->together.ns, second), contention->threads,
-				contention->ratio);
+				contention->factor);
 	}
 	for (size_t i = 0; i < bench->run_count && !*text; i++) {
 		const struct bench_run *run = &bench->runs[i];
@@ -223,7 +223,7 @@ static void write_contention(const struct bench *bench, FILE *out)
 			"on one CPU: contention between CPUs takes two to measure");
 	else
 		wrap_format(out, "together", INDENT,
-			"%u threads on %u CPUs at once. Ratio 1.00: the threads do not slow each "
+			"%u threads on %u CPUs at once. Factor 1.00: the threads do not slow each "
 			"other down. %u.00: reads are fully serialized, as with hpet and acpi_pm.",
 			contention->threads, contention->cpus, contention->cpus);
 }

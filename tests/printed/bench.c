@@ -242,7 +242,8 @@ static void put_contention(
 		contention->cpus = plan->threads < THREAD_CPUS ? plan->threads : THREAD_CPUS;
 		contention->alone.ns = ns;
 		contention->together.ns = ns * scenario->times;
-		contention->together.slowest_ns = ns * scenario->times * 1.04;
+		contention->together.per_s =
+			NS_PER_SECOND / (ns * scenario->times) * contention->cpus;
 		bench->contention_count++;
 		if (is_missing(scenario, &contention->subject))
 			fact_set(&contention->fact, FACT_ABSENT, "not available here");

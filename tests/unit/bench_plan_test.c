@@ -478,7 +478,7 @@ static void fill(struct bench *bench, double ns)
 				.threads = 1024,
 				.cpus = 1024,
 				.alone.ns = 20,
-				.together = {.ns = ns, .slowest_ns = ns}};
+				.together = {.ns = ns, .per_s = 1e12 / ns}};
 		fact_set_known(&contentions[bench->contention_count].fact);
 	}
 }

@@ -49,7 +49,7 @@ complete -c vdsocheck -n '__vdsocheck_is bench' -s d -l duration -x -d 'measure 
 complete -c vdsocheck -n '__vdsocheck_is bench' -l cpu -x -d 'measure on each of these CPUs in turn: 0,4-7, or all'
 complete -c vdsocheck -n '__vdsocheck_is bench' -l histogram -d 'below the table, draw histograms of single calls'
 complete -c vdsocheck -n '__vdsocheck_is bench' -l calls -x -d 'instead: time N calls in one run, for each N of a list such as 5M,50M, and print real, user and sys time'
-complete -c vdsocheck -n '__vdsocheck_is bench' -l threads -x -d 'instead: time the same call on one CPU, then on N at once'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l threads -x -d 'instead: time the same call in one thread, then in N at the same time'
 complete -c vdsocheck -n '__vdsocheck_is bench' -l format -x -a 'text json' -d 'how to print'
 complete -c vdsocheck -n '__vdsocheck_is bench' -s J -l json -d 'print JSON, the same as --format json'
 complete -c vdsocheck -n '__vdsocheck_is bench' -s o -l output -r -F -d 'write to FILE atomically'
