@@ -13,13 +13,16 @@
 
 /* ---- the answer ---- */
 
+bool bench_is_of_monotonic(const struct bench_row *row)
+{
+	return row && strcmp(row->subject.call, "clock_gettime") == 0 &&
+	       strcmp(row->subject.clock, "CLOCK_MONOTONIC") == 0;
+}
+
 const struct bench_row *bench_answer_row(const struct bench *bench)
 {
 	for (size_t i = 0; i < bench->row_count; i++) {
-		const struct bench_subject *subject = &bench->rows[i].subject;
-
-		if (strcmp(subject->call, "clock_gettime") == 0 &&
-			strcmp(subject->clock, "CLOCK_MONOTONIC") == 0)
+		if (bench_is_of_monotonic(&bench->rows[i]))
 			return &bench->rows[i];
 	}
 	return bench->row_count ? &bench->rows[0] : NULL;

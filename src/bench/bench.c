@@ -105,10 +105,10 @@ struct bench_report bench_report_make(const struct evidence *evidence, struct be
 
 static int run_bench(struct cli *cli)
 {
-	struct evidence evidence = {.live = true};
+	static struct evidence evidence = {.live = true};
 	struct bench_plan *plan = cli->data;
 	struct bench_report report;
-	struct call_table calls;
+	static struct call_table calls;
 	struct vdso_image image;
 	struct fact why = {0};
 	struct bench *bench;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Histograms of single calls, each timed alone, show what averages over batches hide. A bucket is a
- * 32nd of an octave wide, 2%, so that 20 ns and 20 us are resolved equally well. The bars are on a
- * linear scale, so that their lengths can be compared.
+ * Histograms of single calls, each timed alone, show what averages over batches hide. A bin is a
+ * whole number of the counter's steps wide: where a counter moves by two ticks at a time, bins of
+ * one tick, or of 1.5 steps, would look like populations of their own.
  */
 #include "model.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/text.h"
 #include "cli/text.h"
@@ -14,60 +15,34 @@
 /* The calls of a batch follow each other, so that all but the first find the caches warm. */
 #define BATCH 256
 
-#define BUCKETS_PER_OCTAVE 32
+#define WIDTH_NS_LEAST 1
 
-/* A histogram takes these numbers of lines; its longest bar has this number of characters. */
-#define LINES_LEAST 8
-#define LINES_MOST 16
-#define BAR_WIDTH 32
+/* A time that fewer samples have says nothing about the counter's step. */
+#define SAME_LEAST 3
+
+#define BAR_WIDTH 40
 #define PERCENT 100
 
-double histogram_edge(size_t bucket)
+/*
+ * The samples span the whole run: when they are full, every second one is dropped, and half as many
+ * of the calls that follow are kept as before.
+ */
+static void keep(struct single_calls *calls, uint64_t ticks)
 {
-	return bucket ? exp2((double)bucket / BUCKETS_PER_OCTAVE) : 0;
-}
-
-static size_t find_bucket(double ns)
-{
-	double place = ns > 1 ? floor(log2(ns) * BUCKETS_PER_OCTAVE) : 0;
-
-	return place < HISTOGRAM_BUCKETS ? (size_t)place : HISTOGRAM_BUCKETS - 1;
-}
-
-void histogram_count(struct histogram *histogram, double ns)
-{
-	histogram->buckets[find_bucket(ns)]++;
-	histogram->calls++;
-	histogram->max_ns = fmax(histogram->max_ns, ns);
-}
-
-/* Returns the time that `percent` in 100 calls do not exceed. */
-static double percentile(const struct histogram *histogram, double percent)
-{
-	double wanted = ceil((double)histogram->calls * percent / 100);
-	uint64_t calls = 0;
-
-	for (size_t i = 0; i + 1 < HISTOGRAM_BUCKETS; i++) {
-		calls += histogram->buckets[i];
-		if ((double)calls >= wanted)
-			return fmin(histogram_edge(i + 1), histogram->max_ns);
-	}
-	return histogram->max_ns;
-}
-
-void histogram_finish(struct histogram *histogram)
-{
-	if (!histogram->calls)
+	calls->most = ticks > calls->most ? ticks : calls->most;
+	if (calls->seen++ % calls->stride != 0)
 		return;
-	histogram->p50_ns = percentile(histogram, 50);
-	histogram->p90_ns = percentile(histogram, 90);
-	histogram->p99_ns = percentile(histogram, 99);
-	histogram->p999_ns = percentile(histogram, 99.9);
-	fact_set_known(&histogram->fact);
+	if (calls->count == HISTOGRAM_SAMPLES) {
+		calls->count /= 2;
+		for (size_t i = 0; i < calls->count; i++)
+			calls->ticks[i] = calls->ticks[2 * i];
+		calls->stride *= 2;
+	}
+	calls->ticks[calls->count++] = ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX;
 }
 
-void histogram_take(struct histogram *histogram, const struct timed_call *timed,
-	const struct timebase *timebase, double ns_per_tick)
+void histogram_take(
+	struct single_calls *calls, const struct timed_call *timed, const struct timebase *timebase)
 {
 	uint64_t ticks[BATCH];
 
@@ -80,81 +55,106 @@ void histogram_take(struct histogram *histogram, const struct timed_call *timed,
 		call_repeat(&timed->call, 1);
 		ticks[i] = timebase_ticks(timebase) - start;
 	}
-	for (size_t i = 0; i < BATCH; i++) {
-		uint64_t overhead = ticks[i] < timebase->overhead ? ticks[i] : timebase->overhead;
+	for (size_t i = 0; i < BATCH; i++)
+		keep(calls, ticks[i] > timebase->overhead ? ticks[i] - timebase->overhead : 0);
+}
 
-		histogram_count(histogram, (double)(ticks[i] - overhead) * ns_per_tick);
+/* ---- bins ---- */
+
+static int compare_ticks(const void *one, const void *two)
+{
+	uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)two;
+
+	return (a > b) - (a < b);
+}
+
+/* The time that this share of the calls does not exceed; they are sorted. */
+static uint32_t quantile(const struct single_calls *calls, double share)
+{
+	size_t place = (size_t)ceil((double)calls->count * share);
+
+	return calls->ticks[place ? place - 1 : 0];
+}
+
+/* Returns the ticks that each time, but those of few calls, is a multiple of. */
+static uint32_t find_step(const struct single_calls *calls)
+{
+	uint32_t step = 0;
+
+	for (size_t i = SAME_LEAST - 1; i < calls->count; i++) {
+		uint32_t ticks = calls->ticks[i];
+
+		if (calls->ticks[i - SAME_LEAST + 1] != ticks)
+			continue;
+		while (ticks) {
+			uint32_t rest = step % ticks;
+
+			step = ticks;
+			ticks = rest;
+		}
 	}
+	return step ? step : 1;
+}
+
+/* The bins reach from the first call in a thousand to the 99th percentile; the last has no end. */
+void histogram_finish(struct histogram *histogram, struct single_calls *calls, double ns_per_tick)
+{
+	uint32_t step, first, last;
+	uint64_t width;
+	double least;
+
+	if (!calls->count)
+		return;
+	qsort(calls->ticks, calls->count, sizeof(calls->ticks[0]), compare_ticks);
+	step = find_step(calls);
+	first = quantile(calls, 0.001);
+	last = quantile(calls, 0.99);
+	least = fmax(WIDTH_NS_LEAST / ns_per_tick, (last - first) / (HISTOGRAM_BINS - 1) + 1);
+	width = (uint64_t)ceil(least / step) * step;
+	histogram->calls = calls->count;
+	histogram->step_ns = step * ns_per_tick;
+	histogram->count = (size_t)((last - first) / width) + 2;
+	histogram->from_ns = first * ns_per_tick;
+	histogram->width_ns = (double)width * ns_per_tick;
+	for (size_t i = 0; i < calls->count; i++) {
+		uint32_t ticks = calls->ticks[i];
+		size_t bin = ticks > first ? (size_t)((ticks - first) / width) : 0;
+
+		histogram->bins[bin < histogram->count ? bin : histogram->count - 1]++;
+	}
+	histogram->p50_ns = quantile(calls, 0.5) * ns_per_tick;
+	histogram->p90_ns = quantile(calls, 0.9) * ns_per_tick;
+	histogram->p99_ns = last * ns_per_tick;
+	histogram->p999_ns = quantile(calls, 0.999) * ns_per_tick;
+	histogram->max_ns = (double)calls->most * ns_per_tick;
+	fact_set_known(&histogram->fact);
 }
 
 /* ---- drawing ---- */
 
-static uint64_t sum_buckets(const struct histogram *histogram, size_t first, size_t end)
+/* Prints "  21 -   22 ns   16.6%  #######": a bar is as long as its share of the most. */
+static void draw(const struct histogram *histogram, FILE *out)
 {
-	uint64_t sum = 0;
+	static const char bar[] = "########################################";
+	uint64_t most = 0;
 
-	for (size_t i = first; i < end && i < HISTOGRAM_BUCKETS; i++)
-		sum += histogram->buckets[i];
-	return sum;
-}
+	for (size_t i = 0; i < histogram->count; i++)
+		most = histogram->bins[i] > most ? histogram->bins[i] : most;
+	for (size_t i = 0; i < histogram->count; i++) {
+		double calls = (double)histogram->bins[i];
+		double from_ns = histogram->from_ns + (double)i * histogram->width_ns;
+		int length = (int)round(BAR_WIDTH * calls / (double)most);
 
-/* Prints "  40.6 - 42.4 ns   16.6%  #######": a bar is as long as its share of the `most`. */
-static void draw_line(
-	const struct histogram *histogram, size_t first, size_t end, uint64_t most, FILE *out)
-{
-	static const char bar[] = "################################";
-	uint64_t calls = sum_buckets(histogram, first, end);
-	char from[32], to[32];
-
-	fprintf(out, "  %8s - %8s ns %6.1f%%", format_ns(histogram_edge(first), from),
-		format_ns(histogram_edge(end), to),
-		PERCENT * (double)calls / (double)histogram->calls);
-	if (calls)
-		fprintf(out, "  %.*s", (int)round(BAR_WIDTH * (double)calls / (double)most), bar);
-	fputc('\n', out);
-}
-
-/*
- * Draws the buckets around the most frequent one, from the first call in a thousand to the 99th
- * percentile, several in one line where there are many, and prints the tail as numbers.
- */
-static void draw_histogram(const struct histogram *histogram, FILE *out)
-{
-	/* A percentile is the edge of a bucket: rounding must not decide which side it is on. */
-	size_t end = find_bucket(histogram->p99_ns * (1 + 1e-9)) + 1, first = 0, mode = 0, step;
-	uint64_t most = 0, above;
-	char text[4][32];
-
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		mode = histogram->buckets[i] > histogram->buckets[mode] ? i : mode;
-	while (first < mode && sum_buckets(histogram, 0, first + 1) <= histogram->calls / 1000)
-		first++;
-	end = end > mode ? end : mode + 1;
-	while (end - first < LINES_LEAST) {
-		first -= first > 0;
-		end++;
-	}
-	step = (end - first + LINES_MOST - 1) / LINES_MOST;
-	end += (step - (end - first) % step) % step;
-	for (size_t i = first; i < end; i += step) {
-		uint64_t calls = sum_buckets(histogram, i, i + step);
-
-		most = calls > most ? calls : most;
-	}
-	for (size_t i = first; i < end; i += step)
-		draw_line(histogram, i, i + step, most, out);
-	above = sum_buckets(histogram, end, HISTOGRAM_BUCKETS);
-	if (above) {
-		struct strbuf tail = {.used = 0};
-		int column = fprintf(out, "     above %8s ns %6.1f%%  ",
-			format_ns(histogram_edge(end), text[0]),
-			PERCENT * (double)above / (double)histogram->calls);
-
-		strbuf_add(&tail, "p99 %s, p99.9 %s, max %s ns",
-			format_ns(histogram->p99_ns, text[1]),
-			format_ns(histogram->p999_ns, text[2]),
-			format_ns(histogram->max_ns, text[3]));
-		wrap_text(out, column, column, tail.text);
+		if (i + 1 < histogram->count)
+			fprintf(out, "  %8.0f - %6.0f ns", from_ns, from_ns + histogram->width_ns);
+		else if (histogram->bins[i])
+			fprintf(out, "  %8.0f ns or more", from_ns);
+		else
+			break;
+		fprintf(out, " %6.1f%%", PERCENT * calls / (double)histogram->calls);
+		if (length)
+			fprintf(out, "  %.*s", length, bar);
+		fputc('\n', out);
 	}
 }
 
@@ -163,8 +163,8 @@ void bench_write_histograms(const struct bench *bench, bool all, FILE *out)
 	for (size_t i = 0; i < bench->row_count; i++) {
 		const struct bench_row *row = &bench->rows[i];
 		const struct histogram *histogram = &row->histogram;
-		struct strbuf name = {.used = 0};
-		char calls[32], p50[32];
+		struct strbuf name = {.used = 0}, tail = {.used = 0};
+		char text[6][32];
 
 		if (!histogram->calls || (!all && row != bench_answer_row(bench)))
 			continue;
@@ -172,10 +172,17 @@ void bench_write_histograms(const struct bench *bench, bool all, FILE *out)
 		strbuf_add(&name, " by %s", call_path_names[row->subject.path]);
 		if (fact_is_known(&row->cpu.fact))
 			strbuf_add(&name, " on CPU %d", (int)row->cpu.value);
-		strbuf_add(&name, ": %s calls, each timed alone; p50 %s ns",
-			format_count(histogram->calls, calls), format_ns(histogram->p50_ns, p50));
-		fputs("\n  ", out);
-		wrap_text(out, 2, 4, name.text);
-		draw_histogram(histogram, out);
+		fprintf(out, "\n  %s: %s single calls\n", name.text,
+			format_count(histogram->calls, text[0]));
+		draw(histogram, out);
+		strbuf_add(&tail, "p50 %s, p90 %s, p99 %s, p99.9 %s, max %s ns, +/- %s ns",
+			format_ns(histogram->p50_ns, text[0]),
+			format_ns(histogram->p90_ns, text[1]),
+			format_ns(histogram->p99_ns, text[2]),
+			format_ns(histogram->p999_ns, text[3]),
+			format_ns(histogram->max_ns, text[4]),
+			format_ns(histogram->step_ns, text[5]));
+		fputs("  ", out);
+		wrap_text(out, 2, 4, tail.text);
 	}
 }

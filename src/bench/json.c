@@ -83,19 +83,18 @@ static const struct field time_fields[] = {
 
 /* ---- the table ---- */
 
-struct bucket {
+struct bin {
 	double from_ns, to_ns; /* the last one has no end: NAN */
 	uint64_t calls;
 };
 
 #undef OF
-#define OF struct bucket
+#define OF struct bin
 
-static const struct field bucket_fields[] = {
+static const struct field bin_fields[] = {
 	{REAL("from_ns", from_ns, NS_DECIMALS), .options = FIELD_FILLED,
-		.doc = "lower end of the bucket in ns"},
-	{REAL("to_ns", to_ns, NS_DECIMALS),
-		.doc = "upper end of the bucket in ns; null: it has none"},
+		.doc = "lower end of the bin in ns"},
+	{REAL("to_ns", to_ns, NS_DECIMALS), .doc = "upper end of the bin in ns; null: it has none"},
 	{COUNT("calls", calls), .doc = "calls that took this long"},
 	{0},
 };
@@ -103,16 +102,16 @@ static const struct field bucket_fields[] = {
 static json_t *histogram(const void *object, const void *whole)
 {
 	const struct histogram *histogram = &((const struct bench_row *)object)->histogram;
-	struct bucket buckets[HISTOGRAM_BUCKETS];
-	size_t count = 0;
+	struct bin bins[HISTOGRAM_BINS];
 
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		if (histogram->buckets[i])
-			buckets[count++] = (struct bucket){.from_ns = histogram_edge(i),
-				.to_ns = i + 1 < HISTOGRAM_BUCKETS ? histogram_edge(i + 1) : NAN,
-				.calls = histogram->buckets[i]};
+	for (size_t i = 0; i < histogram->count; i++) {
+		double from_ns = histogram->from_ns + (double)i * histogram->width_ns;
+
+		bins[i] = (struct bin){.from_ns = from_ns,
+			.to_ns = i + 1 < histogram->count ? from_ns + histogram->width_ns : NAN,
+			.calls = histogram->bins[i]};
 	}
-	return field_list(bucket_fields, buckets, count, sizeof(buckets[0]), whole);
+	return field_list(bin_fields, bins, histogram->count, sizeof(bins[0]), whole);
 }
 
 #undef OF
@@ -133,9 +132,10 @@ const struct field bench_row_fields[] = {
 	{CALL_NS("call_p99_ns", p99_ns, "ns of single calls, 99th percentile")},
 	{CALL_NS("call_p999_ns", p999_ns, "ns of single calls, 99.9th percentile")},
 	{CALL_NS("call_max_ns", max_ns, "ns of the longest single call")},
+	{CALL_NS("call_step_ns", step_ns, "ns that the counter moves by, the error of these")},
 	{COMPUTED("histogram", FIELD_LIST, histogram), .fact = FACT(histogram.fact),
-		.fields = bucket_fields,
-		.doc = "buckets that single calls fell into; null: none was timed alone"},
+		.fields = bin_fields,
+		.doc = "bins that single calls fell into; null: none was timed alone"},
 	{0},
 };
 

@@ -77,14 +77,27 @@ const struct call *bench_next(
 
 /* ---- the table ---- */
 
-#define HISTOGRAM_BUCKETS 1280
+#define HISTOGRAM_BINS 15
+#define HISTOGRAM_SAMPLES 16384
 
 /* Times of single calls, which averages over batches hide. */
 struct histogram {
-	struct fact fact; /* known: calls were timed alone, and the percentiles hold */
-	uint64_t calls;
-	double p50_ns, p90_ns, p99_ns, p999_ns, max_ns; /* exact to 2% */
-	uint64_t buckets[HISTOGRAM_BUCKETS];            /* calls in each; the last one has no end */
+	struct fact fact; /* known: calls were timed alone, and the rest holds */
+	uint64_t calls;   /* samples */
+	double step_ns;   /* of the counter: no time is more exact */
+	double p50_ns, p90_ns, p99_ns, p999_ns;
+	double max_ns;   /* of all calls, not of the samples alone */
+	double from_ns;  /* lower end of the first bin */
+	double width_ns; /* of each bin but the last, which has no end */
+	size_t count;
+	uint64_t bins[HISTOGRAM_BINS]; /* samples in each */
+};
+
+/* Single calls while they are timed: samples in ticks, spread over all of them. */
+struct single_calls {
+	uint64_t seen, stride, most; /* calls, calls per sample, ticks of the longest */
+	size_t count;
+	uint32_t ticks[HISTOGRAM_SAMPLES];
 };
 
 struct bench_row {
@@ -192,17 +205,12 @@ void bench_contention_all(struct bench *bench);
 
 /* ---- histogram.c ---- */
 
-/* The bucket's lower end, in ns; the upper one is the next one's. The first begins at 0. */
-double histogram_edge(size_t bucket);
-
-void histogram_count(struct histogram *histogram, double ns);
-
-/* Finds the percentiles, when all calls are counted. */
-void histogram_finish(struct histogram *histogram);
-
 /* Times a batch of single calls; the overhead of the timebase is subtracted. */
-void histogram_take(struct histogram *histogram, const struct timed_call *timed,
-	const struct timebase *timebase, double ns_per_tick);
+void histogram_take(struct single_calls *calls, const struct timed_call *timed,
+	const struct timebase *timebase);
+
+/* Sorts the samples and fills the bins, when all calls are timed. */
+void histogram_finish(struct histogram *histogram, struct single_calls *calls, double ns_per_tick);
 
 /* Draws the histograms of all rows that have one, or that of the answer's call alone. */
 void bench_write_histograms(const struct bench *bench, bool all, FILE *out);
@@ -220,6 +228,9 @@ extern const struct bench_baseline bench_baselines[BASELINE_COUNT];
 void baseline_set_up(struct timed_call cases[BASELINE_COUNT], const struct call clock[PATH_COUNT]);
 
 /* ---- analysis.c: what the numbers mean; pure ---- */
+
+/* True for the rows of clock_gettime(CLOCK_MONOTONIC), which the breakdown is of. NULL: false. */
+bool bench_is_of_monotonic(const struct bench_row *row);
 
 /* The call that the answer is about: clock_gettime(CLOCK_MONOTONIC), else the first; or NULL. */
 const struct bench_row *bench_answer_row(const struct bench *bench);

@@ -30,7 +30,7 @@ const struct option_row bench_options[] = {
 	{'d', "duration", "TIME", "measure for TIME: 1 (the default), 0.5, 500ms, 5m"},
 	{'d', "time", "TIME", NULL},
 	{OPTION_CPU, "cpu", "LIST", "measure on each of these CPUs in turn: 0,4-7, or all"},
-	{OPTION_HISTOGRAM, "histogram", NULL, "below the table, draw histograms of single calls"},
+	{OPTION_HISTOGRAM, "histogram", NULL, "also draw histograms of single calls"},
 	{OPTION_CALLS, "calls", "LIST",
 		"instead: time N calls in one run, for each N of a list such as 5M,50M, and print "
 		"real, user and sys time"},

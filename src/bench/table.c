@@ -39,6 +39,7 @@ struct bench_table {
 
 /* There are SAMPLES_MAX for each case. The parent allocates them: a refusal ends the run. */
 static double *samples;
+static struct single_calls *singles; /* of each row; NULL: no histograms */
 
 static void set_up(struct bench_table *table, const struct number_fact *cpu)
 {
@@ -55,6 +56,8 @@ static void set_up(struct bench_table *table, const struct number_fact *cpu)
 		row->subject = subject;
 		row->cpu = *cpu;
 		cases[table->row_count].call = *call;
+		if (singles)
+			singles[table->row_count] = (struct single_calls){.stride = 1};
 	}
 	table->sampler = (struct sampler){.cases = cases, .count = table->row_count};
 	if (table->with_baselines) {
@@ -71,11 +74,8 @@ static void set_up(struct bench_table *table, const struct number_fact *cpu)
 
 static void take_histograms(struct bench_table *table)
 {
-	double ns_per_tick = timebase_ns_per_tick(&table->sampler.timebase);
-
 	for (size_t i = 0; i < table->row_count && !table->bench->stop; i++)
-		histogram_take(&table->rows[i].histogram, &table->cases[i],
-			&table->sampler.timebase, ns_per_tick);
+		histogram_take(&singles[i], &table->cases[i], &table->sampler.timebase);
 }
 
 /* Measures in slices, so that the parent can show the progress. */
@@ -113,8 +113,8 @@ static void measure_here(struct bench_table *table, int64_t ns)
 		ns_stats_compute(&table->cases[i], ns_per_tick,
 			i < table->row_count ? &table->rows[i].stats
 					     : &bench->baselines[i - table->row_count].stats);
-	for (size_t i = 0; i < table->row_count; i++)
-		histogram_finish(&table->rows[i].histogram);
+	for (size_t i = 0; i < table->row_count && singles; i++)
+		histogram_finish(&table->rows[i].histogram, &singles[i], ns_per_tick);
 }
 
 static void measure_table(void *argument)
@@ -149,6 +149,9 @@ void bench_table_measure(struct bench *bench)
 
 	samples = xcalloc(
 		bench_count_wanted(bench->plan) + BASELINE_COUNT, SAMPLES_MAX * sizeof(*samples));
+	singles = bench->plan->histogram
+	                  ? xcalloc(bench_count_wanted(bench->plan), sizeof(*singles))
+	                  : NULL;
 	bench->done = 0;
 	bench->total = (uint64_t)time_ns / NS_PER_MS;
 	if (!child_watch(measure_table, bench_show_progress, bench, &deadline, &why))
@@ -156,4 +159,5 @@ void bench_table_measure(struct bench *bench)
 	else if (bench->fact.state == FACT_UNREAD)
 		fact_set_known(&bench->fact);
 	free(samples);
+	free(singles);
 }

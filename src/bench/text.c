@@ -260,7 +260,8 @@ static void write_breakdown(const struct bench_report *report, FILE *out)
 	struct strbuf syscall = {.used = 0}, vdso = {.used = 0};
 	char text[4][32];
 
-	if (!fact_is_known(&parts->syscall.fact) && !fact_is_known(&parts->vdso.fact))
+	if (!bench_is_of_monotonic(bench_answer_row(report->bench)) ||
+		(!fact_is_known(&parts->syscall.fact) && !fact_is_known(&parts->vdso.fact)))
 		return;
 	fputs("\n  cost breakdown of clock_gettime(CLOCK_MONOTONIC), from the minima\n", out);
 	if (fact_is_known(&parts->syscall.fact)) {

@@ -47,7 +47,7 @@ complete -c vdsocheck -n '__vdsocheck_is bench' -l clock -x -a '(__vdsocheck_lis
 complete -c vdsocheck -n '__vdsocheck_is bench' -l path -x -a '(__vdsocheck_list vdso libc syscall)' -d 'only these paths: vdso, libc, syscall'
 complete -c vdsocheck -n '__vdsocheck_is bench' -s d -l duration -x -d 'measure for TIME: 1'
 complete -c vdsocheck -n '__vdsocheck_is bench' -l cpu -x -d 'measure on each of these CPUs in turn: 0,4-7, or all'
-complete -c vdsocheck -n '__vdsocheck_is bench' -l histogram -d 'below the table, draw histograms of single calls'
+complete -c vdsocheck -n '__vdsocheck_is bench' -l histogram -d 'also draw histograms of single calls'
 complete -c vdsocheck -n '__vdsocheck_is bench' -l calls -x -d 'instead: time N calls in one run, for each N of a list such as 5M,50M, and print real, user and sys time'
 complete -c vdsocheck -n '__vdsocheck_is bench' -l threads -x -d 'instead: time the same call in one thread, then in N at the same time'
 complete -c vdsocheck -n '__vdsocheck_is bench' -l format -x -a 'text json' -d 'how to print'
