@@ -448,12 +448,13 @@ size_t advice_find(
 	const struct view *v, const struct cause_list *causes, struct advice advice[ADVICE_MAX])
 {
 	struct advice_list list = {.advice = advice, .why_not_tsc = v->why_not_tsc};
-	const struct advice_choice last_resort = {
-		&advice_send_report, v->verdict != VERDICT_UNKNOWN};
+	const struct advice_choice last_resort = {&advice_send_report,
+		v->verdict != VERDICT_UNKNOWN || v->expected == VERDICT_FALLBACK};
 	struct advice_choice general[ADVICE_GENERAL];
 
 	/* Either nothing is wrong, or too little is known of a captured tree. */
-	if (v->verdict == VERDICT_OK || (!v->evidence->live && v->expected != VERDICT_FALLBACK))
+	if (v->verdict == VERDICT_OK ||
+		(!v->evidence->live && v->expected != VERDICT_FALLBACK && !v->may_read_hpet))
 		return 0;
 	advice_list_general(v, general);
 	for (enum rank rank = 0; rank <= RANK_PROOF; rank++) {

@@ -31,6 +31,11 @@ static void cite_kvm_clock(const struct view *v, struct cause *cause)
 	cite_kernel(v, cause);
 }
 
+static void cite_flags(const struct view *v, struct cause *cause)
+{
+	cite(cause, "flags of the TSC in /proc/cpuinfo: %s", v->evidence->host.tsc_flags.value);
+}
+
 /* On a running host the copy made at boot is read only where the kernel refuses its log. */
 static bool is_log_at_boot(const struct kernel_log_evidence *log)
 {
@@ -74,6 +79,23 @@ static const struct advice_row reboot_for_kvm_clock = {"reboot-for-kvm-clock", R
 		"was built with CONFIG_KVM_GUEST (and CONFIG_PARAVIRT).",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
+static const struct advice_row kernel_with_hyperv = {"kernel-with-hyperv", RANK_UPDATE,
+	.text = "Use a kernel that was built with CONFIG_HYPERV=y or =m: its vDSO can read Hyper-V's "
+		"reference TSC page. Moving the guest to another host does not help."};
+
+static const struct advice_row kernel_with_xen = {"kernel-with-xen", RANK_UPDATE,
+	.text = "Use a kernel that was built with CONFIG_XEN and CONFIG_XEN_PVHVM: it can use Xen's "
+		"clock, which the vDSO can read where Xen marks the TSC stable."};
+
+static const struct advice_row kernel_with_vmware = {"kernel-with-vmware", RANK_UPDATE,
+	.text = "Use a kernel that was built with CONFIG_HYPERVISOR_GUEST: it takes the TSC's rate "
+		"from VMware, and does not have the TSC checked by slower clocks."};
+
+static const struct advice_row reboot_for_paravirtual = {"reboot-for-paravirtual", RANK_UNDO,
+	.text = "Reboot: the kernel registers the hypervisor's clock again. Find what wrote to "
+		"unbind_clocksource, such as a tuning script, before it does so again.",
+	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
+
 void cause_selected(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
@@ -97,7 +119,7 @@ void cause_selected(const struct view *v, struct cause_list *list)
 		(on_xen || hypervisor_is(evidence, "microsoft") || has_kvm_clock);
 	bool is_kvm_clock_off = boot_has(evidence, "no-kvmclock");
 	/* A kernel that logged its use was built with it, whatever has become of it since. */
-	bool is_unused = v->second_choice && has_kvm_clock &&
+	bool is_unused = v->second_choice && has_kvm_clock && !v->removed_clock &&
 	                 fact_is_known(&clocksource->available_fact) &&
 	                 !clocksource_is_offered(evidence, "kvm-clock") && !is_kvm_clock_off &&
 	                 !is_paravirtual_off && !log_find(evidence, "kvm-clock: Using");
@@ -131,6 +153,36 @@ void cause_selected(const struct view *v, struct cause_list *list)
 			"kvm-clock is disabled on the kernel command line.",
 			.signs = "The kernel command line of a guest has no-kvmclock.",
 			ADVICE_DROP_BOOT},
+		{"paravirtual-clock-removed", v->removed_clock, CERTAINTY_LIKELY, cite_available,
+			"The kernel used the hypervisor's clock and does not offer it any more: it "
+			"was removed by a write to unbind_clocksource.",
+			.signs = "The kernel log has \"Switched to clocksource\" with a clock of "
+				 "the hypervisor's that is not available any more.",
+			.line = v->removed_clock, .with_switch = true,
+			.advice = {{&reboot_for_paravirtual, true}}},
+		{"hyperv-clock-missing", v->lacks_driver && hypervisor_is(evidence, "microsoft"),
+			CERTAINTY_LIKELY, cite_available,
+			"This kernel has no clocksource of Hyper-V's: it was built without "
+			"CONFIG_HYPERV, or the host offers neither a reference counter nor a "
+			"reference TSC page.",
+			.signs = "A guest of Hyper-V with Linux 4.12 or newer has no clocksource "
+				 "whose name begins with hyperv_, and its kernel log has none.",
+			.more = HYPERV_CLOCKS,
+			.advice = {{&kernel_with_hyperv, true},
+				{&advice_ask_hyperv_for_tsc, !v->has_switch}}},
+		{"xen-clock-missing", v->lacks_driver && on_xen, CERTAINTY_LIKELY, cite_available,
+			"This kernel has no clocksource of Xen's: it was built without "
+			"CONFIG_XEN_PVHVM, or Xen does not offer its clock to this guest.",
+			.signs = "A guest of Xen has no clocksource xen, and neither nopv nor "
+				 "xen_nopv on its kernel command line.",
+			.advice = {{&kernel_with_xen, true}}},
+		{"vmware-not-detected", v->lacks_driver && hypervisor_is(evidence, "vmware"),
+			CERTAINTY_LIKELY, cite_flags,
+			"This kernel does not detect VMware, which guarantees the TSC to its "
+			"guests: it was built without CONFIG_HYPERVISOR_GUEST.",
+			.signs = "/proc/cpuinfo of a guest of VMware does not have the flag "
+				 "tsc_reliable, and the kernel does not use the TSC.",
+			.advice = {{&kernel_with_vmware, true}}},
 		{"kvm-clock-unused", is_unused && has_beginning, CERTAINTY_LIKELY, cite_kvm_clock,
 			"The hypervisor offers kvm-clock, but this kernel does not use it: it was "
 			"built without CONFIG_KVM_GUEST.",

@@ -139,8 +139,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	                       !fact_is_flag(invariant, false);
 	bool is_uncalibrated = (v->second_choice && v->tsc_uncalibrated) || is_unregistered;
 	/* It helps a guest that has no better way, and that nothing else keeps from the TSC. */
-	bool needs_invariant =
-		v->guest && !v->has_switch && !v->may_be_restored && !v->on_xen && is_trusted;
+	bool needs_invariant = v->guest && !v->has_switch && !v->may_be_restored && !v->on_xen &&
+	                       is_trusted && !v->lacks_driver;
 	/* The cause is the same in the kernel's own words. */
 	bool is_said = v->unstable_reason == UNSTABLE_ASSUMED ||
 	               v->unstable_reason == UNSTABLE_HALTS ||

@@ -69,7 +69,7 @@ static const struct advice_row ask_vendor_about_chassis = {"ask-vendor-about-cha
 	       "Linux does not use the TSC (\"UV BIOS\"). Is a part faulty, or a newer firmware "
 	       "needed?"};
 
-static const struct advice_row ask_hyperv_for_tsc = {"ask-hyperv-for-tsc", RANK_ASK,
+const struct advice_row advice_ask_hyperv_for_tsc = {"ask-hyperv-for-tsc", RANK_ASK,
 	.text = "Ask your provider or platform team.",
 	.ask = "Hyper-V does not offer this guest AccessTscInvariantControls, and the guest does "
 	       "not use the reference TSC page, so every clock read is a system call. Can it run "
@@ -158,8 +158,8 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 			.signs = "The kernel log of Linux 5.5 or newer has \"Marking TSC unstable "
 				 "due to running on Hyper-V\".",
 			.more = HYPERV_CLOCKS, .line = v->tsc_distrust, .with_switch = true,
-			.advice = {{&advice_move, !v->has_switch},
-				{&ask_hyperv_for_tsc, !v->has_switch}}},
+			.advice = {{&advice_move, !v->has_switch && !v->lacks_driver},
+				{&advice_ask_hyperv_for_tsc, !v->has_switch}}},
 		{"tsc-marked-unstable", reason == UNSTABLE_OTHERWISE, CERTAINTY_PROVEN, NULL, other,
 			.means = "The kernel marked the TSC unstable, for a reason that its log "
 				 "has.",

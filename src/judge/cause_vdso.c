@@ -16,6 +16,8 @@ static bool has_no_clock(const struct view *v)
 {
 	const struct vdso_evidence *vdso = &v->evidence->vdso;
 
+	if (v->vdso_without_clock)
+		return true;
 	if (v->verdict != VERDICT_FALLBACK || !fact_is_known(&vdso->fact) || v->vdso.proven)
 		return false;
 	for (size_t i = 0; i < vdso->export_count; i++) {
@@ -28,8 +30,12 @@ static bool has_no_clock(const struct view *v)
 
 static void cite_exports(const struct view *v, struct cause *cause)
 {
-	cite(cause, "vDSO: %zu functions, none of which reads a clock",
-		v->evidence->vdso.export_count);
+	if (v->vdso_without_clock)
+		cite(cause, "architecture: %s, kernel: %s", v->evidence->host.arch.value,
+			v->evidence->host.kernel.value);
+	else
+		cite(cause, "vDSO: %zu functions, none of which reads a clock",
+			v->evidence->vdso.export_count);
 }
 
 /* 5.7 and newer log "clocksource X registered with invalid VDSO mode N. Disabling VDSO support". */
@@ -82,6 +88,11 @@ static const struct advice_row set_up_arm_timer = {"set-up-arm-timer", RANK_UPDA
 	.source = "raspberrypi/firmware issue 1934, "
 		  "https://github.com/raspberrypi/firmware/issues/1934"};
 
+static const struct advice_row kernel_with_vdso_clock = {"kernel-with-vdso-clock", RANK_UPDATE,
+	.text = "Use a 64-bit kernel, or one whose vDSO reads the clock: Linux 3.15 on 32-bit x86, "
+		"4.1 on 32-bit arm, 4.4 on MIPS, 4.16 on sparc64, 5.10 on 64-bit RISC-V. No vDSO of "
+		"32-bit RISC-V, alpha, m68k or sh does."};
+
 static const struct advice_row report_driver = {"report-driver", RANK_UPDATE,
 	.text = "Report the line of the kernel log to the distribution or the driver's vendor. A "
 		"newer kernel may have a corrected driver.",
@@ -111,10 +122,14 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 		{"vdso-without-time", has_no_clock(v), CERTAINTY_PROVEN, cite_exports,
 			"This vDSO has no functions that read a clock, so the C library makes "
 			"system calls.",
-			.signs = "The vDSO exports neither clock_gettime nor gettimeofday.",
+			.signs = "The vDSO exports neither clock_gettime nor gettimeofday; in a "
+				 "captured tree, the architecture and the kernel's release are "
+				 "known for it.",
 			.more = "vdso(7)",
-			.advice = {{&set_up_arm_timer,
-				strncmp(evidence->host.arch.value, "arm", strlen("arm")) == 0}}},
+			.advice = {{&set_up_arm_timer, strncmp(evidence->host.arch.value, "arm",
+							       strlen("arm")) == 0 &&
+							       !v->vdso_without_clock},
+				{&kernel_with_vdso_clock, v->vdso_without_clock}}},
 		{"vdso-disabled-by-kernel",
 			v->falls_back && v->mode_none && disabling && *current &&
 				strstr(disabling->text, current),

@@ -118,8 +118,12 @@ struct view {
 	 * tree the name alone decides.
 	 */
 	bool unsupported;
-	bool second_choice; /* unsupported on x86, where the kernel should prefer the TSC */
-	bool tsc_avoided;   /* second_choice, by the kernel command line */
+	/* Of a captured tree, by the architecture and the release. */
+	bool vdso_without_clock; /* the vDSO has no function that reads a clock */
+	bool may_read_hpet;      /* it may, on hpet: as slow as a system call, then */
+	/* unsupported, or on hpet, on x86, where the kernel should prefer the TSC */
+	bool second_choice;
+	bool tsc_avoided; /* second_choice, by the kernel command line */
 
 	/* The TSC, and what the kernel log has against it. */
 	bool tsc_offered;
@@ -135,6 +139,10 @@ struct view {
 	enum unstable_reason unstable_reason;
 	const char *unstable_words;      /* the kernel's own for it; NULL if unsaid */
 	struct watchdog_report watchdog; /* undetermined without figures */
+
+	/* The clock of the hypervisor, where the clocksource is a second choice. */
+	const struct kernel_log_line *removed_clock; /* that it was in use; it is not offered now */
+	bool lacks_driver; /* Hyper-V's, Xen's or VMware's, which the kernel seems not to know */
 
 	/* Clocksources that may be recommended where the calls fall back; NULL: none. */
 	const char *paravirtual;
@@ -362,7 +370,8 @@ cause_table cause_process, cause_vdso, cause_current, cause_xen, cause_pvclock, 
 /* Advice of several causes. */
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
 	advice_update_firmware, advice_ask_about_unstable_tsc, advice_find_which_clock,
-	advice_ask_which_clock, advice_ask_for_invariant_tsc, advice_send_report;
+	advice_ask_which_clock, advice_ask_for_invariant_tsc, advice_ask_hyperv_for_tsc,
+	advice_send_report;
 
 /* The step that switches to {to}, after a guard that ends with "&&", or none. */
 #define SWITCH_STEP(guard)                                                                         \

@@ -17,7 +17,11 @@ static void write_captured(const struct view *v, char *summary, size_t size)
 	const char *current = v->evidence->clocksource.current;
 	bool is_ok = v->expected == VERDICT_OK;
 
-	if (v->expected == VERDICT_UNKNOWN)
+	if (v->may_read_hpet)
+		text_copy(summary, size,
+			"nothing was measured. The vDSO of this kernel may read hpet, which takes "
+			"at least as long as a system call.");
+	else if (v->expected == VERDICT_UNKNOWN)
 		text_copy(summary, size,
 			"nothing was measured, and the clocksource name alone does not show "
 			"whether the vDSO serves the clock calls.");
@@ -25,6 +29,10 @@ static void write_captured(const struct view *v, char *summary, size_t size)
 		text_copy(summary, size,
 			"nothing was measured. Expected: fallback, since the vDSO is disabled on "
 			"the kernel command line.");
+	else if (v->vdso_without_clock)
+		text_copy(summary, size,
+			"nothing was measured. Expected: fallback, since the vDSO of this kernel "
+			"reads no clock.");
 	else
 		snprintf(summary, size,
 			"nothing was measured. Expected: %s, since the vDSO of this kernel %s %s.",

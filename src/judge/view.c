@@ -6,6 +6,7 @@
 #include "rules.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,6 +295,8 @@ static bool can_read_hyperv_page(const struct evidence *evidence)
 /* A switch must gain more than a little, since reading the counter may be trapped. */
 #define WORTH_A_SWITCH 0.75
 
+#define NEVER UINT_MAX /* a major release that no kernel reaches */
+
 static void view_add_host(struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
@@ -331,6 +334,48 @@ static void view_add_host(struct view *v)
 	                       v->unstable_reason == UNSTABLE_BY_BOOT;
 }
 
+/* True if the vDSO of this architecture has no function that reads a clock in this release. */
+static bool has_no_clock(const struct evidence *evidence)
+{
+	/*
+	 * The first kernel whose vDSO has one, by what uname(2) calls the machine; read in 3.10,
+	 * 3.14, 4.4, 4.19, 5.4, 5.10, 6.1, 6.12 and 7.2. The functions of riscv64 before 5.5, and
+	 * of parisc, only make the system call.
+	 */
+	static const struct {
+		const char *machine; /* its beginning */
+		unsigned major, minor;
+	} first[] = {
+		{"i386", 3, 15},
+		{"i486", 3, 15},
+		{"i586", 3, 15},
+		{"i686", 3, 15},
+		{"armv", 4, 1},
+		{"mips", 4, 4},
+		{"sparc64", 4, 16},
+		{"riscv64", 5, 5},
+		{"csky", 5, 11},
+		{"alpha", NEVER, 0},
+		{"arc", NEVER, 0},
+		{"hexagon", NEVER, 0},
+		{"m68k", NEVER, 0},
+		{"microblaze", NEVER, 0},
+		{"nios2", NEVER, 0},
+		{"openrisc", NEVER, 0},
+		{"parisc", NEVER, 0},
+		{"riscv32", NEVER, 0},
+		{"sh", NEVER, 0},
+		{"xtensa", NEVER, 0},
+	};
+	const struct text_fact *arch = &evidence->host.arch;
+
+	for (size_t i = 0; fact_is_known(&arch->fact) && i < ARRAY_SIZE(first); i++) {
+		if (text_starts(text_span(arch->value), first[i].machine))
+			return kernel_is_before(evidence, first[i].major, first[i].minor);
+	}
+	return false;
+}
+
 /*
  * Returns the verdict that the kernel's clocksource, release and command line make likely where
  * nothing was measured. Other names leave it open: a hypervisor's page may be invalid, and arm64's
@@ -342,10 +387,9 @@ static enum verdict_kind find_expected(const struct view *v)
 
 	if (evidence->live || !fact_is_known(&evidence->clocksource.current_fact))
 		return VERDICT_UNKNOWN;
-	if (v->no_vdso)
+	if (v->no_vdso || v->vdso_without_clock)
 		return VERDICT_FALLBACK;
-	/* The vDSO could read hpet before 1ed95e52d902, in 4.7. */
-	if (clocksource_is(evidence, "hpet") && kernel_is_before(evidence, 4, 7))
+	if (v->may_read_hpet)
 		return VERDICT_UNKNOWN;
 	if (vclock_name_has_no_mode(evidence->clocksource.current) ||
 		(v->on_xen && (kernel_is_before(evidence, 4, 15) ||
@@ -371,6 +415,10 @@ static void view_add_clocksource(struct view *v)
 	v->on_xen = clocksource_is(evidence, "xen");
 	v->on_kvm_clock = clocksource_is(evidence, "kvm-clock");
 	v->on_hyperv_page = clocksource_is(evidence, "hyperv_clocksource_tsc_page");
+	v->vdso_without_clock = !evidence->live && has_no_clock(evidence);
+	/* The vDSO of x86-64 could read hpet before 1ed95e52d902, in 4.7. */
+	v->may_read_hpet = !evidence->live && !v->vdso_without_clock &&
+	                   clocksource_is(evidence, "hpet") && kernel_is_before(evidence, 4, 7);
 	v->expected = find_expected(v);
 	v->falls_back = v->expected == VERDICT_FALLBACK
 	                        ? !v->no_vdso
@@ -383,9 +431,10 @@ static void view_add_clocksource(struct view *v)
 	                 vclock->how >= VCLOCK_COPY && !v->mode_none;
 	v->page_unstable = fact_is_flag(&vclock->pvclock_stable, false);
 	v->unsupported =
-		(v->falls_back || !evidence->live) && fact_is_known(&clocksource->current_fact) &&
+		(v->falls_back || !evidence->live) && !v->may_read_hpet &&
+		fact_is_known(&clocksource->current_fact) &&
 		(has_no_mode || (v->mode_none && !vclock_name_has_mode(clocksource->current)));
-	v->second_choice = v->unsupported && host_is_x86(evidence);
+	v->second_choice = (v->unsupported || v->may_read_hpet) && host_is_x86(evidence);
 	snprintf(parameter, sizeof(parameter), "clocksource=%s", clocksource->current);
 	v->boot_chose_current = *clocksource->current && boot_has(evidence, parameter);
 	/*
@@ -396,7 +445,7 @@ static void view_add_clocksource(struct view *v)
 	v->tsc_avoided = v->second_choice && (v->boot_disables_tsc || v->boot_chose_current);
 	/* The choice would still slow the calls if the vDSO were enabled again. */
 	v->boot_choice_slows = v->boot_chose_current &&
-	                       (v->falls_back || v->unsupported ||
+	                       (v->falls_back || v->unsupported || v->may_read_hpet ||
 				       (v->no_vdso && v->boot_disables_vdso && has_no_mode)) &&
 	                       !(v->on_kvm_clock && boot_has(evidence, "no-kvmclock-vsyscall"));
 }
@@ -484,6 +533,61 @@ bool nowatchdog_is_missed(const struct view *v)
 	return wants_nowatchdog(v) && !knows_nowatchdog(v);
 }
 
+/*
+ * Returns the line by which the kernel switched to a clock of the hypervisor's that it does not
+ * offer any more, or NULL.
+ */
+static const struct kernel_log_line *find_removed_clock(const struct view *v)
+{
+	static const char *const clocks[] = {"clocksource kvm-clock", "clocksource xen",
+		"clocksource hyperv_clocksource_tsc_page", "clocksource hyperv_clocksource_msr",
+		"clocksource hyperv_clocksource"};
+	const struct evidence *evidence = v->evidence;
+
+	if (!v->second_choice || !fact_is_known(&evidence->clocksource.available_fact))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
+		const struct kernel_log_line *line = log_find(evidence, clocks[i]);
+
+		if (clocksource_is_offered(evidence, clocks[i] + strlen("clocksource ")))
+			continue;
+		/* "Switched to clocksource xen", before 3.12 "Switching to" */
+		while (line && (!strstr(line->text, "Switch") ||
+				       *(strstr(line->text, clocks[i]) + strlen(clocks[i]))))
+			line = log_find_after(evidence, line, clocks[i]);
+		if (line)
+			return line;
+	}
+	return NULL;
+}
+
+/*
+ * True if the kernel seems to have been built without support for its hypervisor, whose clock, or
+ * whose guarantee of the TSC, it does not use. KVM has causes of its own.
+ */
+static bool lacks_driver(const struct view *v)
+{
+	const struct evidence *evidence = v->evidence;
+
+	if (!v->second_choice || v->removed_clock || boot_has(evidence, "nopv") ||
+		!fact_is_known(&evidence->clocksource.available_fact))
+		return false;
+	/* Up to 4.11 the clock needed no CONFIG_HYPERV (arch/x86/kernel/cpu/mshyperv.c). */
+	if (hypervisor_is(evidence, "microsoft"))
+		return !kernel_is_before(evidence, 4, 12) &&
+		       !clocksource_is_offered(evidence, "hyperv_clocksource_tsc_page") &&
+		       !clocksource_is_offered(evidence, "hyperv_clocksource_msr") &&
+		       !clocksource_is_offered(evidence, "hyperv_clocksource") &&
+		       !log_find(evidence, "hyperv_clocksource");
+	if (hypervisor_is(evidence, "xen"))
+		return !clocksource_is_offered(evidence, "xen") && !boot_has(evidence, "xen_nopv");
+	/* vmware_set_capabilities() sets the flag in every kernel that knows VMware, 3.10 to 7.2.
+	 */
+	return hypervisor_is(evidence, "vmware") && !v->boot_disables_tsc &&
+	       fact_is_known(&evidence->host.tsc_flags.fact) &&
+	       !tsc_has_flag(evidence, "tsc_reliable");
+}
+
 static void view_add_switches(struct view *v)
 {
 	static const char *const paravirtual[] = {
@@ -491,7 +595,7 @@ static void view_add_switches(struct view *v)
 	const char *name;
 
 	/* No clocksource is better than tsc: what keeps the vDSO from reading it lies elsewhere. */
-	if (!v->falls_back || clocksource_is(v->evidence, "tsc"))
+	if ((!v->falls_back && !v->second_choice) || clocksource_is(v->evidence, "tsc"))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(paravirtual) && !v->paravirtual; i++) {
 		if (clocksource_is_another(v->evidence, paravirtual[i]) &&
@@ -524,5 +628,7 @@ void view_make(const struct evidence *evidence, enum verdict_kind verdict, struc
 	view_add_host(v);
 	view_add_clocksource(v);
 	view_add_tsc(v);
+	v->removed_clock = find_removed_clock(v);
+	v->lacks_driver = lacks_driver(v);
 	view_add_switches(v);
 }
