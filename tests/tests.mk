@@ -36,12 +36,13 @@ check-sanitized:
 	$(QUIET)$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitized SANITIZE=address,undefined CFLAGS='-O1 -g' check
 
 TRACE_CALLER := $(BUILD)/tests/trace/caller
+TRACE_CONTRACT := $(BUILD)/tests/trace/contract
 TRACE_PRELOAD := $(BUILD)/tests/trace/late_forks.so
 WATCH_SLEEPER := $(BUILD)/tests/watch/sleeper
 
 .PHONY: check-trace
 # CYCLES=500: times that a process is attached to and let go.
-check-trace: $(TEST_BINARY) $(TRACE_CALLER) $(TRACE_PRELOAD) $(TEST_TOOLS)
+check-trace: $(TEST_BINARY) $(TRACE_CALLER) $(TRACE_CONTRACT) $(TRACE_PRELOAD) $(TEST_TOOLS)
 	$(QUIET)tests/trace/run $(TEST_BINARY) $(BUILD)/tests $(CYCLES)
 
 .PHONY: check-watch
@@ -166,7 +167,7 @@ check-release: $(TEST_TOOLS) $(CLI_PRELOADS)
 
 # Everything that the suites run, without running it.
 .PHONY: test-programs
-test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) $(TRACE_PRELOAD) \
+test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) $(TRACE_CONTRACT) $(TRACE_PRELOAD) \
 	$(WATCH_SLEEPER) \
 	$(FUZZERS:%=$(BUILD)/tests/fuzz/%)
 
@@ -208,6 +209,11 @@ $(TEST_TOOLS) $(WATCH_SLEEPER): $(BUILD)/tests/%: tests/%.c
 	$(QUIET)$(TEST_OUTSIDER) $< $(OUTSIDER_LIBS) -o $@
 
 $(TRACE_CALLER): tests/trace/caller.c
+	$(call say,CC,$<)
+	$(QUIET)mkdir -p $(@D)
+	$(QUIET)$(TEST_OUTSIDER) -pthread $< -o $@
+
+$(TRACE_CONTRACT): tests/trace/contract.c
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) -pthread $< -o $@

@@ -15,6 +15,12 @@
  */
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why);
 
+/*
+ * Says whether output_write() could replace the file, for a run that takes long: a file is created
+ * beside it and removed. What is not a regular file is not tried. False with the reason.
+ */
+bool output_check(const char *path, struct fact *why);
+
 /* Writes all bytes to standard output or standard error, with output_write()'s result. */
 bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why);
 

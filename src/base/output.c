@@ -109,6 +109,31 @@ static bool replace_file(const char *path, const char *bytes, size_t length, str
 	return file >= 0 && !error;
 }
 
+bool output_check(const char *path, struct fact *why)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX], beside[NAME_MAX + 1];
+	struct stat status;
+	int directory, file = -1;
+
+	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+		return true;
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - path) : 1,
+		slash ? path : ".");
+	directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0)
+		return refuse_path(why, path, NULL, errno);
+	file = create_beside(directory, beside);
+	if (file < 0) {
+		refuse_path(why, path, "cannot create a file in its directory", errno);
+	} else {
+		close(file);
+		unlinkat(directory, beside, 0);
+	}
+	close(directory);
+	return file >= 0;
+}
+
 /* Returns the number in /dev/stdout, /dev/fd/N and the like; -1 for other paths. */
 static int descriptor_of(const char *path)
 {

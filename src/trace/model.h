@@ -151,6 +151,7 @@ struct trace_evidence {
 	bool as_if_fallback;           /* a system call takes the place of each of these calls */
 	uint64_t refused;              /* system calls in their place that a filter made fail */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
+	bool is_strict;                /* that was strict mode, by SIGKILL */
 	bool is_baseline;              /* to compare with: the stubs are mapped, and not used */
 	uint64_t repeats;              /* runs of each kind that were compared; 0: none */
 	struct fact repeated; /* why there is none; unread: not asked for, or there are some */
@@ -235,8 +236,12 @@ size_t trace_plan_find(
 
 /*
  * Adds the instructions of the seccomp filter. At a counted call it returns SECCOMP_RET_TRACE with
- * the number of the row, plus TRACE_ROW_MAX for the 32-bit architecture, as data for the tracer.
+ * the number of the row, plus TRACE_ROW_MAX for the 32-bit architecture, as data for the tracer;
+ * TRACE_FILTER_UNTRACED at a clone(2) whose child would not be traced. The mark tells these stops
+ * from those of a filter of the program's own.
  */
+#define TRACE_FILTER_MARK 0xd500
+#define TRACE_FILTER_UNTRACED 0xff
 void trace_plan_filter(const struct trace_plan *plan, struct filter *filter);
 
 /* ---- verdict.c: pure ---- */

@@ -4,10 +4,12 @@
  * and for the 32-bit one that the same kernel runs. A call that takes a clock has a row for each
  * clock.
  */
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "base/memory.h"
@@ -142,7 +144,8 @@ size_t trace_plan_find(
 static void put_call(struct filter *filter, const struct trace_plan *plan,
 	const struct trace_call *call, enum trace_arch arch)
 {
-	uint32_t action = SECCOMP_RET_TRACE | (arch == TRACE_COMPAT ? TRACE_ROW_MAX : 0);
+	uint32_t action =
+		SECCOMP_RET_TRACE | TRACE_FILTER_MARK | (arch == TRACE_COMPAT ? TRACE_ROW_MAX : 0);
 	size_t at = filter->count;
 
 	filter_unless_skip(filter, (uint32_t)call->number[arch], 0);
@@ -153,6 +156,21 @@ static void put_call(struct filter *filter, const struct trace_plan *plan,
 	}
 	filter_return(filter, action + (uint32_t)call->rest);
 	filter->code[at].jf = (uint8_t)(filter->count - at - 1);
+}
+
+/* A child that no tracer follows would fail at the counted calls: clone(2) may ask for one. */
+static void put_untraced(struct filter *filter)
+{
+#if defined(__x86_64__) || defined(__aarch64__)
+	filter_unless_skip(filter, SYS_clone, 4);
+	filter_load_argument(filter, 0);
+	filter_put(filter,
+		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_UNTRACED, 0, 1));
+	filter_return(filter, SECCOMP_RET_TRACE | TRACE_FILTER_MARK | TRACE_FILTER_UNTRACED);
+	filter_load(filter, offsetof(struct seccomp_data, nr));
+#else
+	(void)filter;
+#endif
 }
 
 void trace_plan_filter(const struct trace_plan *plan, struct filter *filter)
@@ -169,6 +187,8 @@ void trace_plan_filter(const struct trace_plan *plan, struct filter *filter)
 		at = filter->count;
 		filter_put(filter, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
 		filter_load(filter, offsetof(struct seccomp_data, nr));
+		if (arch == TRACE_NATIVE)
+			put_untraced(filter);
 		for (size_t i = 0; i < plan->call_count; i++) {
 			if (plan->calls[i].number[arch] >= 0)
 				put_call(filter, plan, &plan->calls[i], (enum trace_arch)arch);

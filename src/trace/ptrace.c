@@ -9,6 +9,7 @@
  * tracer the kernel fails its counted calls with ENOSYS.
  */
 #include <errno.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +25,11 @@
 #include "count.h"
 #include "places.h"
 #include "served.h"
+
+/* glibc has no name for it. */
+#ifndef SYS_SECCOMP
+#define SYS_SECCOMP 1
+#endif
 
 #define FOLLOW (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
 
@@ -41,6 +47,7 @@ struct traced {
 	struct served_table *table; /* NULL: its calls into the vDSO are not counted */
 	bool loading;               /* until its libraries are mapped it stops at system calls */
 	bool executed;              /* its memory is no longer that of its parent */
+	bool was_sent_sigsys;       /* by another process */
 	unsigned stops;             /* at system calls while it was loading */
 };
 
@@ -128,11 +135,14 @@ static void count_call(struct tracer *tracer, pid_t id, size_t row, bool is_comp
 			call->instruction_pointer);
 }
 
-/* The filter gave the row and its architecture as data. Linux 5.3 and newer give the place, too. */
-static void count_by_filter(struct tracer *tracer, pid_t id)
+/*
+ * The filter gave the row and its architecture as data. Linux 5.3 and newer give the place, too. A
+ * call that a filter of the program's own stops for a tracer fails, as it does without one.
+ */
+static void take_filter_stop(struct tracer *tracer, pid_t id)
 {
 	struct __ptrace_syscall_info call;
-	unsigned long data = TRACE_ARCH_COUNT * TRACE_ROW_MAX;
+	unsigned long data = 0;
 	bool is_known = ptrace(PTRACE_GET_SYSCALL_INFO, id, sizeof(call), &call) > 0 &&
 	                call.op == PTRACE_SYSCALL_INFO_SECCOMP;
 
@@ -140,9 +150,19 @@ static void count_by_filter(struct tracer *tracer, pid_t id)
 		data = call.seccomp.ret_data;
 	else
 		ptrace(PTRACE_GETEVENTMSG, id, NULL, &data);
-	if (data < TRACE_ARCH_COUNT * TRACE_ROW_MAX)
+	data ^= TRACE_FILTER_MARK;
+	if (data < TRACE_ARCH_COUNT * TRACE_ROW_MAX) {
 		count_call(tracer, id, data % TRACE_ROW_MAX, data >= TRACE_ROW_MAX,
 			is_known ? &call : NULL);
+	} else if (data == TRACE_FILTER_UNTRACED) {
+		size_t row = served_system_call(tracer->run->trace->plan, id);
+
+		if (row < TRACE_ROW_MAX)
+			count_call(tracer, id, row, false, is_known ? &call : NULL);
+		served_change_call(id, CLONE_UNTRACED);
+	} else {
+		served_change_call(id, 0);
+	}
 }
 
 /* A seccomp filter ended the thread, or sent it SIGSYS. */
@@ -153,6 +173,36 @@ static void note_refused_call(struct tracer *tracer, pid_t id)
 
 	if (row < TRACE_ROW_MAX)
 		fact_set_number(&trace->sigsys_row, (int64_t)row);
+}
+
+/* SIGSYS may also come by kill(2). */
+static void take_sigsys(struct tracer *tracer, pid_t id)
+{
+	struct traced *thread = find_thread(tracer, id);
+	siginfo_t info = {.si_code = 0};
+
+	if (ptrace(PTRACE_GETSIGINFO, id, NULL, &info) == 0 && info.si_code == SYS_SECCOMP)
+		note_refused_call(tracer, id);
+	else if (thread)
+		thread->was_sent_sigsys = true;
+}
+
+/* Linux 5.17 and newer give a thread that seccomp ends this mode. */
+#define SECCOMP_MODE_DEAD 3
+
+/* A filter ends a thread as if by SIGSYS, and strict mode as if by SIGKILL. */
+static void take_end(struct tracer *tracer, struct traced *thread, int signal)
+{
+	struct trace_evidence *trace = tracer->run->trace;
+	uint64_t mode;
+
+	if (signal == SIGSYS && !thread->was_sent_sigsys)
+		note_refused_call(tracer, thread->id);
+	mode = signal == SIGKILL ? served_read_filters(thread->id).mode : 0;
+	if (mode == SECCOMP_MODE_STRICT || mode == SECCOMP_MODE_DEAD) {
+		note_refused_call(tracer, thread->id);
+		trace->is_strict = fact_is_known(&trace->sigsys_row.fact);
+	}
 }
 
 /*
@@ -172,9 +222,8 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 		trace_events_take(run, 0, (struct span){NULL, 0});
 		if (thread && thread->table && syscall(SYS_tgkill, id, id, 0) == 0)
 			served_look(thread->table, id);
-		if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) == 0 &&
-			(message & 0x7f) == SIGSYS)
-			note_refused_call(tracer, id);
+		if (thread && ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) == 0)
+			take_end(tracer, thread, message & 0x7f);
 	} else if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) < 0) {
 		return;
 	} else if (event != PTRACE_EVENT_EXEC) {
@@ -251,11 +300,11 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 	long result;
 
 	if (event == PTRACE_EVENT_SECCOMP)
-		count_by_filter(tracer, id);
+		take_filter_stop(tracer, id);
 	else if (event)
 		note_event(tracer, id, event);
 	else if (signal == SIGSYS)
-		note_refused_call(tracer, id);
+		take_sigsys(tracer, id);
 	else if (signal == SYSCALL_STOP)
 		delivered = count_served(tracer, find_thread(tracer, id));
 	thread = find_thread(tracer, id);

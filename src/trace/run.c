@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/memory.h"
 #include "base/privileges.h"
 #include "base/time.h"
 #include "count.h"
@@ -28,6 +30,15 @@ static void end_with(int file, enum trace_stage stage, int error)
 
 	(void)!write(file, &failure, sizeof(failure));
 	_exit(STATUS_TROUBLE);
+}
+
+/* execve(2) keeps these, and fork(2) does not: the alarm(2) of our caller is the program's. */
+static const int timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+
+static void set_timers(const struct itimerval values[ARRAY_SIZE(timers)])
+{
+	for (size_t i = 0; i < ARRAY_SIZE(timers); i++)
+		setitimer(timers[i], &values[i], NULL);
 }
 
 static void become_program(const struct trace_run *run, struct filter *filter, int file)
@@ -56,6 +67,7 @@ static void become_program(const struct trace_run *run, struct filter *filter, i
 
 bool trace_run_fork(struct trace_run *run, struct filter *filter, struct fact *why)
 {
+	struct itimerval before[ARRAY_SIZE(timers)] = {{{0}, {0}}};
 	int files[2];
 	pid_t pid;
 
@@ -64,7 +76,11 @@ bool trace_run_fork(struct trace_run *run, struct filter *filter, struct fact *w
 		return false;
 	}
 	run->file = files[0];
+	for (size_t i = 0; i < ARRAY_SIZE(timers); i++)
+		setitimer(timers[i], &(struct itimerval){{0}, {0}}, &before[i]);
 	pid = fork();
+	if (pid <= 0)
+		set_timers(before);
 	if (pid == 0) {
 		close(files[0]);
 		become_program(run, filter, files[1]);

@@ -131,6 +131,12 @@ enum injected { INJECTED, INJECTED_NOT, INJECTED_GONE, INJECTED_BROKEN };
 enum injected served_inject(
 	struct trace_evidence *trace, pid_t thread, int *table, int *signal, struct fact *why);
 
+/*
+ * Removes flags from the first argument of the system call that a thread is to make, at its stop by
+ * a filter; without flags the call is not made, and fails with ENOSYS.
+ */
+void served_change_call(pid_t thread, uint64_t flags);
+
 /* Finds the row of the system call that a thread is in; TRACE_ROW_MAX: there is none. */
 size_t served_system_call(const struct trace_plan *plan, pid_t thread);
 

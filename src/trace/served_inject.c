@@ -372,6 +372,31 @@ enum injected served_inject(
 	return result;
 }
 
+void served_change_call(pid_t thread, uint64_t flags)
+{
+	struct user_regs_struct registers;
+
+	if (registers_get(thread, &registers) < 0 && errno != ENOEXEC)
+		return;
+#if defined(__x86_64__)
+	registers.rdi &= ~flags;
+	if (!flags) {
+		registers.orig_rax = (unsigned long long)-1;
+		registers.rax = (unsigned long long)-ENOSYS;
+	}
+#else
+	registers.regs[0] &= ~flags;
+	if (!flags) {
+		int none = -1;
+		struct iovec number = {&none, sizeof(none)};
+
+		ptrace(PTRACE_SETREGSET, thread, (void *)NT_ARM_SYSTEM_CALL, &number);
+		registers.regs[0] = (unsigned long long)-ENOSYS;
+	}
+#endif
+	registers_set(thread, &registers);
+}
+
 size_t served_system_call(const struct trace_plan *plan, pid_t thread)
 {
 	struct user_regs_struct registers;
@@ -391,6 +416,12 @@ enum injected served_inject(
 	(void)signal;
 	fact_set(why, FACT_ABSENT, "reads of the clock are counted on x86-64 and arm64 only");
 	return INJECTED_NOT;
+}
+
+void served_change_call(pid_t thread, uint64_t flags)
+{
+	(void)thread;
+	(void)flags;
 }
 
 size_t served_system_call(const struct trace_plan *plan, pid_t thread)

@@ -5,12 +5,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/child.h"
 #include "base/memory.h"
+#include "base/output.h"
 #include "base/privileges.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -32,6 +35,9 @@
 /* The child that measures is killed this time after its own limit. */
 #define MEASURING_REST_NS NS_PER_SECOND
 
+/* Why a program is left untouched. */
+#define GAINS "it is set-user-ID or set-group-ID or has capabilities, which it would lose"
+
 enum trace_option {
 	OPTION_TOP = OPTION_OWN,
 	OPTION_NO_SERVED,
@@ -47,6 +53,7 @@ struct trace_request {
 	struct trace_run run;
 	bool untouched;   /* the calls into the vDSO are not counted */
 	uint64_t repeats; /* 0: not given */
+	bool is_lost;     /* a report could not be written */
 };
 
 static bool take_call(struct cli *cli, struct span word)
@@ -151,13 +158,35 @@ static int refuse_program(const char *name, int error)
 	return error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
-/* Unless root traces it, a set-user-ID program has the privileges of its caller alone. */
+/* Unless root traces it, such a program has the privileges of its caller alone. */
 static bool gains_privileges(const struct trace_program *program)
 {
 	struct stat status;
 
 	return geteuid() != 0 && stat(program->file, &status) == 0 &&
-	       status.st_mode & (S_ISUID | S_ISGID);
+	       (status.st_mode & (S_ISUID | S_ISGID) ||
+		       getxattr(program->file, "security.capability", NULL, 0) > 0);
+}
+
+/* Makes the calls that nothing can be counted without. */
+static void try_own_calls(void *unused)
+{
+	(void)unused;
+	(void)kernel_clock_ns(CLOCK_MONOTONIC);
+	prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+}
+
+/* Says whether a seccomp filter around us lets us count; false after an error message. */
+static bool can_work_here(void)
+{
+	struct deadline deadline = deadline_after(CHILD_PROBE_NS);
+	struct fact why;
+
+	if (!served_read_filters(getpid()).mode ||
+		child_run(try_own_calls, NULL, &deadline, &why) || why.state != FACT_DENIED)
+		return true;
+	cli_error("cannot count: %s", why.reason);
+	return false;
 }
 
 /* Says whether the program is to be seized, to count its calls into the vDSO. */
@@ -170,7 +199,7 @@ static bool counts_served(struct trace_request *request)
 	else if (!served_has_call(trace->plan))
 		fact_set(&trace->served, FACT_ABSENT, "none of these calls is in the vDSO");
 	else if (gains_privileges(&trace->program))
-		fact_set(&trace->served, FACT_ABSENT, "it is set-user-ID or set-group-ID");
+		fact_set(&trace->served, FACT_ABSENT, GAINS);
 	else
 		return served_is_harmless(&trace->served);
 	return false;
@@ -260,7 +289,11 @@ static bool run_program(struct trace_run *run, struct fact *why)
 		*why = trace->served;
 		return false;
 	}
-	if (trace_events_run(run) || trace_ptrace_run(run, why))
+	if (trace_events_run(run))
+		return true;
+	if (gains_privileges(&trace->program))
+		fact_set(why, FACT_DENIED, GAINS);
+	else if (trace_ptrace_run(run, why))
 		return true;
 	if (trace->as_if_fallback)
 		return false;
@@ -391,8 +424,10 @@ static bool print_report(void *argument)
 	report->is_continued = true;
 	if (!report->is_interval || cli->output)
 		return true;
-	if (!cli_flush(cli))
+	if (!cli_flush(cli)) {
+		((struct trace_request *)cli->data)->is_lost = true;
 		return false;
+	}
 	report->timestamp.time.fact = (struct fact){0};
 	timestamp_collect(&cli->root, &report->timestamp, &cli->deadline);
 	return true;
@@ -404,10 +439,15 @@ static int run_trace(struct cli *cli)
 	struct trace_report *report = &request->report;
 	struct trace_evidence *trace = &report->trace;
 	struct trace_run *run = &request->run;
+	struct fact why = {0};
 	bool counted = false;
 
-	if (!is_one_target(cli))
+	if (!is_one_target(cli) || !can_work_here())
 		return STATUS_TROUBLE;
+	if (cli->output && cli->operand_count && !output_check(cli->output, &why)) {
+		cli_error("cannot write %s", why.reason);
+		return STATUS_TROUBLE;
+	}
 	if (!request->plan.call_count)
 		trace_plan_add_clock_calls(&request->plan);
 	trace->plan = &request->plan;
@@ -429,7 +469,9 @@ static int run_trace(struct cli *cli)
 	report->exit_status =
 		cli->operand_count ? count_program(cli, &counted) : count_running(cli, &counted);
 	places_finish(trace, run->shown);
-	if (counted && !print_report(cli))
+	if (counted && !request->is_lost)
+		(void)print_report(cli);
+	if (request->is_lost)
 		report->exit_status = STATUS_TROUBLE;
 	places_free(&trace->places);
 	places_free(&trace->call_places);

@@ -318,9 +318,10 @@ static void summarize_simulation(const struct trace_evidence *trace, char reads[
 	text_append(reads, TRACE_TEXT_SIZE, ".%s", loss);
 	if (*diagnosis->sigsys_call)
 		text_append(reads, TRACE_TEXT_SIZE,
-			" It got SIGSYS for %s: its seccomp filter does not allow this system "
+			" It got %s for %s: its seccomp %s does not allow this system "
 			"call, which the vDSO makes where it cannot read the clock itself.",
-			diagnosis->sigsys_call);
+			trace->is_strict ? "SIGKILL" : "SIGSYS", diagnosis->sigsys_call,
+			trace->is_strict ? "strict mode" : "filter");
 	if (trace->refused)
 		text_append(reads, TRACE_TEXT_SIZE,
 			" %s of them failed: its seccomp filter does not "

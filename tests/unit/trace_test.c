@@ -2,6 +2,7 @@
 /* trace: what is counted, the filter that stops at it, and what the counts mean. */
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <math.h>
 #include <seccomp.h>
@@ -79,11 +80,11 @@ static void more_calls_than_there_is_room_for_are_refused(void **state)
 	free(name);
 	assert_int_equal(plan.call_count, TRACE_CALL_MAX);
 	assert_true(plan.row_count <= TRACE_ROW_MAX);
-	assert_true(TRACE_ARCH_COUNT * TRACE_ROW_MAX <= SECCOMP_RET_DATA);
+	assert_true(TRACE_ARCH_COUNT * TRACE_ROW_MAX <= TRACE_FILTER_UNTRACED);
 }
 
 #if defined(SYS_clock_gettime) && defined(SYS_getpid)
-/* The filter's answer, by an interpreter of the five instructions that it is made of. */
+/* The filter's answer, by an interpreter of the six instructions that it is made of. */
 static uint32_t run_filter(const struct filter *filter, const struct seccomp_data *data)
 {
 	uint32_t value = 0;
@@ -98,6 +99,9 @@ static uint32_t run_filter(const struct filter *filter, const struct seccomp_dat
 			break;
 		case BPF_JMP | BPF_JEQ | BPF_K:
 			at += value == one->k ? one->jt : one->jf;
+			break;
+		case BPF_JMP | BPF_JSET | BPF_K:
+			at += value & one->k ? one->jt : one->jf;
 			break;
 		case BPF_JMP | BPF_JA:
 			at += one->k;
@@ -135,8 +139,14 @@ static void the_filter_stops_where_the_plan_counts(void **state)
 				uint32_t expected = SECCOMP_RET_ALLOW;
 
 				if (row < TRACE_ROW_MAX)
-					expected = SECCOMP_RET_TRACE |
+					expected = SECCOMP_RET_TRACE | TRACE_FILTER_MARK |
 					           (uint32_t)(row + (size_t)arch * TRACE_ROW_MAX);
+#if defined(__x86_64__) || defined(__aarch64__)
+				else if (arch == TRACE_NATIVE && number == SYS_clone &&
+					 clocks[i] & CLONE_UNTRACED)
+					expected = SECCOMP_RET_TRACE | TRACE_FILTER_MARK |
+					           TRACE_FILTER_UNTRACED;
+#endif
 				assert_int_equal(run_filter(&filter, &data), expected);
 			}
 		}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+/*
+ * Programs that a tracer may disturb, for the tests of `trace`; shares no code with src/. Those that
+ * take a PROGRAM become it.
+ *	contract killed N            N children that execute true and are killed a moment later
+ *	contract alarm PROGRAM...    gets SIGALRM in a second
+ *	contract groups PROGRAM...   with 1,000 groups, killed for memfd_create(2)
+ *	contract kills PROGRAM...    killed for clock_gettime(2)
+ *	contract stopped N           N getppid(2) that a filter of its own stops for a tracer; prints how
+ *	                             many of them failed
+ *	contract untraced N          a child that asks not to be traced reads the clock N times
+ *	contract strict              reads the clock in seccomp's strict mode
+ *	contract sent                ends by SIGSYS of a child while it reads the clock
+ */
+/* clang-format on */
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void read_clock(long times)
+{
+	struct timespec now;
+
+	while (times-- > 0)
+		clock_gettime(CLOCK_MONOTONIC, &now);
+}
+
+static int filter(unsigned number, unsigned action)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static int become(char **words)
+{
+	execvp(words[0], words);
+	return 127;
+}
+
+static int kill_children(long count)
+{
+	for (long i = 0; i < count; i++) {
+		const struct timespec moment = {.tv_nsec = i % 100 * 20000};
+		pid_t child = fork();
+
+		if (child == 0) {
+			execlp("true", "true", (char *)NULL);
+			_exit(9);
+		}
+		nanosleep(&moment, NULL);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	puts("done");
+	return 0;
+}
+
+static int take_groups(char **words)
+{
+	static gid_t groups[1000];
+
+	for (size_t i = 0; i < 1000; i++)
+		groups[i] = (gid_t)(1000000000 + i);
+	if (setgroups(1000, groups) < 0 || !filter(SYS_memfd_create, SECCOMP_RET_KILL_PROCESS))
+		return 77;
+	return become(words);
+}
+
+static int be_stopped(long count)
+{
+	long failed = 0;
+
+	if (!filter(SYS_getppid, SECCOMP_RET_TRACE))
+		return 77;
+	for (long i = 0; i < count; i++)
+		failed += syscall(SYS_getppid) < 0;
+	printf("%ld\n", failed);
+	return 0;
+}
+
+static int read_untraced(void *count)
+{
+	read_clock(*(long *)count);
+	return 0;
+}
+
+static int clone_untraced(long count)
+{
+	static char stack[65536];
+	int status = 1;
+	pid_t child = clone(
+		read_untraced, stack + sizeof(stack), CLONE_VM | CLONE_UNTRACED | SIGCHLD, &count);
+
+	return child > 0 && waitpid(child, &status, __WALL) == child ? status : 77;
+}
+
+static int read_strictly(void)
+{
+	read_clock(1);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) < 0)
+		return 77;
+	read_clock(1);
+	syscall(SYS_exit, 0);
+	return 1;
+}
+
+static int be_sent(void)
+{
+	const struct timespec moment = {.tv_nsec = 50000000};
+	pid_t parent = getpid();
+
+	if (fork() == 0) {
+		nanosleep(&moment, NULL);
+		kill(parent, SIGSYS);
+		_exit(0);
+	}
+	for (;;)
+		read_clock(1000);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	long count = argc > 2 ? atol(argv[2]) : 0;
+
+	if (strcmp(what, "killed") == 0)
+		return kill_children(count);
+	if (strcmp(what, "alarm") == 0) {
+		alarm(1);
+		return become(argv + 2);
+	}
+	if (strcmp(what, "groups") == 0)
+		return take_groups(argv + 2);
+	if (strcmp(what, "kills") == 0)
+		return filter(SYS_clock_gettime, SECCOMP_RET_KILL_PROCESS) ? become(argv + 2) : 77;
+	if (strcmp(what, "stopped") == 0)
+		return be_stopped(count);
+	if (strcmp(what, "untraced") == 0)
+		return clone_untraced(count);
+	if (strcmp(what, "strict") == 0)
+		return read_strictly();
+	return strcmp(what, "sent") == 0 ? be_sent() : 2;
+}
