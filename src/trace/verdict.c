@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "judge.h"
-#include "model.h"
+#include "served.h"
 
 const char *const trace_verdict_names[] = {
 	[TRACE_UNKNOWN] = "unknown",
@@ -84,9 +84,11 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	 * For some clocks clock_getres is always a system call. A host that is too busy to be
 	 * measured has no evidence: as if it fell back, the calls into the vDSO are avoidable.
 	 */
-	if (!is_same_call(line.call, "clock_getres"))
+	if (call && !is_same_call(line.call, "clock_getres"))
+		line.avoidable = call->decides || served_here;
+	else if (!call)
 		line.avoidable =
-			call ? call->decides || served_here : trace->as_if_fallback && into_vdso;
+			call_decides(line.call, line.clock) || (trace->as_if_fallback && into_vdso);
 	/* System calls that a filter refuses are not counted as such. */
 	if (trace->as_if_fallback && into_vdso > count)
 		count = into_vdso;
@@ -217,135 +219,307 @@ static void find_hints(const struct trace_evidence *trace, struct trace_diagnosi
 	diagnosis->hint_count = (size_t)(hint - diagnosis->hints);
 }
 
-/*
- * Adds what the avoidable calls took, and their share of the CPU time, unless that includes the
- * stops of ptrace: the share would be too small.
- */
-static void describe_loss(
-	const struct trace_evidence *trace, const struct trace_sums *sums, char text[256])
+/* The text of a summary, and what its rules ask. */
+struct view {
+	const struct trace_evidence *trace;
+	const struct trace_sums *sums;
+	const char *subject;     /* "this program" */
+	const char *sigsys_call; /* "": it got no SIGSYS for one */
+	bool host_is_ok;
+	bool has_reads;          /* those that the vDSO served were counted */
+	bool counts_clock_calls; /* that the vDSO serves, or could */
+};
+
+__attribute__((format(printf, 2, 3))) static void say(char *text, const char *format, ...)
 {
-	char cost[32], lost[32], share[64] = "";
+	size_t used = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text + used, TRACE_TEXT_SIZE - used, format, arguments);
+	va_end(arguments);
+}
+
+/* Seconds of CPU time that the stop of a thread at a counted call takes, about. */
+#define STOP_S 1e-5
+
+/* The part of the program's CPU time that these seconds are; NAN: its CPU time is not known. */
+static double cpu_share(const struct view *view, double seconds)
+{
+	const struct trace_evidence *trace = view->trace;
+	double cpu_s = fact_is_known(&trace->cpu_s.fact) ? trace->cpu_s.value : 0;
+	double stops_s = trace->cpu_inflated ? STOP_S * (double)view->sums->calls : 0;
+
+	return cpu_s > 0 && stops_s < cpu_s / 20 ? seconds / cpu_s : NAN;
+}
+
+/* " (1.1% of its CPU time)" */
+static void say_share(char *text, double share, const char *of)
+{
+	if (!isnan(share))
+		say(text, " (%.2g%%%s)", 100 * share, of);
+}
+
+/* Adds what the avoidable calls took. */
+static void say_loss(const struct view *view, char *text)
+{
+	const struct trace_sums *sums = view->sums;
+	double duration_s = view->trace->duration_s.value;
+	char cost[32], lost[32];
 
 	if (!sums->avoidable || !fact_is_known(&sums->lost_s.fact))
 		return;
-	if (trace->system_wide && trace->duration_s.value > 0)
-		snprintf(share, sizeof(share), " (%.2g%% of one CPU)",
-			100 * sums->avoidable_s / trace->duration_s.value);
-	else if (fact_is_known(&trace->cpu_s.fact) && trace->cpu_s.value > 0 &&
-		 !trace->cpu_inflated)
-		snprintf(share, sizeof(share), " (%.2g%% of its CPU time)",
-			100 * sums->avoidable_s / trace->cpu_s.value);
-	snprintf(text, 256, " %s took about %s%s; the vDSO would save %s.",
-		sums->avoidable == 1 ? "It" : "They",
-		trace_describe_seconds(sums->avoidable_s, cost), share,
-		trace_describe_seconds(sums->lost_s.value, lost));
+	say(text, " %s took about %s", sums->avoidable == 1 ? "It" : "They",
+		trace_describe_seconds(sums->avoidable_s, cost));
+	if (view->trace->system_wide)
+		say_share(
+			text, duration_s > 0 ? sums->avoidable_s / duration_s : NAN, " of one CPU");
+	else
+		say_share(text, cpu_share(view, sums->avoidable_s), " of its CPU time");
+	say(text, "; the vDSO would save %s.", trace_describe_seconds(sums->lost_s.value, lost));
 }
 
 /* Says how often the program read the clock. */
-static void describe_reads(const struct trace_evidence *trace, const struct trace_sums *sums,
-	char text[TRACE_TEXT_SIZE])
+static void say_reads(const struct view *view, char *text)
 {
-	const uint64_t count = (uint64_t)sums->reads.value;
+	const uint64_t count = (uint64_t)view->sums->reads.value;
+	double duration_s = view->trace->duration_s.value;
 	char reads[32], rate[32];
 
 	if (!count) {
-		text_copy(text, TRACE_TEXT_SIZE, "this program did not read the clock");
+		say(text, "this program did not read the clock");
 		return;
 	}
-	snprintf(text, TRACE_TEXT_SIZE, "this program read the clock %s%s time%s",
-		trace->uncounted ? "at least " : "", format_count(count, reads),
+	say(text, "this program read the clock %s%s time%s",
+		view->trace->uncounted ? "at least " : "", format_count(count, reads),
 		count == 1 ? "" : "s");
-	if (trace->duration_s.value > 0)
-		text_append(text, TRACE_TEXT_SIZE, " (%s per s)",
-			format_count(
-				(uint64_t)((double)count / trace->duration_s.value + 0.5), rate));
+	if (duration_s > 0)
+		say(text, " (%s per s)",
+			format_count((uint64_t)((double)count / duration_s + 0.5), rate));
 }
 
 /* Says what the reads cost here, and would without the vDSO. */
-static void describe_costs(const struct trace_sums *sums, char text[TRACE_TEXT_SIZE])
+static void say_costs(const struct view *view, char *text)
 {
+	const struct trace_sums *sums = view->sums;
+	double share = cpu_share(view, sums->reads_s), rest = sums->fallback_s - sums->reads_s;
 	char calls[32], cost[32], fallback[32];
 
 	if (!sums->reads.value)
 		return;
 	if (sums->reads_by_call)
-		text_append(text, TRACE_TEXT_SIZE, ", %s of them by system call",
-			format_count(sums->reads_by_call, calls));
+		say(text, ", %s of them by system call", format_count(sums->reads_by_call, calls));
 	else
-		text_append(text, TRACE_TEXT_SIZE, ", never by system call");
-	if (!isnan(sums->reads_s) && !isnan(sums->fallback_s))
-		text_append(text, TRACE_TEXT_SIZE,
-			". That took about %s; where the vDSO cannot be used, it would take %s",
-			trace_describe_seconds(sums->reads_s, cost),
-			trace_describe_seconds(sums->fallback_s, fallback));
+		say(text, ", never by system call");
+	if (isnan(sums->reads_s) || isnan(sums->fallback_s))
+		return;
+	say(text, ". That took about %s", trace_describe_seconds(sums->reads_s, cost));
+	say_share(text, share, " of its CPU time");
+	say(text, "; where the vDSO cannot be used: %s",
+		trace_describe_seconds(sums->fallback_s, fallback));
+	say_share(text, cpu_share(view, sums->fallback_s) / (1 + cpu_share(view, rest)), "");
 }
 
-__attribute__((format(printf, 3, 4))) static void summarize(
-	struct trace_diagnosis *diagnosis, enum trace_verdict verdict, const char *format, ...)
-{
-	va_list arguments;
+/* ---- the rules; the first that applies decides ---- */
 
-	diagnosis->verdict = verdict;
-	va_start(arguments, format);
-	vsnprintf(diagnosis->summary, TRACE_TEXT_SIZE, format, arguments);
-	va_end(arguments);
+static bool is_not_simulated(const struct view *view)
+{
+	return view->trace->as_if_fallback && !fact_is_known(&view->trace->served);
+}
+
+static void say_not_simulated(const struct view *view, char *text)
+{
+	say(text, "this program cannot be run as if this host fell back: %s",
+		view->trace->served.reason);
+}
+
+static bool is_simulated_in_part(const struct view *view)
+{
+	return view->trace->as_if_fallback && view->trace->uncounted && !view->sums->reads.value;
+}
+
+static void say_simulated_in_part(const struct view *view, char *text)
+{
+	say(text, "this program did not run as if this host fell back: %s",
+		view->trace->uncounted_why.reason);
+}
+
+static bool is_simulated(const struct view *view)
+{
+	return view->trace->as_if_fallback;
 }
 
 /* Answers what the program does where the vDSO cannot be used. */
-static void summarize_simulation(const struct trace_evidence *trace, char reads[TRACE_TEXT_SIZE],
-	const char *loss, struct trace_diagnosis *diagnosis)
+static void say_simulated(const struct view *view, char *text)
 {
-	const struct trace_sums *sums = &diagnosis->sums;
+	const struct trace_evidence *trace = view->trace;
+	const uint64_t by_call = view->sums->reads_by_call;
 	char count[32];
 
-	if (!fact_is_known(&trace->served)) {
-		summarize(diagnosis, TRACE_UNKNOWN,
-			"this program cannot be run as if this host fell back: %s",
-			trace->served.reason);
-		return;
-	}
-	if (trace->uncounted && !sums->reads.value) {
-		summarize(diagnosis, TRACE_UNKNOWN,
-			"this program did not run as if this host fell back: %s",
-			trace->uncounted_why.reason);
-		return;
-	}
-	if (sums->reads.value)
-		text_append(reads, TRACE_TEXT_SIZE, ", %s by system call",
-			sums->reads_by_call == (uint64_t)sums->reads.value
+	say(text, "as if this host fell back, ");
+	say_reads(view, text);
+	if (view->sums->reads.value)
+		say(text, ", %s by system call",
+			by_call == (uint64_t)view->sums->reads.value
 				? "always"
-				: format_count(sums->reads_by_call, count));
-	text_append(reads, TRACE_TEXT_SIZE, ".%s", loss);
-	if (*diagnosis->sigsys_call)
-		text_append(reads, TRACE_TEXT_SIZE,
-			" It got %s for %s: its seccomp %s does not allow this system "
-			"call, which the vDSO makes where it cannot read the clock itself.",
-			trace->is_strict ? "SIGKILL" : "SIGSYS", diagnosis->sigsys_call,
+				: format_count(by_call, count));
+	say(text, ".");
+	say_loss(view, text);
+	if (*view->sigsys_call)
+		say(text,
+			" It got %s for %s: its seccomp %s does not allow this system call, which "
+			"the vDSO makes where it cannot read the clock itself.",
+			trace->is_strict ? "SIGKILL" : "SIGSYS", view->sigsys_call,
 			trace->is_strict ? "strict mode" : "filter");
 	if (trace->refused)
-		text_append(reads, TRACE_TEXT_SIZE,
-			" %s of them failed: its seccomp filter does not "
-			"allow these system calls.",
+		say(text,
+			" %s of them failed: its seccomp filter does not allow these system calls.",
 			format_count(trace->refused, count));
-	summarize(diagnosis, TRACE_SIMULATED, "as if this host fell back, %s", reads);
 }
+
+static bool is_not_counted(const struct view *view)
+{
+	return !fact_is_known(&view->trace->method_fact);
+}
+
+static void say_not_counted(const struct view *view, char *text)
+{
+	say(text, "the calls of %s were not counted: %s.", view->subject,
+		view->trace->method_fact.reason);
+}
+
+/* On a host that was not measured, the names say which calls a vDSO may serve. */
+static bool counts_others_alone(const struct view *view)
+{
+	return !view->counts_clock_calls && (fact_is_known(&view->trace->host.proof.fact) ||
+						    !served_has_call(view->trace->plan));
+}
+
+static void say_count(const struct view *view, char *text)
+{
+	char count[32];
+
+	say(text, "%s made %s of these system calls; the vDSO serves none of them.", view->subject,
+		format_count(view->sums->calls, count));
+}
+
+/* The subject of what the calls are: the reads first, where they were counted. */
+static void say_subject(const struct view *view, char *text)
+{
+	if (!view->has_reads || !view->sums->reads.value) {
+		say(text, "%s", view->subject);
+		return;
+	}
+	say_reads(view, text);
+	say(text, ", and");
+}
+
+static bool is_not_proven(const struct view *view)
+{
+	return !fact_is_known(&view->trace->host.proof.fact);
+}
+
+static void say_not_proven(const struct view *view, char *text)
+{
+	const struct trace_sums *sums = view->sums;
+	char count[32];
+
+	say_subject(view, text);
+	say(text,
+		" made %s clock system calls; whether the vDSO serves them on this host is not "
+		"proven: %s.",
+		format_count(sums->avoidable ? sums->avoidable : sums->calls, count),
+		view->trace->host.proof.fact.reason);
+}
+
+/* A C library makes some before it knows its vDSO: static ones where the host boots (glibc 2.36).
+ */
+#define START_CALLS 10
+
+static bool has_avoidable(const struct view *view)
+{
+	bool may_be_start = view->host_is_ok && view->has_reads && !view->trace->uncounted &&
+	                    !view->trace->system_wide;
+
+	return view->sums->avoidable > (may_be_start ? START_CALLS : 0);
+}
+
+static void say_avoidable(const struct view *view, char *text)
+{
+	const struct trace_evidence *trace = view->trace;
+	char count[32];
+
+	say_subject(view, text);
+	say(text, " made %s clock system call%s that the vDSO %s.",
+		format_count(view->sums->avoidable, count), view->sums->avoidable == 1 ? "" : "s",
+		!view->host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
+		: trace->lists_groups
+			? "serves on this host: programs of the groups listed below bypass the vDSO"
+		: trace->system_wide
+			? "serves on this host: the programs listed below bypass the vDSO"
+			: "serves on this host: only this program is affected");
+	say_loss(view, text);
+}
+
+static bool knows_reads(const struct view *view)
+{
+	return view->has_reads &&
+	       (view->sums->reads.value || (view->host_is_ok && !view->trace->uncounted));
+}
+
+static void say_served(const struct view *view, char *text)
+{
+	say_reads(view, text);
+	say_costs(view, text);
+	say(text, ".");
+}
+
+static bool always(const struct view *view)
+{
+	(void)view;
+	return true;
+}
+
+static void say_none(const struct view *view, char *text)
+{
+	say(text, "%s made no clock system call that the vDSO could serve%s.", view->subject,
+		view->host_is_ok ? ""
+				 : "; clock_gettime() and gettimeofday() fall back on this host, "
+				   "but were not called");
+}
+
+static const struct rule {
+	bool (*applies)(const struct view *view);
+	enum trace_verdict verdict;
+	void (*say)(const struct view *view, char *text);
+} rules[] = {
+	{is_not_simulated, TRACE_UNKNOWN, say_not_simulated},
+	{is_simulated_in_part, TRACE_UNKNOWN, say_simulated_in_part},
+	{is_simulated, TRACE_SIMULATED, say_simulated},
+	{is_not_counted, TRACE_UNKNOWN, say_not_counted},
+	{counts_others_alone, TRACE_COUNTED, say_count},
+	{is_not_proven, TRACE_UNKNOWN, say_not_proven},
+	{has_avoidable, TRACE_FALLBACK, say_avoidable},
+	{knows_reads, TRACE_OK, say_served},
+	{always, TRACE_OK, say_none},
+};
 
 void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
-	const char *program = trace->system_wide ? "the programs of this host" : "this program";
-	char subject[TRACE_TEXT_SIZE + 8], reads[TRACE_TEXT_SIZE];
-	const struct trace_sums *sums = &diagnosis->sums;
-	const bool has_reads = fact_is_known(&trace->served);
-	bool counts_clock_calls = false; /* that the vDSO serves, or could */
-	bool host_is_ok = counts_deciding(&trace->host).entered == 0;
-	char count[32], loss[256] = "";
+	const struct rule *rule = rules;
+	struct view view = {.trace = trace,
+		.sums = &diagnosis->sums,
+		.subject = trace->system_wide ? "the programs of this host" : "this program",
+		.sigsys_call = diagnosis->sigsys_call,
+		.host_is_ok = counts_deciding(&trace->host).entered == 0,
+		.has_reads = fact_is_known(&trace->served)};
 
 	*diagnosis = (struct trace_diagnosis){
 		.is_counted = fact_is_known(&trace->method_fact), .sums.reads.fact = trace->served};
 	for (size_t row = 0; row < trace->plan->row_count; row++) {
 		struct trace_line line = make_line(trace, row);
 
-		counts_clock_calls |= line.avoidable;
+		view.counts_clock_calls |= line.avoidable;
 		add_line(diagnosis, &line);
 	}
 	if (fact_is_known(&trace->sigsys_row.fact)) {
@@ -354,50 +528,11 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 		text_append(diagnosis->sigsys_call, sizeof(diagnosis->sigsys_call), "%s(%s)",
 			row->call->name, row->clock);
 	}
-	describe_loss(trace, sums, loss);
-	describe_reads(trace, sums, reads);
-	if (has_reads && sums->reads.value)
-		snprintf(subject, sizeof(subject), "%s, and", reads);
-	else
-		text_copy(subject, sizeof(subject), program);
-	if (trace->as_if_fallback) {
-		summarize_simulation(trace, reads, loss, diagnosis);
-		return;
-	}
-	describe_costs(sums, reads);
-	if (!diagnosis->is_counted)
-		summarize(diagnosis, TRACE_UNKNOWN, "the calls of %s were not counted: %s.",
-			program, trace->method_fact.reason);
-	else if (!counts_clock_calls)
-		summarize(diagnosis, TRACE_COUNTED,
-			"%s made %s of these system calls; the vDSO serves none of them.", program,
-			format_count(sums->calls, count));
-	else if (!fact_is_known(&trace->host.proof.fact))
-		summarize(diagnosis, TRACE_UNKNOWN,
-			"%s made %s clock system calls; whether the vDSO serves them on this host "
-			"is not proven: %s.",
-			subject, format_count(sums->avoidable, count),
-			trace->host.proof.fact.reason);
-	else if (sums->avoidable)
-		summarize(diagnosis, TRACE_FALLBACK,
-			"%s made %s clock system call%s that the vDSO %s.%s", subject,
-			format_count(sums->avoidable, count), sums->avoidable == 1 ? "" : "s",
-			!host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
-			: trace->lists_groups
-				? "serves on this host: programs of the groups listed below bypass the vDSO"
-			: trace->system_wide
-				? "serves on this host: the programs listed below bypass the vDSO"
-				: "serves on this host: only this program is affected",
-			loss);
-	else if (has_reads && (sums->reads.value || (host_is_ok && !trace->uncounted)))
-		summarize(diagnosis, TRACE_OK, "%s.", reads);
-	else
-		summarize(diagnosis, TRACE_OK,
-			"%s made no clock system call that the vDSO could serve%s.", program,
-			host_is_ok ? ""
-				   : "; clock_gettime() and gettimeofday() fall back on this "
-				     "host, but were not called");
-	if (diagnosis->verdict == TRACE_FALLBACK && host_is_ok && !trace->system_wide)
+	while (!rule->applies(&view))
+		rule++;
+	diagnosis->verdict = rule->verdict;
+	rule->say(&view, diagnosis->summary);
+	if (diagnosis->verdict == TRACE_FALLBACK && view.host_is_ok && !trace->system_wide)
 		find_hints(trace, diagnosis);
 }
 

@@ -3,6 +3,7 @@
 /*
  * Programs that a tracer may disturb, for the tests of `trace`; shares no code with src/. Those that
  * take a PROGRAM become it.
+ *	contract traces              succeeds if ptrace(2) works here
  *	contract killed N            N children that execute true and are killed a moment later
  *	contract alarm PROGRAM...    gets SIGALRM in a second
  *	contract groups PROGRAM...   with 1,000 groups, killed for memfd_create(2)
@@ -23,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -137,11 +139,27 @@ static int be_sent(void)
 		read_clock(1000);
 }
 
+static int try_ptrace(void)
+{
+	pid_t child = fork();
+	long result;
+
+	if (child == 0)
+		for (;;)
+			pause();
+	result = ptrace(PTRACE_SEIZE, child, NULL, NULL);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return result < 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 	long count = argc > 2 ? atol(argv[2]) : 0;
 
+	if (strcmp(what, "traces") == 0)
+		return try_ptrace();
 	if (strcmp(what, "killed") == 0)
 		return kill_children(count);
 	if (strcmp(what, "alarm") == 0) {

@@ -321,6 +321,41 @@ static void without_a_proof_there_is_no_verdict(void **state)
 	assert_non_null(strstr(diagnosis.summary, " is not proven: refused."));
 }
 
+/* Neither is what a vDSO serves called another call. */
+static void a_host_that_was_not_measured_is_unknown(void **state)
+{
+	(void)state;
+	for (int is_served_call = 0; is_served_call < 2; is_served_call++) {
+		make_host(false);
+		trace.host.call_count = 0;
+		fact_set(&trace.host.proof.fact, FACT_FAILED,
+			"measuring this host failed: fork: refused");
+		if (!is_served_call)
+			set_count("gettimeofday", 288);
+		trace_diagnose(&trace, &diagnosis);
+		assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
+		assert_non_null(strstr(diagnosis.summary,
+			is_served_call ? "made 0 clock" : "made 288 clock system calls; whether"));
+		assert_non_null(strstr(diagnosis.summary, "measuring this host failed: fork"));
+	}
+}
+
+static void a_few_calls_are_those_of_a_library_that_starts(void **state)
+{
+	(void)state;
+	for (int calls = 2; calls <= 20; calls += 18) {
+		make_host(false);
+		fact_set_known(&trace.served);
+		set_count("gettimeofday", (uint64_t)calls);
+		trace_diagnose(&trace, &diagnosis);
+		assert_int_equal(diagnosis.verdict, calls == 2 ? TRACE_OK : TRACE_FALLBACK);
+	}
+	make_host(false); /* the program may have made more that were not counted */
+	set_count("gettimeofday", 2);
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_FALLBACK);
+}
+
 static void other_calls_cost_at_least_the_cheapest(void **state)
 {
 	struct fact why = {0};
@@ -369,6 +404,8 @@ int main(void)
 		cmocka_unit_test(why_only_this_program),
 		cmocka_unit_test(what_made_the_calls_is_the_cause),
 		cmocka_unit_test(without_a_proof_there_is_no_verdict),
+		cmocka_unit_test(a_host_that_was_not_measured_is_unknown),
+		cmocka_unit_test(a_few_calls_are_those_of_a_library_that_starts),
 		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
 		cmocka_unit_test(times_have_three_digits),
 	};
