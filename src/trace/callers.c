@@ -39,31 +39,56 @@ static void find_group(const struct trace_run *run, const struct trace_callers *
 		cgroup_find(process->group, process->cgroup);
 }
 
-void trace_callers_add(const struct trace_run *run, pid_t pid, uint64_t group, uint64_t calls)
+/* Finds a process, in a group or, NULL, in any. */
+static struct trace_caller *find_process(
+	const struct trace_callers *processes, pid_t pid, const uint64_t *group)
+{
+	for (size_t i = 0; i < processes->count; i++) {
+		struct trace_caller *process = &processes->list[i];
+
+		if (process->pid == pid && (!group || process->group == *group))
+			return process;
+	}
+	return NULL;
+}
+
+static struct trace_caller *add_process(const struct trace_run *run, pid_t pid, uint64_t group)
 {
 	struct trace_callers *processes = &run->trace->top.processes;
-	struct trace_caller *process;
+	struct trace_caller *process = add(processes);
 	char path[64], content[64];
 	struct fact why = {0};
 	struct span name;
 
-	for (size_t i = 0; i < processes->count; i++) {
-		process = &processes->list[i];
-		if (process->pid == pid && process->group == group) {
-			process->calls += calls;
-			return;
-		}
-	}
-	process = add(processes);
 	process->pid = pid;
 	process->group = group;
-	process->calls = calls;
 	if (run->trace->lists_groups)
 		find_group(run, processes, process);
 	/* A process that has ended by now has no name. */
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	if (pid && root_read(run->root, path, content, sizeof(content), &name, &why))
 		text_copy_span(process->name, sizeof(process->name), text_trim(name));
+	return process;
+}
+
+void trace_callers_add(const struct trace_run *run, pid_t pid, uint64_t group, uint64_t calls)
+{
+	const struct trace_callers *processes = &run->trace->top.processes;
+	struct trace_caller *process = find_process(processes, pid, &group);
+
+	if (!process)
+		process = add_process(run, pid, group);
+	process->calls += calls;
+}
+
+/* A sample does not say which group it is from: the process has one already, or its present one. */
+void trace_callers_sample(const struct trace_run *run, pid_t pid)
+{
+	struct trace_caller *process = find_process(&run->trace->top.processes, pid, NULL);
+
+	if (!process)
+		process = add_process(run, pid, CGROUP_ROOT_ID);
+	process->in_vdso++;
 }
 
 static void add_to_group(struct trace_callers *groups, const struct trace_caller *process)
@@ -78,34 +103,42 @@ static void add_to_group(struct trace_callers *groups, const struct trace_caller
 		cgroup_describe(group->cgroup, group->name);
 	}
 	group->calls += process->calls;
+	group->in_vdso += process->in_vdso;
 	group->processes++;
 }
 
-static int by_calls(const void *left, const void *right)
+static int by_time(const void *left, const void *right)
 {
 	const struct trace_caller *a = left, *b = right;
 
-	return (a->calls < b->calls) - (a->calls > b->calls);
+	return (a->spent_ns < b->spent_ns) - (a->spent_ns > b->spent_ns);
 }
 
-/* Puts those with the most calls first, and forgets all but some. */
-static void keep_most(struct trace_callers *callers, uint64_t most)
+static void keep_most(struct trace_callers *callers, uint64_t most, double ns_per_call)
 {
+	for (size_t i = 0; i < callers->count; i++) {
+		struct trace_caller *caller = &callers->list[i];
+		double vdso_ns = (double)caller->in_vdso * TRACE_SAMPLE_NS;
+
+		caller->vdso_s = vdso_ns / NS_PER_SECOND;
+		caller->spent_ns = vdso_ns + (double)caller->calls * ns_per_call;
+	}
 	if (callers->count)
-		qsort(callers->list, callers->count, sizeof(*callers->list), by_calls);
+		qsort(callers->list, callers->count, sizeof(*callers->list), by_time);
 	if (callers->count > most)
 		callers->count = (size_t)most;
 }
 
-void trace_callers_finish(struct trace_top *top, bool lists_groups, uint64_t most)
+void trace_callers_finish(
+	struct trace_top *top, bool lists_groups, uint64_t most, double ns_per_call)
 {
 	if (lists_groups) {
 		for (size_t i = 0; i < top->processes.count; i++)
 			add_to_group(&top->groups, &top->processes.list[i]);
 		top->processes.count = 0;
 	}
-	keep_most(&top->processes, most);
-	keep_most(&top->groups, most);
+	keep_most(&top->processes, most, ns_per_call);
+	keep_most(&top->groups, most, ns_per_call);
 }
 
 void trace_callers_forget(struct trace_top *top)

@@ -115,13 +115,14 @@ void trace_run_counted(struct trace_run *run);
  * trace->bpf.
  *
  * ..._run() runs the program until it ends, the second one until its children have ended, too; if
- * false the program was not started. trace_events_watch() counts the calls of the running process
+ * false the program was not started. trace_running() counts the calls of the running process
  * trace->program.pid and of the children that it starts, until the run is over or the process ends,
- * or if trace->system_wide is set those of the whole host, and fills in trace->top.
+ * or if trace->system_wide is set those of the whole host, and fills in trace->top; it also fills
+ * in trace->sampled. If only samples of the process could be taken, trace->method_fact says why.
  */
 bool trace_events_run(struct trace_run *run);
 bool trace_ptrace_run(struct trace_run *run, struct fact *why);
-bool trace_events_watch(struct trace_run *run);
+bool trace_running(struct trace_run *run);
 
 /* ---- ptrace.c ---- */
 
@@ -162,13 +163,36 @@ void trace_events_take(struct trace_run *run, pid_t gone, struct span maps);
 /* Does so if the last time is long enough ago. */
 void trace_events_poll(struct trace_run *run);
 
+/* ---- samples.c: what is run in the vDSO ---- */
+
+/*
+ * Begins to take samples of what the run is for. NULL with the reason in run->trace->sampled. Adds
+ * the privileges that are needed on the way to those of the run. Close the result, which may be
+ * NULL, with trace_samples_close(). The other functions do nothing with NULL.
+ */
+struct trace_samples *trace_samples_open(struct trace_run *run);
+void trace_samples_close(struct trace_samples *samples);
+
+/* Forgets the samples that were taken by now. */
+void trace_samples_begin(struct trace_samples *samples);
+
+/* Adds the samples since the last time to the evidence, several times a second. */
+void trace_samples_take(const struct trace_run *run, struct trace_samples *samples);
+
 /* ---- callers.c: who makes the calls of the whole host ---- */
 
 /* Adds calls by a process (0: unknown) in the control group of cgroups v2 with this ID. */
 void trace_callers_add(const struct trace_run *run, pid_t pid, uint64_t group, uint64_t calls);
 
-/* Adds processes to their groups, if groups are listed, and keeps those with the most calls. */
-void trace_callers_finish(struct trace_top *top, bool lists_groups, uint64_t most);
+/* Adds a sample of a process in the vDSO. */
+void trace_callers_sample(const struct trace_run *run, pid_t pid);
+
+/*
+ * Adds processes to their groups, if groups are listed, and keeps those that spend the most time by
+ * calls, of which one takes so many ns, and in the vDSO.
+ */
+void trace_callers_finish(
+	struct trace_top *top, bool lists_groups, uint64_t most, double ns_per_call);
 
 /* Frees the lists, which are empty then. */
 void trace_callers_forget(struct trace_top *top);

@@ -101,8 +101,26 @@ static bool next_key(int map, const struct event_key *key, struct event_key *nex
 	return false;
 }
 
-/* Kernels before 5.11 count what maps take against a limit that is small by default. */
-static bool make_maps(struct trace_events *events)
+/*
+ * Kernels before 5.11 count what maps and programs take against a limit that is small by default. A
+ * program that we start has the former limit.
+ */
+static bool without_limit(bool (*make)(struct trace_events *events, void *argument),
+	struct trace_events *events, void *argument)
+{
+	struct rlimit before, most = {RLIM_INFINITY, RLIM_INFINITY};
+	bool is_raised =
+		getrlimit(RLIMIT_MEMLOCK, &before) == 0 && setrlimit(RLIMIT_MEMLOCK, &most) == 0;
+	bool is_made = make(events, argument);
+	int error = errno;
+
+	if (is_raised)
+		setrlimit(RLIMIT_MEMLOCK, &before);
+	errno = error;
+	return is_made;
+}
+
+static bool make_maps(struct trace_events *events, void *unused)
 {
 	static const union bpf_attr maps[EVENT_MAP_COUNT] = {
 		[EVENT_WANTED] = {.map_type = BPF_MAP_TYPE_ARRAY,
@@ -118,24 +136,17 @@ static bool make_maps(struct trace_events *events)
 			.value_size = sizeof(uint64_t),
 			.max_entries = COUNTS_MAX},
 	};
-	struct rlimit before, most = {RLIM_INFINITY, RLIM_INFINITY};
-	bool is_raised =
-		getrlimit(RLIMIT_MEMLOCK, &before) == 0 && setrlimit(RLIMIT_MEMLOCK, &most) == 0;
-	int error = 0;
 
-	while (events->map_count < EVENT_MAP_COUNT && !error) {
+	(void)unused;
+	while (events->map_count < EVENT_MAP_COUNT) {
 		union bpf_attr attributes = maps[events->map_count];
 		long map = call_bpf(BPF_MAP_CREATE, &attributes);
 
 		if (map < 0)
-			error = errno;
-		else
-			events->maps[events->map_count++] = (int)map;
+			return false;
+		events->maps[events->map_count++] = (int)map;
 	}
-	if (is_raised)
-		setrlimit(RLIMIT_MEMLOCK, &before);
-	errno = error;
-	return !error;
+	return true;
 }
 
 /* Calls whose origin does not fit the map have a place of their own from the beginning. */
@@ -217,21 +228,20 @@ static void set_namespace(struct event_program *program)
 	}
 }
 
-static bool start(struct trace_events *events, enum event_scope scope, pid_t process)
+static bool attach_all(struct trace_events *events, void *argument)
 {
-	struct event_program program = {.scope = scope, .process = process, .maps = events->maps};
+	struct event_program *program = argument;
 
-	set_namespace(&program);
-	if (scope != EVENTS_OF_HOST) {
-		event_program_exit(&program);
-		if (!attach(events, &program, "sched_process_exit"))
+	if (program->scope != EVENTS_OF_HOST) {
+		event_program_exit(program);
+		if (!attach(events, program, "sched_process_exit"))
 			return false;
-		event_program_fork(&program);
-		if (!attach(events, &program, "sched_process_fork"))
+		event_program_fork(program);
+		if (!attach(events, program, "sched_process_fork"))
 			return false;
 	}
-	event_program_count(&program);
-	return attach(events, &program, "sys_enter");
+	event_program_count(program);
+	return attach(events, program, "sys_enter");
 }
 
 static void explain(int error, struct fact *why)
@@ -254,7 +264,7 @@ struct trace_events *trace_events_make(const struct trace_plan *plan, struct fac
 
 	if (!event_program_count(&program)) {
 		fact_set(why, FACT_ABSENT, "there is no BPF program for this architecture");
-	} else if (!make_maps(events) || !want_calls(events, plan)) {
+	} else if (!without_limit(make_maps, events, NULL) || !want_calls(events, plan)) {
 		explain(errno, why);
 	} else {
 		fact_set_known(why);
@@ -289,11 +299,14 @@ static void try_reading(void *argument)
 bool trace_events_start(struct trace_events *events, struct trace_run *run, struct fact *why)
 {
 	struct reading reading = {.map = events->maps[EVENT_WANTED]};
-	enum event_scope scope = run->trace->system_wide ? EVENTS_OF_HOST
-	                         : run->arguments        ? EVENTS_OF_PROGRAM
-	                                                 : EVENTS_OF_PROCESS;
+	struct event_program program = {.scope = run->trace->system_wide ? EVENTS_OF_HOST
+	                                         : run->arguments        ? EVENTS_OF_PROGRAM
+	                                                                 : EVENTS_OF_PROCESS,
+		.process = run->trace->program.pid,
+		.maps = events->maps};
 
-	if (!start(events, scope, run->trace->program.pid)) {
+	set_namespace(&program);
+	if (!without_limit(attach_all, events, &program)) {
 		explain(errno, why);
 		return false;
 	}
@@ -355,7 +368,8 @@ static void add_calls(const struct trace_run *run, const struct event_key *key, 
 		return;
 	trace->counts[is_compat][row] += calls;
 	if (trace->system_wide)
-		trace_callers_add(run, pid, key->where, calls);
+		trace_callers_add(
+			run, pid, trace->lists_groups ? key->where : CGROUP_ROOT_ID, calls);
 	else if (run->call_places && served_is_call(trace->plan->rows[row].call->name))
 		call_sites_add(run->call_places,
 			&(struct trace_place){.row = row, .is_compat = is_compat, .count = calls},
@@ -437,55 +451,4 @@ bool trace_events_run(struct trace_run *run)
 	run->events = NULL;
 	trace_events_free(events);
 	return is_counted;
-}
-
-/* ---- what runs already ---- */
-
-static bool is_there(const struct trace_run *run)
-{
-	return run->trace->system_wide || kill(run->trace->program.pid, 0) == 0 || errno != ESRCH;
-}
-
-/* Reports an interval, and begins the next one with no counts. */
-static bool report_interval(struct trace_run *run)
-{
-	struct trace_evidence *trace = run->trace;
-
-	if (!run->interval_ns || kernel_clock_ns(CLOCK_MONOTONIC) < run->next_ns)
-		return true;
-	trace_events_take(run, 0, (struct span){NULL, 0});
-	if (run->failure.error)
-		return false;
-	trace_run_counted(run);
-	trace_callers_finish(&trace->top, trace->lists_groups, run->shown);
-	if (!run->report(run->argument))
-		return false;
-	memset(trace->counts, 0, sizeof(trace->counts));
-	trace_callers_forget(&trace->top);
-	run->begin_ns += (int64_t)(trace->duration_s.value * NS_PER_SECOND);
-	while (run->next_ns <= run->begin_ns)
-		run->next_ns += run->interval_ns;
-	return true;
-}
-
-bool trace_events_watch(struct trace_run *run)
-{
-	struct fact *why = &run->trace->bpf;
-	struct trace_events *events = trace_events_make(run->trace->plan, why);
-	bool is_counted = events && trace_events_start(events, run, why);
-
-	if (is_counted) {
-		trace_run_begin(run);
-		while (is_there(run) && report_interval(run) && trace_run_pause(run))
-			;
-		trace_events_stop(events);
-		trace_run_counted(run);
-		trace_events_take(run, 0, (struct span){NULL, 0});
-		trace_callers_finish(&run->trace->top, run->trace->lists_groups, run->shown);
-	}
-	if (run->failure.error)
-		fact_set_errno(why, run->failure.error, "reading the counters");
-	run->events = NULL;
-	trace_events_free(events);
-	return is_counted && !run->failure.error;
 }

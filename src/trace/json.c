@@ -211,6 +211,8 @@ const struct field trace_call_place_fields[] = {
 
 CELL(print_pid, struct trace_caller, fprintf(out, "%d", row->pid))
 CELL(print_calls, struct trace_caller, print_count((double)row->calls, out))
+CELL(print_vdso_time, struct trace_caller,
+	if (row->vdso_s > 0) print_seconds(false, row->vdso_s, out))
 CELL(print_processes, struct trace_caller,
 	if (row->processes) print_count((double)row->processes, out))
 
@@ -219,6 +221,8 @@ CELL(print_processes, struct trace_caller,
 const struct field trace_group_fields[] = {
 	{INTEGER("calls", calls, INT64_MAX), .title = "calls", .width = 12, .cell = print_calls,
 		.doc = "calls of its processes"},
+	{REAL("vdso_s", vdso_s, 6), .title = "in the vDSO", .cell = print_vdso_time,
+		.doc = "seconds of CPU time that its processes spent in the vDSO, by samples"},
 	{INTEGER("processes", processes, INT64_MAX), .title = "processes", .width = 9,
 		.cell = print_processes, .doc = "processes that made them"},
 	{TEXT("name", name), .title = "control group", .left = true,
@@ -235,6 +239,8 @@ const struct field trace_process_fields[] = {
 		.doc = "process ID"},
 	{INTEGER("calls", calls, INT64_MAX), .title = "calls", .width = 12, .cell = print_calls,
 		.doc = "calls that it made"},
+	{REAL("vdso_s", vdso_s, 6), .title = "in the vDSO", .cell = print_vdso_time,
+		.doc = "seconds of CPU time that it spent in the vDSO, by samples"},
 	{0},
 };
 
@@ -335,6 +341,16 @@ static const struct field diagnosis_fields[] = {
 	{REAL("lost_s", sums.lost_s.value, 6), .fact = FACT(sums.lost_s.fact),
 		.given = GIVEN(is_counted),
 		.doc = "seconds lost by them against the vDSO; null: unknown"},
+	{REAL("vdso_share_percent", inside.share_percent, 3), .fact = FACT(inside.fact),
+		.doc = "percent of the CPU time of a running process, or of one CPU for a whole host, "
+		       "that was spent in the vDSO, by samples; null: not sampled"},
+	{REAL("vdso_share_error_percent", inside.error_percent, 3), .fact = FACT(inside.fact),
+		.doc = "standard error of that; where no sample is in the vDSO, three samples"},
+	{REAL("vdso_reads_per_s_most", inside.reads_per_s_most, 0), .fact = FACT(inside.fact),
+		.doc = "reads of the clock by the vDSO per second, at most; null: not sampled, or the "
+		       "cost of a read is not known"},
+	{TEXT("vdso_share_reason", inside.fact.reason),
+		.doc = "why there are no samples; null: there are, or a program was started"},
 	{TEXT("sigsys_call", sigsys_call),
 		.doc = "clock system call for which the program got SIGSYS by its seccomp filter; "
 		       "null: none"},

@@ -68,6 +68,9 @@ struct trace_program {
 /* A process that makes calls, or a control group of such processes. */
 struct trace_caller {
 	uint64_t calls;
+	uint64_t in_vdso;         /* samples in the vDSO */
+	double vdso_s;            /* CPU time that these stand for */
+	double spent_ns;          /* time by both, to compare callers by */
 	pid_t pid;                /* of a process; 0: it is not known */
 	uint64_t group;           /* of a process: ID of its group of cgroups v2 */
 	uint64_t processes;       /* of a group */
@@ -127,6 +130,18 @@ struct trace_times {
 	double wall_s, cpu_s; /* NAN: none was measured */
 };
 
+/* A sample of what runs stands for this CPU time. */
+#define TRACE_SAMPLE_NS 250000
+
+/* Samples of a process that was not started by us, or of the whole host, while it runs user code.
+ */
+struct trace_sampled {
+	struct fact fact; /* unread: none were asked for */
+	uint64_t taken;
+	uint64_t in_vdso; /* of these */
+	uint64_t lost;
+};
+
 struct trace_evidence {
 	bool system_wide;                   /* all programs of the host were counted */
 	bool lists_processes, lists_groups; /* one of the two is set then */
@@ -155,6 +170,7 @@ struct trace_evidence {
 	bool is_baseline;              /* to compare with: the stubs are mapped, and not used */
 	uint64_t repeats;              /* runs of each kind that were compared; 0: none */
 	struct fact repeated; /* why there is none; unread: not asked for, or there are some */
+	struct trace_sampled sampled;              /* of what ran already */
 	struct trace_times untouched, fallen_back; /* the least of the runs */
 	uint64_t children_terminated; /* processes left running, which were sent SIGTERM */
 	struct evidence host;         /* timing and proof, taken before the program ran */
@@ -200,6 +216,14 @@ struct trace_sums {
 	struct real_fact lost_s;  /* what these cost more than by the vDSO */
 };
 
+/* What the samples mean. A number that is not known is NAN. */
+struct trace_inside {
+	struct fact fact;
+	double share_percent, error_percent; /* of the CPU time, or of one CPU for a whole host */
+	double reads_per_s_most;
+	double fallback_percent_most; /* of one CPU, if the reads were system calls */
+};
+
 struct trace_diagnosis {
 	enum trace_verdict verdict;
 	bool is_counted; /* the system calls were counted */
@@ -207,6 +231,7 @@ struct trace_diagnosis {
 	size_t line_count;
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
 	struct trace_sums sums;
+	struct trace_inside inside;
 	char sigsys_call[128]; /* "clock_gettime CLOCK_MONOTONIC"; "": it got no SIGSYS for one */
 	size_t hint_count;     /* why only this program is affected: static storage, or `origin` */
 	const char *hints[TRACE_HINT_MAX];
@@ -250,6 +275,10 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 
 /* "1.22 s", "34 ms", "870 us": three digits. Returns `text`. */
 char *trace_describe_seconds(double seconds, char text[32]);
+
+/* Appends what the samples mean, a part of a sentence; inside->fact is known. */
+void trace_say_share(const struct trace_evidence *trace, const struct trace_inside *inside,
+	char *text, size_t size);
 
 /* ---- text.c, json.c ---- */
 

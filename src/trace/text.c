@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a report as text: the verdict, how it was counted, a row for each call that was made. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -83,6 +84,31 @@ static void write_repeats(const struct trace_evidence *trace, FILE *out)
 		100 * (after->cpu_s / before->cpu_s - 1), trace->repeats);
 }
 
+static void write_samples(
+	const struct trace_evidence *trace, const struct trace_inside *inside, FILE *out)
+{
+	const struct trace_sampled *sampled = &trace->sampled;
+	struct strbuf sb = {.used = 0};
+	char inner[32], taken[32];
+
+	if (!fact_is_known(&inside->fact)) {
+		strbuf_add(&sb, "time inside it is not known: %s", inside->fact.reason);
+	} else {
+		strbuf_add(&sb, "%s of %s samples of user code, one in each %d us, are inside it",
+			format_count(sampled->in_vdso, inner), format_count(sampled->taken, taken),
+			TRACE_SAMPLE_NS / 1000);
+		if (sampled->lost)
+			strbuf_add(
+				&sb, "; %s samples were lost", format_count(sampled->lost, taken));
+		if (sampled->in_vdso && !isnan(inside->fallback_percent_most))
+			strbuf_add(&sb,
+				"; where the vDSO cannot be used, these reads would take at most "
+				"%.*f%% of one CPU",
+				inside->fallback_percent_most < 10, inside->fallback_percent_most);
+	}
+	wrap_print(out, "vDSO", LABEL_INDENT, sb.text);
+}
+
 static void write_tables(
 	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis, FILE *out)
 {
@@ -153,6 +179,8 @@ bool trace_report_text(const void *result, const struct style *style, FILE *out)
 	wrap_answer(out, &headings[diagnosis->verdict], style->color, diagnosis->summary);
 	fputc('\n', out);
 	write_run(trace, out);
+	if (trace->sampled.fact.state != FACT_UNREAD)
+		write_samples(trace, &diagnosis->inside, out);
 	if (trace->repeats || trace->repeated.state != FACT_UNREAD)
 		write_repeats(trace, out);
 	write_tables(trace, diagnosis, out);

@@ -364,7 +364,7 @@ static int count_running(struct cli *cli, bool *counted)
 	if (!run->interval_ns)
 		run->show = progress_show;
 	work_begin(cli, run->interval_ns ? NULL : doing, &run->stop);
-	*counted = trace_events_watch(run);
+	*counted = trace_running(run);
 	work_end();
 	if (*counted)
 		return interrupt_status(0);

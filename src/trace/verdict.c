@@ -225,6 +225,7 @@ struct view {
 	const struct trace_sums *sums;
 	const char *subject;     /* "this program" */
 	const char *sigsys_call; /* "": it got no SIGSYS for one */
+	const struct trace_inside *inside;
 	bool host_is_ok;
 	bool has_reads;          /* those that the vDSO served were counted */
 	bool counts_clock_calls; /* that the vDSO serves, or could */
@@ -277,6 +278,84 @@ static void say_loss(const struct view *view, char *text)
 	else
 		say_share(text, cpu_share(view, sums->avoidable_s), " of its CPU time");
 	say(text, "; the vDSO would save %s.", trace_describe_seconds(sums->lost_s.value, lost));
+}
+
+/* Returns the least ns of a read by the vDSO on this host; NAN: it was not measured. */
+static double least_read_ns(const struct evidence *host)
+{
+	double least = NAN;
+
+	for (size_t i = 0; i < host->call_count; i++) {
+		const struct call_evidence *call = &host->calls[i];
+
+		if (call->decides && is_served(call) && fact_is_known(&call->path[PATH_VDSO].fact))
+			least = fmin(least, call->path[PATH_VDSO].min_ns);
+	}
+	return least;
+}
+
+/*
+ * The number of samples has the error of a Poisson distribution, its square root; more than three
+ * times that, it is seldom off. A read takes at least as long as in a loop of reads: in a program
+ * it waits for the instructions before it, too.
+ */
+static void judge_samples(const struct trace_evidence *trace, struct trace_inside *inside)
+{
+	const struct trace_sampled *sampled = &trace->sampled;
+	const struct real_fact *base = trace->system_wide ? &trace->duration_s : &trace->cpu_s;
+	double taken = (double)sampled->in_vdso, most = taken + 3 * sqrt(taken) + 3;
+	double sample_s = (double)TRACE_SAMPLE_NS / NS_PER_SECOND, read_ns, call_ns;
+
+	*inside = (struct trace_inside){
+		sampled->fact, NAN, NAN, .reads_per_s_most = NAN, .fallback_percent_most = NAN};
+	if (!fact_is_known(&sampled->fact))
+		return;
+	if (!fact_is_known(&base->fact) || base->value < sample_s) {
+		fact_set(&inside->fact, FACT_ABSENT, "it used no CPU time");
+		return;
+	}
+	inside->share_percent = 100 * taken * sample_s / base->value;
+	inside->error_percent = 100 * (sampled->in_vdso ? sqrt(taken) : 3) * sample_s / base->value;
+	read_ns = least_read_ns(&trace->host);
+	call_ns = fact_is_known(&trace->host.timing.syscall_floor_fact)
+	                  ? trace->host.timing.syscall_floor_ns
+	                  : NAN;
+	for (size_t i = 0; i < trace->host.call_count; i++) {
+		const struct call_evidence *call = &trace->host.calls[i];
+
+		if (call->decides && fact_is_known(&call->path[PATH_SYSCALL].fact))
+			call_ns = fmax(call_ns, call->path[PATH_SYSCALL].min_ns);
+	}
+	inside->reads_per_s_most =
+		most * sample_s * NS_PER_SECOND / read_ns / trace->duration_s.value;
+	inside->fallback_percent_most = 100 * inside->reads_per_s_most * call_ns / NS_PER_SECOND;
+}
+
+/* Rounds a bound up to three digits: its last ones say nothing. */
+static uint64_t round_up(double bound)
+{
+	double unit = fmax(1, pow(10, floor(log10(fmax(bound, 1))) - 2));
+
+	return (uint64_t)(ceil(bound / unit) * unit);
+}
+
+void trace_say_share(const struct trace_evidence *trace, const struct trace_inside *inside,
+	char *text, size_t size)
+{
+	const char *of = trace->system_wide ? "one CPU" : "its CPU time";
+	/* One digit more than the error has. */
+	int digits = inside->error_percent < 0.1 ? 2 : 1;
+	char most[32];
+
+	if (trace->sampled.in_vdso)
+		text_append(text, size, "%.*f%% +/- %.*f%%", digits, inside->share_percent, digits,
+			inside->error_percent);
+	else
+		text_append(text, size, "less than %.2g%%", inside->error_percent);
+	text_append(text, size, " of %s is spent reading the clock in the vDSO", of);
+	if (!isnan(inside->reads_per_s_most))
+		text_append(text, size, ", at most %s reads per s",
+			format_count(round_up(inside->reads_per_s_most), most));
 }
 
 /* Says how often the program read the clock. */
@@ -384,7 +463,11 @@ static bool is_not_counted(const struct view *view)
 
 static void say_not_counted(const struct view *view, char *text)
 {
-	say(text, "the calls of %s were not counted: %s.", view->subject,
+	if (fact_is_known(&view->inside->fact)) {
+		trace_say_share(view->trace, view->inside, text, TRACE_TEXT_SIZE);
+		say(text, "; ");
+	}
+	say(text, "the system calls of %s were not counted: %s.", view->subject,
 		view->trace->method_fact.reason);
 }
 
@@ -482,10 +565,15 @@ static bool always(const struct view *view)
 
 static void say_none(const struct view *view, char *text)
 {
-	say(text, "%s made no clock system call that the vDSO could serve%s.", view->subject,
+	say(text, "%s made no clock system call that the vDSO could serve%s", view->subject,
 		view->host_is_ok ? ""
 				 : "; clock_gettime() and gettimeofday() fall back on this host, "
 				   "but were not called");
+	if (fact_is_known(&view->inside->fact)) {
+		say(text, "; ");
+		trace_say_share(view->trace, view->inside, text, TRACE_TEXT_SIZE);
+	}
+	say(text, ".");
 }
 
 static const struct rule {
@@ -511,6 +599,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 		.sums = &diagnosis->sums,
 		.subject = trace->system_wide ? "the programs of this host" : "this program",
 		.sigsys_call = diagnosis->sigsys_call,
+		.inside = &diagnosis->inside,
 		.host_is_ok = counts_deciding(&trace->host).entered == 0,
 		.has_reads = fact_is_known(&trace->served)};
 
@@ -528,6 +617,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 		text_append(diagnosis->sigsys_call, sizeof(diagnosis->sigsys_call), "%s(%s)",
 			row->call->name, row->clock);
 	}
+	judge_samples(trace, &diagnosis->inside);
 	while (!rule->applies(&view))
 		rule++;
 	diagnosis->verdict = rule->verdict;

@@ -198,7 +198,7 @@ def _judge_trace(row, reports):
     calls, which the vDSO makes; as if the host fell back, all are.
     """
     for way, method in (("bpf", "bpf"), ("ptrace", "seccomp-ptrace"),
-                        ("as-if", "seccomp-ptrace")):
+                        ("as-if", "bpf")):
         if f"trace-{way}" not in reports:
             continue
         trace = _document(reports[f"trace-{way}"], f"trace by {way}", row)

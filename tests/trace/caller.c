@@ -17,7 +17,6 @@
  *	caller jit N              N gettimeofday by code made at run time, named in /tmp/perf-PID.map
  *	caller made N             N of these by a system call instruction of such code
  *	caller pace SECONDS       as many of these as it can, for that time
- *	caller paced N SECONDS    N of these every 10 ms, for that time
  *	caller clock N ID         N clock_gettime(ID) by syscall(2)
  *	caller threads N COUNT    COUNT threads with N each
  *	caller fork N COUNT       COUNT children with N each, of which each second one by vfork
@@ -210,17 +209,6 @@ static int keep_reading(long seconds)
 	do
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	while (now.tv_sec < end.tv_sec + seconds);
-	return 0;
-}
-
-static int read_at_times(long seconds)
-{
-	time_t end = time(NULL) + seconds;
-
-	while (time(NULL) < end) {
-		read_clock(NULL);
-		usleep(10000);
-	}
 	return 0;
 }
 
@@ -422,8 +410,6 @@ int main(int argc, char **argv)
 		return run_own_call();
 	} else if (strcmp(what, "pace") == 0) {
 		return keep_reading(count);
-	} else if (strcmp(what, "paced") == 0) {
-		return read_at_times(more);
 	} else if (strcmp(what, "pass") == 0) {
 		read_clock(NULL);
 		executed = "vdso";

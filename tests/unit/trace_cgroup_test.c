@@ -97,7 +97,7 @@ static void processes_of_a_group_are_added_up(void **state)
 	for (int i = 0; i < 100; i++)
 		add_process(&top, i + 1, i % 2 ? "/odd" : "/even", (uint64_t)i);
 	add_process(&top, 101, "", 7);
-	trace_callers_finish(&top, true, 2);
+	trace_callers_finish(&top, true, 2, 1);
 	assert_int_equal(top.processes.count, 0);
 	assert_int_equal(top.groups.count, 2);
 	assert_string_equal(top.groups.list[0].cgroup, "/odd");
@@ -117,11 +117,18 @@ static void processes_with_the_most_calls_are_kept(void **state)
 	(void)state;
 	for (int i = 0; i < 100; i++)
 		add_process(&top, i + 1, "/", (uint64_t)(i * 37 % 100));
-	trace_callers_finish(&top, false, 3);
+	trace_callers_finish(&top, false, 3, 1);
 	assert_int_equal(top.groups.count, 0);
 	assert_int_equal(top.processes.count, 3);
 	for (uint64_t i = 0; i < 3; i++)
 		assert_int_equal(top.processes.list[i].calls, 99 - i);
+	/* 250 us in the vDSO are more than two calls of 120 us, and less than three. */
+	for (size_t i = 0; i < 3; i++)
+		top.processes.list[i].calls = i + 1;
+	top.processes.list[0].in_vdso = 1;
+	trace_callers_finish(&top, false, 2, 120000);
+	assert_int_equal(top.processes.list[0].in_vdso, 1);
+	assert_int_equal(top.processes.list[1].calls, 3);
 	trace_callers_forget(&top);
 }
 

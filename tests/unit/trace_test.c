@@ -234,6 +234,64 @@ static void no_system_calls_are_the_good_news(void **state)
 	assert_non_null(strstr(diagnosis.summary, "were not called"));
 }
 
+/* 5 s of a process with 4 s of CPU time, on a host where a read takes 28 ns. */
+static void set_samples(uint64_t in_vdso)
+{
+	make_host(false);
+	fact_set_real(&trace.duration_s, 5);
+	fact_set_real(&trace.cpu_s, 4);
+	fact_set_known(&trace.sampled.fact);
+	trace.sampled.taken = 16000;
+	trace.sampled.in_vdso = in_vdso;
+	trace_diagnose(&trace, &diagnosis);
+}
+
+static void samples_in_the_vdso_are_a_share_with_its_error(void **state)
+{
+	(void)state;
+	set_samples(1600);
+	assert_int_equal(diagnosis.verdict, TRACE_OK);
+	assert_true(fabs(diagnosis.inside.share_percent - 10) < 1e-9);
+	assert_true(fabs(diagnosis.inside.error_percent - 0.25) < 1e-9);
+	/* 0.4 s and three errors of 0.01 s, by 28 ns, in 5 s. */
+	assert_true(diagnosis.inside.reads_per_s_most > (0.4 + 0.03) / 28e-9 / 5);
+	assert_true(diagnosis.inside.reads_per_s_most < (0.4 + 0.032) / 28e-9 / 5);
+	assert_non_null(strstr(diagnosis.summary,
+		"; 10.0% +/- 0.2% of its CPU time is spent reading the clock in the vDSO, at most "
+		"3,080,000 reads per s."));
+	/* A system call takes 530 ns. */
+	assert_true(fabs(diagnosis.inside.fallback_percent_most -
+			    diagnosis.inside.reads_per_s_most * 530e-9 * 100) < 1e-6);
+}
+
+static void no_sample_in_the_vdso_is_less_than_three(void **state)
+{
+	(void)state;
+	set_samples(0);
+	assert_true(diagnosis.inside.share_percent == 0);
+	assert_non_null(strstr(diagnosis.summary, "; less than 0.019% of its CPU time"));
+	fact_set_real(&trace.cpu_s, 0);
+	trace_diagnose(&trace, &diagnosis);
+	assert_false(fact_is_known(&diagnosis.inside.fact));
+	assert_null(strstr(diagnosis.summary, "CPU time"));
+}
+
+static void samples_alone_are_no_verdict(void **state)
+{
+	(void)state;
+	set_samples(1600);
+	fact_set(&trace.method_fact, FACT_DENIED, "bpf(2) is refused");
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
+	assert_non_null(strstr(diagnosis.summary, "10.0% +/- 0.2% of its CPU time"));
+	assert_non_null(strstr(diagnosis.summary, "not counted: bpf(2) is refused."));
+	/* A host whose reads were not measured has no bound. */
+	trace.host.call_count = 0;
+	trace_diagnose(&trace, &diagnosis);
+	assert_true(isnan(diagnosis.inside.reads_per_s_most));
+	assert_null(strstr(diagnosis.summary, "at most"));
+}
+
 static void a_program_that_was_not_counted_is_unknown(void **state)
 {
 	(void)state;
@@ -242,8 +300,8 @@ static void a_program_that_was_not_counted_is_unknown(void **state)
 	trace_diagnose(&trace, &diagnosis);
 	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
 	assert_false(diagnosis.is_counted);
-	assert_string_equal(
-		diagnosis.summary, "the calls of this program were not counted: ptrace: refused.");
+	assert_string_equal(diagnosis.summary,
+		"the system calls of this program were not counted: ptrace: refused.");
 }
 
 static void why_only_this_program(void **state)
@@ -400,6 +458,9 @@ int main(void)
 #endif
 		cmocka_unit_test(the_published_sum),
 		cmocka_unit_test(no_system_calls_are_the_good_news),
+		cmocka_unit_test(samples_in_the_vdso_are_a_share_with_its_error),
+		cmocka_unit_test(no_sample_in_the_vdso_is_less_than_three),
+		cmocka_unit_test(samples_alone_are_no_verdict),
 		cmocka_unit_test(a_program_that_was_not_counted_is_unknown),
 		cmocka_unit_test(why_only_this_program),
 		cmocka_unit_test(what_made_the_calls_is_the_cause),

@@ -189,6 +189,7 @@ trace() {
 	[ -x $LAB/$build/vdsocheck ] || return 0
 	report trace-bpf trace_article "$1"
 	(
+		chmod 1777 /tmp
 		prefix="$prefix $LAB/$build/sandbox nobody --"
 		report trace-ptrace trace_article "$1"
 	)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counts what runs already, a process or the whole host: its system calls by BPF programs, and what
+ * it does in the vDSO by samples. Neither needs the other.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "count.h"
+#include "served.h"
+
+/* Takes all that was counted until now, and keeps the processes that are shown. */
+static void take(struct trace_run *run, struct trace_samples *samples)
+{
+	struct trace_evidence *trace = run->trace;
+	const struct timing_evidence *timing = &trace->host.timing;
+
+	trace_events_take(run, 0, (struct span){NULL, 0});
+	trace_samples_take(run, samples);
+	trace_run_counted(run);
+	trace_callers_finish(&trace->top, trace->lists_groups, run->shown,
+		fact_is_known(&timing->syscall_floor_fact) ? timing->syscall_floor_ns : 1);
+}
+
+/* Reports an interval, if it is over, and begins the next one with no counts. */
+static bool report_interval(struct trace_run *run, struct trace_samples *samples)
+{
+	struct trace_evidence *trace = run->trace;
+
+	if (!run->interval_ns || kernel_clock_ns(CLOCK_MONOTONIC) < run->next_ns)
+		return true;
+	take(run, samples);
+	if (run->failure.error || !run->report(run->argument))
+		return false;
+	memset(trace->counts, 0, sizeof(trace->counts));
+	trace->sampled.taken = trace->sampled.in_vdso = trace->sampled.lost = 0;
+	trace_callers_forget(&trace->top);
+	run->begin_ns += (int64_t)(trace->duration_s.value * NS_PER_SECOND);
+	while (run->next_ns <= run->begin_ns)
+		run->next_ns += run->interval_ns;
+	return true;
+}
+
+static bool is_there(const struct trace_run *run)
+{
+	return run->trace->system_wide || kill(run->trace->program.pid, 0) == 0 || errno != ESRCH;
+}
+
+/* Where system calls are refused to be counted, samples say something of a process. */
+bool trace_running(struct trace_run *run)
+{
+	struct trace_evidence *trace = run->trace;
+	struct fact *why = &trace->bpf;
+	struct trace_events *events = trace_events_make(trace->plan, why);
+	struct trace_samples *samples = NULL;
+	bool is_counted = events && trace_events_start(events, run, why);
+
+	if (served_has_call(trace->plan))
+		samples = trace_samples_open(run);
+	if (!is_counted && !trace->system_wide)
+		trace->method_fact = *why;
+	if (is_counted || (samples && !trace->system_wide)) {
+		trace_run_begin(run);
+		trace_samples_begin(samples);
+		do
+			trace_samples_take(run, samples);
+		while (is_there(run) && report_interval(run, samples) && trace_run_pause(run));
+		if (is_counted)
+			trace_events_stop(events);
+		take(run, samples);
+		is_counted = !run->failure.error;
+		if (!is_counted)
+			fact_set_errno(why, run->failure.error, "reading the counters");
+	}
+	run->events = NULL;
+	trace_events_free(events);
+	trace_samples_close(samples);
+	return is_counted;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples what runs on the CPUs by the cpu-clock, a timer of the kernel (perf_event_open(2)). The
+ * samples whose address is in the vDSO of their process give the CPU time that the process spends
+ * there: what reading the clock costs it, measured where it is spent, whatever is read. No hardware
+ * counter is needed, and nothing is stopped.
+ *
+ * With privileges, there is an event on each CPU, which samples all. Without, there is one for each
+ * thread of the process on each CPU, which the threads that it starts inherit.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "count.h"
+#include "measure/vdso.h"
+#include "places.h"
+
+/* A CPU's ring has room for the samples of a third of a second. */
+#define RING_PAGES 8
+
+/* The places of the vDSO that were found are kept for so many processes. */
+#define KNOWN_MAX 1024
+
+struct ring {
+	struct perf_event_mmap_page *page; /* the records follow it; NULL: the CPU has none yet */
+	int file;
+};
+
+struct known_vdso {
+	pid_t pid;
+	uint64_t start, end;
+};
+
+struct trace_samples {
+	int *files;
+	size_t file_count, room;
+	struct ring *rings; /* of each CPU */
+	int cpus;
+	struct known_vdso known[KNOWN_MAX];
+};
+
+/* The first words of a record behind its header. */
+#define RECORD_WORDS 2
+
+struct record {
+	uint32_t type;
+	uint16_t misc;
+	uint64_t words[RECORD_WORDS];
+};
+
+/* ---- rings ---- */
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t ring_size(void)
+{
+	return RING_PAGES * page_size();
+}
+
+/* Takes the next record. Records are multiples of 8 bytes, so that the ring's end cuts no word. */
+static bool next_record(const struct ring *ring, struct record *record)
+{
+	const size_t size = ring_size();
+	const unsigned char *data = (const unsigned char *)ring->page + page_size();
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail;
+	struct perf_event_header header;
+
+	*record = (struct record){.type = 0};
+	if (head - tail < sizeof(header))
+		return false;
+	memcpy(&header, data + tail % size, sizeof(header));
+	if (header.size < sizeof(header) || header.size > head - tail)
+		return false;
+	record->type = header.type;
+	record->misc = header.misc;
+	for (size_t i = 0; i < RECORD_WORDS && sizeof(header) + (i + 1) * 8 <= header.size; i++)
+		memcpy(&record->words[i], data + (tail + sizeof(header) + i * 8) % size, 8);
+	__atomic_store_n(&ring->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* ---- events ---- */
+
+/* Returns 0 or an errno value. A CPU that is not online has no event, a thread may have ended. */
+static int open_event(struct trace_samples *samples, pid_t thread, int cpu)
+{
+	struct perf_event_attr attributes = {.size = sizeof(attributes),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = TRACE_SAMPLE_NS,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
+		.inherit = thread > 0,
+		.exclude_kernel = true,
+		.exclude_hv = true,
+		.comm = true,
+		.comm_exec = true};
+	struct ring *ring = &samples->rings[cpu];
+	int file = (int)syscall(
+		SYS_perf_event_open, &attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	void *page;
+
+	if (file < 0)
+		return errno == ENODEV || errno == ESRCH ? 0 : errno;
+	samples->files = array_grow(
+		samples->files, samples->file_count, &samples->room, sizeof(*samples->files));
+	samples->files[samples->file_count++] = file;
+	if (ring->page)
+		return ioctl(file, PERF_EVENT_IOC_SET_OUTPUT, ring->file) < 0 ? errno : 0;
+	page = mmap(NULL, page_size() + ring_size(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (page == MAP_FAILED)
+		return errno;
+	*ring = (struct ring){page, file};
+	return 0;
+}
+
+static int open_on_cpus(struct trace_samples *samples, pid_t thread)
+{
+	int error = 0;
+
+	for (int cpu = 0; cpu < samples->cpus && !error; cpu++)
+		error = open_event(samples, thread, cpu);
+	return error;
+}
+
+/*
+ * The list is read before an event is open: a thread that a listed one starts inherits its events,
+ * and would be in the list as well.
+ */
+static int open_threads(struct trace_samples *samples, pid_t pid)
+{
+	struct rlimit limit;
+	pid_t *threads = NULL;
+	size_t count = 0, room = 0;
+	struct dirent *entry;
+	char path[64];
+	int error = 0;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	tasks = opendir(path);
+	while (tasks && (entry = readdir(tasks))) {
+		uint64_t id;
+
+		if (!number_parse(text_span(entry->d_name), &id))
+			continue;
+		threads = array_grow(threads, count, &room, sizeof(*threads));
+		threads[count++] = (pid_t)id;
+	}
+	if (tasks)
+		closedir(tasks);
+	/* Nothing is executed that would inherit the limit. */
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	for (size_t i = 0; i < count && !error; i++)
+		error = open_on_cpus(samples, threads[i]);
+	free(threads);
+	return error;
+}
+
+static void explain(int error, struct fact *why)
+{
+	if (error == EACCES || error == EPERM)
+		fact_set(why, FACT_DENIED,
+			"perf_event_open(2) is refused: it needs root or CAP_PERFMON, or, for a "
+			"process of one's own, /proc/sys/kernel/perf_event_paranoid at 2 or less");
+	else if (error == EMFILE)
+		fact_set(why, FACT_FAILED, "not enough file descriptors (ulimit -n)");
+	else
+		fact_set_errno(why, error, "perf_event_open");
+}
+
+struct trace_samples *trace_samples_open(struct trace_run *run)
+{
+	struct trace_samples *samples = xcalloc(1, sizeof(*samples));
+	struct fact *why = &run->trace->sampled.fact;
+	int error;
+
+	samples->cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
+	samples->rings = xcalloc((size_t)samples->cpus, sizeof(*samples->rings));
+	error = open_on_cpus(samples, -1);
+	if (error && !run->trace->system_wide)
+		error = open_threads(samples, run->trace->program.pid);
+	if (!error && samples->file_count) {
+		fact_set_known(why);
+		run->privileges |= PRIVILEGES(CAP_SYS_PTRACE); /* to read memory maps */
+		return samples;
+	}
+	explain(error ? error : ESRCH, why);
+	trace_samples_close(samples);
+	return NULL;
+}
+
+void trace_samples_begin(struct trace_samples *samples)
+{
+	struct record record;
+
+	for (int cpu = 0; samples && cpu < samples->cpus; cpu++) {
+		while (samples->rings[cpu].page && next_record(&samples->rings[cpu], &record))
+			;
+	}
+}
+
+void trace_samples_close(struct trace_samples *samples)
+{
+	if (!samples)
+		return;
+	for (int cpu = 0; cpu < samples->cpus; cpu++) {
+		if (samples->rings[cpu].page)
+			munmap(samples->rings[cpu].page, page_size() + ring_size());
+	}
+	while (samples->file_count)
+		close(samples->files[--samples->file_count]);
+	free(samples->files);
+	free(samples->rings);
+	free(samples);
+}
+
+/* ---- samples ---- */
+
+/* Says whether the address is in the vDSO of the process, which is looked for once. */
+static bool is_in_vdso(struct trace_samples *samples, pid_t pid, uint64_t address)
+{
+	struct known_vdso *known = &samples->known[(size_t)pid % KNOWN_MAX];
+	struct span maps, rest;
+	struct mapping mapping;
+
+	if (known->pid != pid) {
+		*known = (struct known_vdso){.pid = pid};
+		maps = rest = maps_read(pid);
+		while (maps_next(&rest, &mapping)) {
+			if (mapping.is_vdso) {
+				known->start = mapping.start;
+				known->end = mapping.end;
+			}
+		}
+		span_free(maps);
+	}
+	return address >= known->start && address < known->end;
+}
+
+static void take_record(
+	const struct trace_run *run, struct trace_samples *samples, const struct record *record)
+{
+	const bool is_sample = record->type == PERF_RECORD_SAMPLE;
+	struct trace_sampled *sampled = &run->trace->sampled;
+	const pid_t pid = (pid_t)(uint32_t)record->words[is_sample ? 1 : 0];
+
+	if (record->type == PERF_RECORD_LOST) {
+		sampled->lost += record->words[1];
+	} else if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
+		samples->known[(size_t)pid % KNOWN_MAX].pid = 0;
+	} else if (is_sample && pid > 0 &&
+		   (run->trace->system_wide || pid == run->trace->program.pid)) {
+		sampled->taken++;
+		if (!is_in_vdso(samples, pid, record->words[0]))
+			return;
+		sampled->in_vdso++;
+		if (run->trace->system_wide)
+			trace_callers_sample(run, pid);
+	}
+}
+
+void trace_samples_take(const struct trace_run *run, struct trace_samples *samples)
+{
+	struct record record;
+
+	for (int cpu = 0; samples && cpu < samples->cpus; cpu++) {
+		while (samples->rings[cpu].page && next_record(&samples->rings[cpu], &record))
+			take_record(run, samples, &record);
+	}
+}
