@@ -7,6 +7,7 @@
 #include "rules.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -19,8 +20,7 @@ static const struct {
 	[WATCHDOG_UNDETERMINED] = {true, " One of the two is wrong."},
 	[WATCHDOG_WRAPPED] = {false, ", by mistake: its check came late, and by then the reference "
 				     "clock had counted past its range."},
-	[WATCHDOG_STOPPED] = {false, ", by mistake: the reference clock had counted too little, as "
-				     "an hpet that stops in deep idle states does."},
+	[WATCHDOG_STOPPED] = {false, ", by mistake: the reference clock had counted too little."},
 	[WATCHDOG_MISREAD] = {false, ", by mistake: its reference clock was read as all ones, "
 				     "which is a failed read."},
 	[WATCHDOG_LOST_TICKS] = {false, ", by mistake: its reference clock is a count of timer "
@@ -28,12 +28,14 @@ static const struct {
 	[WATCHDOG_LATE] = {true, " This is a false alarm: the check came late."},
 	[WATCHDOG_PAUSED] = {true, " This guest was paused, and one of the two did not count that "
 				   "time."},
-	[WATCHDOG_MOVED] = {true, " This guest was moved to a host whose TSC has another rate, or "
-				  "was paused."},
+	[WATCHDOG_MOVED] = {true, " This guest was moved to a host whose TSC has another rate, was "
+				  "paused, or one of the two lost time."},
 	[WATCHDOG_DELAYED_READ] = {true, " A delayed read explains that: often a false alarm."},
 	[WATCHDOG_TSC_JUMPED] = {false, ": the TSC was reset or overwritten by firmware, a "
 					"suspend, a migration or a program that writes the CPU's "
 					"registers."},
+	[WATCHDOG_TSC_SLOW] = {true, " The check came in time, so the TSC lost time: it stood "
+				     "still, or its stated rate is wrong."},
 	[WATCHDOG_TSC_SKEWED] = {true, " One of the two is wrong."},
 };
 
@@ -60,14 +62,14 @@ static void append_time(
 static void append_intervals(char text[CAUSE_TEXT_SIZE], const struct watchdog_report *report)
 {
 	double counted = report->reference.seconds, passed = report->tsc.seconds;
-	double difference = fabs(passed - counted);
-	int digits = difference < 1e-3 ? 6 : 3;
+	double difference = fabs(passed - counted), percent = difference / counted * 100;
+	int digits = difference < 1e-3 || fmin(counted, passed) < 1e-2 ? 6 : 3;
 
 	text_append(text, CAUSE_TEXT_SIZE,
 		": in the same interval %s counted %.*f s and the TSC %.*f s",
 		report->reference.name, digits, counted, digits, passed);
 	if (difference < counted)
-		text_append(text, CAUSE_TEXT_SIZE, " (%.2g%% %s)", difference / counted * 100,
+		text_append(text, CAUSE_TEXT_SIZE, " (%.*g%% %s)", percent < 99 ? 2 : 4, percent,
 			passed > counted ? "more" : "less");
 	text_append(text, CAUSE_TEXT_SIZE, ".");
 }
@@ -89,6 +91,9 @@ static void write_marked(const struct view *v, char text[CAUSE_TEXT_SIZE])
 		append_intervals(text, report);
 	text_append(text, CAUSE_TEXT_SIZE, "%s%s", explanations[report->culprit].text,
 		counter_standing_find(v) == COUNTER_FAULTY ? TSC_READERS_AFFECTED : "");
+	if (report->culprit == WATCHDOG_STOPPED && !v->guest &&
+		strcmp(report->reference.name, "hpet") == 0)
+		text_append(text, CAUSE_TEXT_SIZE, " On some CPUs hpet stops in deep idle states.");
 }
 
 /* Cites the lines, and the figures from which the cause was worked out. */
@@ -119,7 +124,7 @@ static void cite_marked(const struct view *v, struct cause *cause)
 		 (report->culprit == WATCHDOG_STOPPED || report->culprit == WATCHDOG_MISREAD))
 		cite(cause, "%s was read as %llx, before that as %llx", reference->name,
 			(unsigned long long)reference->now, (unsigned long long)reference->last);
-	else if (report->culprit == WATCHDOG_TSC_SKEWED && is_rate_stated(v))
+	else if (report->culprit >= WATCHDOG_TSC_SLOW && is_rate_stated(v))
 		cite(cause, "tsc_known_freq: CPUID or the hypervisor stated the rate of the TSC, "
 			    "the kernel did not measure it");
 	cite_switch_after(v, cause, line);
@@ -294,12 +299,14 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 				 "either the TSC or the watchdog's reference clock did not count "
 				 "that time.",
 			.signs = "The watchdog's figures in the kernel log of a guest: one clock "
-				 "counted more than 2.5 times as much as the other.",
+				 "counted more than 2.5 times as much as the other, which counted "
+				 "0.45 s or more.",
 			.advice = {{&ask_about_pauses, may_stay}}},
 		{"tsc-guest-moved", culprit == WATCHDOG_MOVED, CERTAINTY_LIKELY, cite_marked,
 			marked,
 			.means = "The kernel marked the TSC unstable: this guest was moved to a "
-				 "host whose TSC has another rate, or was paused.",
+				 "host whose TSC has another rate, was paused, or one of the two "
+				 "clocks lost time.",
 			.signs = "The watchdog's figures in the kernel log of a guest: one clock "
 				 "counted 10% to 150% more than the other.",
 			.advice = {{&advice_ask_which_clock, has_host}}},
@@ -310,6 +317,15 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 				 "CPU's registers.",
 			.signs = "The watchdog's figures in the kernel log: the TSC went back, or "
 				 "ahead by more than 10 minutes.",
+			.advice = {{&advice_update_firmware, !v->guest},
+				{&advice_ask_about_unstable_tsc, has_host}}},
+		{"tsc-too-slow", culprit == WATCHDOG_TSC_SLOW, CERTAINTY_LIKELY, cite_marked,
+			marked,
+			.means = "The kernel marked the TSC unstable: it lost time, since it stood "
+				 "still, or its stated rate is wrong.",
+			.signs = "The watchdog's figures in the kernel log: the reference clock "
+				 "counted 0.45 s to 1 s, and the TSC less than 0.45 s, which is "
+				 "less than the timer's period.",
 			.advice = {{&advice_update_firmware, !v->guest},
 				{&advice_ask_about_unstable_tsc, has_host}}},
 		{"tsc-skewed", culprit == WATCHDOG_TSC_SKEWED, CERTAINTY_LIKELY, cite_marked,

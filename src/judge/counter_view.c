@@ -43,6 +43,7 @@ enum counter_standing counter_standing_find(const struct view *v)
 		return COUNTER_IN_USE;
 	/* A skew, or a guest that was moved or paused, may lie in either clock. */
 	if (v->tsc_unsynchronized || v->watchdog.culprit == WATCHDOG_TSC_JUMPED ||
+		v->watchdog.culprit == WATCHDOG_TSC_SLOW ||
 		(v->unstable_reason >= UNSTABLE_BY_FIRMWARE &&
 			v->unstable_reason <= UNSTABLE_RATE_CHANGES))
 		return COUNTER_FAULTY;

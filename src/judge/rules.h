@@ -26,6 +26,7 @@ enum watchdog_culprit {
 	WATCHDOG_MOVED,        /* the guest runs on a TSC of another rate now, or was paused */
 	WATCHDOG_DELAYED_READ, /* a difference that a delayed read explains */
 	WATCHDOG_TSC_JUMPED,   /* the TSC was reset or written */
+	WATCHDOG_TSC_SLOW,     /* the TSC counted too little, or stood still */
 	WATCHDOG_TSC_SKEWED,   /* the two run at different rates */
 };
 

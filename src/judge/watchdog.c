@@ -340,14 +340,19 @@ static enum watchdog_culprit find_culprit(
 		return WATCHDOG_TSC_JUMPED;
 	if (shorter < 0)
 		return WATCHDOG_UNDETERMINED;
-	/* One of the clocks shows that the check came in time; the other one counted more. */
-	if (is_guest(evidence, reference) && longer > shorter * (1 + SKEW_SHARE_MOST)) {
-		if (longer <= shorter * TSC_RATIO_MOST)
-			return WATCHDOG_MOVED;
-		return shorter <= LATE_S ? WATCHDOG_PAUSED : WATCHDOG_UNDETERMINED;
+	/* The timers of a guest may run by the TSC, and then by its new rate. */
+	if (is_guest(evidence, reference) && longer > shorter * (1 + SKEW_SHARE_MOST) &&
+		longer <= shorter * TSC_RATIO_MOST)
+		return WATCHDOG_MOVED;
+	/* One of the clocks shows that the check came in time: the other one lost time. */
+	if (shorter < SHORT_S && longer > shorter * 1.05) {
+		if (longer < SHORT_S || longer > LATE_S)
+			return WATCHDOG_UNDETERMINED;
+		return passed < counted ? WATCHDOG_TSC_SLOW : WATCHDOG_STOPPED;
 	}
-	if (counted < SHORT_S && passed >= SHORT_S && passed > counted * 1.05)
-		return passed <= LATE_S ? WATCHDOG_STOPPED : WATCHDOG_UNDETERMINED;
+	/* The same, and the other one counted more. */
+	if (is_guest(evidence, reference) && longer > shorter * TSC_RATIO_MOST)
+		return shorter <= LATE_S ? WATCHDOG_PAUSED : WATCHDOG_UNDETERMINED;
 	if (longer > shorter * (1 + SKEW_SHARE_MOST))
 		return WATCHDOG_UNDETERMINED;
 	return find_skew(report);

@@ -196,7 +196,34 @@ static const struct log {
 		{"clocksource: 'hpet' wd_nsec: 503000000 wd_now: 9 wd_last: 1 mask: ffffffff",
 			"clocksource: 'tsc' cs_nsec: 378000000 cs_now: 9 cs_last: 1 mask: "
 			"ffffffffffffffff"},
-		NULL, true, WATCHDOG_UNDETERMINED, 0, 0},
+		NULL, true, WATCHDOG_TSC_SLOW, 0, 0},
+	/* 3.5 GHz by CPUID, and 4 MHz in fact. */
+	{"bochs-emu/Bochs#791",
+		{"clocksource: 'hpet' wd_nsec: 503995129 wd_now: 5f5e100 wd_last: 2faf080 mask: "
+		 "ffffffff",
+			"clocksource: 'tsc-early' cs_nsec: 575994 cs_now: 7b1f00 cs_last: 5c4b40 "
+			"mask: ffffffffffffffff"},
+		NULL, false, WATCHDOG_TSC_SLOW, 0, 0},
+	{"a guest whose TSC did not count at all, while the check came in time",
+		{"clocksource: 'hpet' wd_nsec: 504000000 wd_now: 9 wd_last: 1 mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 0 cs_now: 9 cs_last: 9 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_TSC_SLOW, 0, 0},
+	{"a guest whose reference lost time, while the check came in time",
+		{"clocksource: 'hpet' wd_nsec: 120000000 wd_now: 9 wd_last: 1 mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 523000000 cs_now: 9 cs_last: 1 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_STOPPED, 0, 0},
+	{"a guest neither of whose clocks shows that the check came in time",
+		{"clocksource: 'hpet' wd_nsec: 120000000 wd_now: 9 wd_last: 1 mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 9000000000 cs_now: 9 cs_last: 1 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_UNDETERMINED, 0, 0},
+	{"a guest whose TSC stopped while it was paused for 101 s",
+		{"clocksource: 'hpet' wd_nsec: 101503995129 wd_now: 9 wd_last: 1 mask: ffffffff",
+			"clocksource: 'tsc' cs_nsec: 503995129 cs_now: 9 cs_last: 1 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_PAUSED, 0, 0},
 	{"a guest whose TSC stopped while it was paused",
 		{"clocksource: 'hpet' wd_nsec: 9000000000 wd_now: 9 wd_last: 1 mask: ffffffff",
 			"clocksource: 'tsc' cs_nsec: 503000000 cs_now: 9 cs_last: 1 mask: "
