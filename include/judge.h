@@ -270,6 +270,8 @@ struct counter_view {
 	bool page_unstable; /* KVM does not mark the TSC stable in the page of kvm-clock */
 	bool may_be_restored;
 	bool may_be_migrated; /* to a CPU of another rate, as far as is known */
+	/* The TSC's rates in MHz where the kernel found the stated one wrong; 0: it did not. */
+	double stated_mhz, measured_mhz;
 };
 
 /* The view refers to the evidence. Needs clocksource, host, kernel log and timing. */

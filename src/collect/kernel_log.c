@@ -91,6 +91,9 @@ static const struct {
 	/* judge/watchdog.c also takes the rates of both counters. */
 	{"hpet", " MHz counter"},
 	{"Refined TSC clocksource calibration", ""},
+	{"Warning: TSC freq calibrated", ""},
+	{"Previous calibrated TSC freq", ""},
+	{"TSC freq recalibrated", ""},
 	{"Detected ", " MHz processor"},
 	{"Detected ", " MHz TSC"},
 };

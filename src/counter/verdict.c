@@ -70,6 +70,12 @@ static void note_host(const struct counter_evidence *evidence, struct counter_ve
 {
 	const struct number_fact *moves = &evidence->claims.xen_moves;
 
+	if (verdict->view.stated_mhz > 0)
+		note(verdict, "stated-rate-wrong",
+			"The stated rate is wrong: the kernel measured %.3f MHz by a timer, and "
+			"uses %.3f MHz, so its clock and the rates above are off by %.2g%%.",
+			verdict->view.measured_mhz, verdict->view.stated_mhz,
+			fabs(verdict->view.measured_mhz / verdict->view.stated_mhz - 1) * 100);
 	if (evidence->tdx)
 		note(verdict, "confidential",
 			"This is a confidential guest (TDX): the TSC is the clock that the host "

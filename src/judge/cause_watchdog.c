@@ -139,6 +139,21 @@ static void write_delay(const struct view *v, char text[CAUSE_TEXT_SIZE])
 	text_append(text, CAUSE_TEXT_SIZE, ": often a false alarm in a guest or under heavy load.");
 }
 
+/* The clock counts the stated rate's seconds: with more cycles in each, it runs fast. */
+static void write_misstated(const struct view *v, char text[CAUSE_TEXT_SIZE])
+{
+	const struct tsc_rates *rates = &v->tsc_rates;
+	double percent = rates->stated > 0 ? (rates->measured / rates->stated - 1) * 100 : 0;
+
+	text_append(text, CAUSE_TEXT_SIZE,
+		"CPUID or the firmware states a wrong rate of the TSC: %.3f MHz. The kernel "
+		"measured %.3f MHz (%.2g%% %s).",
+		rates->stated, rates->measured, fabs(percent), percent > 0 ? "more" : "less");
+	if (clocksource_is(v->evidence, "tsc"))
+		text_append(text, CAUSE_TEXT_SIZE, " The clock runs %s by as much.",
+			percent > 0 ? "fast" : "slow");
+}
+
 static bool tsc_has_adjust(const struct view *v)
 {
 	return tsc_is_invariant(v->evidence) && tsc_has_flag(v->evidence, "tsc_adjust");
@@ -246,6 +261,13 @@ static const struct advice_row recalibrate_tsc = {"recalibrate-tsc", RANK_UPDATE
 		"to have, and warns in its log if that is wrong. If so, update the firmware.",
 	.since = {6, 3}, .boot = "tsc=recalibrate"};
 
+/* With a rate of its own the kernel reads no CPUID leaf, and refines it by a timer. */
+static const struct advice_row correct_stated_rate = {"correct-stated-rate", RANK_UPDATE,
+	.text = "Update the firmware; if it states the same rate, ask the machine's vendor.",
+	.boot_text = "Until then, boot with tsc_early_khz=RATE, the rate in kHz that the kernel "
+		     "measured.",
+	.boot = "tsc_early_khz=RATE", .risk = "A wrong RATE makes the clock run fast or slow."};
+
 void cause_watchdog(const struct view *v, struct cause_list *list)
 {
 	enum watchdog_culprit culprit =
@@ -256,9 +278,11 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 	/* The kernel marked the TSC unstable, and nothing shows why. */
 	bool is_unexplained = v->second_choice && v->tsc_distrusted && !v->boot_disables_tsc &&
 	                      culprit == WATCHDOG_UNDETERMINED && !v->tsc_delay &&
-	                      !v->tsc_unsynchronized && !v->tsc_uncalibrated &&
-	                      v->unstable_reason <= UNSTABLE_BY_WATCHDOG;
-	char marked[CAUSE_TEXT_SIZE] = "", delay[CAUSE_TEXT_SIZE] = "";
+	                      v->tsc_rates.stated <= 0 && !v->tsc_unsynchronized &&
+	                      !v->tsc_uncalibrated && v->unstable_reason <= UNSTABLE_BY_WATCHDOG;
+	bool is_misstated = v->tsc_rates.stated > 0;
+	char marked[CAUSE_TEXT_SIZE] = "", delay[CAUSE_TEXT_SIZE] = "",
+	     misstated[CAUSE_TEXT_SIZE] = "";
 	const struct cause_row rows[] = {
 		{"tsc-read-delay", v->second_choice && v->tsc_delay, CERTAINTY_PROVEN, NULL, delay,
 			.signs = "The kernel log has \"read-back delay of ... ns\" and \"marking "
@@ -319,8 +343,19 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 				 "ahead by more than 10 minutes.",
 			.advice = {{&advice_update_firmware, !v->guest},
 				{&advice_ask_about_unstable_tsc, has_host}}},
-		{"tsc-too-slow", culprit == WATCHDOG_TSC_SLOW, CERTAINTY_LIKELY, cite_marked,
-			marked,
+		{"tsc-rate-misstated",
+			is_misstated && (v->second_choice || clocksource_is(v->evidence, "tsc")),
+			CERTAINTY_PROVEN, NULL, misstated,
+			.means = "CPUID or the firmware states a wrong rate of the TSC.",
+			.signs = "The kernel log has \"TSC freq calibrated by CPUID/MSR differs "
+				 "from what is calibrated by HW timer\" and \"TSC freq "
+				 "recalibrated by\".",
+			.line = log_find(v->evidence, "TSC freq recalibrated by"),
+			.with_switch = true,
+			.advice = {{&correct_stated_rate, !v->guest},
+				{&advice_ask_about_unstable_tsc, has_host}}},
+		{"tsc-too-slow", culprit == WATCHDOG_TSC_SLOW && !is_misstated, CERTAINTY_LIKELY,
+			cite_marked, marked,
 			.means = "The kernel marked the TSC unstable: it lost time, since it stood "
 				 "still, or its stated rate is wrong.",
 			.signs = "The watchdog's figures in the kernel log: the reference clock "
@@ -328,8 +363,8 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 				 "less than the timer's period.",
 			.advice = {{&advice_update_firmware, !v->guest},
 				{&advice_ask_about_unstable_tsc, has_host}}},
-		{"tsc-skewed", culprit == WATCHDOG_TSC_SKEWED, CERTAINTY_LIKELY, cite_marked,
-			marked,
+		{"tsc-skewed", culprit == WATCHDOG_TSC_SKEWED && !is_misstated, CERTAINTY_LIKELY,
+			cite_marked, marked,
 			.means = "The kernel marked the TSC unstable: it and the watchdog's "
 				 "reference clock run at different rates, and one of the two is "
 				 "wrong.",
@@ -350,5 +385,6 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 
 	write_marked(v, marked);
 	write_delay(v, delay);
+	write_misstated(v, misstated);
 	cause_add(list, v, rows, ARRAY_SIZE(rows));
 }

@@ -64,7 +64,9 @@ void counter_view_make(const struct evidence *evidence, struct counter_view *vie
 		.guaranteed = tsc_is_invariant(evidence),
 		.trapped = v.counter_trapped,
 		.page_unstable = v.on_kvm_clock && v.page_unstable,
-		.may_be_restored = v.may_be_restored};
+		.may_be_restored = v.may_be_restored,
+		.stated_mhz = v.tsc_rates.stated,
+		.measured_mhz = v.tsc_rates.measured};
 	if (view->standing >= COUNTER_CLEARED)
 		view->line = v.tsc_distrust ? v.tsc_distrust : v.tsc_delay;
 	/*

@@ -66,6 +66,16 @@ struct watchdog_report {
 };
 
 /*
+ * The rates of the TSC in MHz where the kernel, booted with tsc=recalibrate, logged that the stated
+ * one is wrong; 0: it did not.
+ */
+struct tsc_rates {
+	double stated, measured;
+};
+
+struct tsc_rates tsc_rates_find(const struct evidence *evidence);
+
+/*
  * Parses the first report on the TSC in the log and names the likely culprit. False if no report
  * has figures. The report refers to the evidence's log.
  */
@@ -140,6 +150,7 @@ struct view {
 	enum unstable_reason unstable_reason;
 	const char *unstable_words;      /* the kernel's own for it; NULL if unsaid */
 	struct watchdog_report watchdog; /* undetermined without figures */
+	struct tsc_rates tsc_rates;
 
 	/* The clock of the hypervisor, where the clocksource is a second choice. */
 	const struct kernel_log_line *removed_clock; /* that it was in use; it is not offered now */

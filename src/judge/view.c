@@ -500,6 +500,7 @@ static void view_add_tsc(struct view *v)
 		v->unstable_reason == UNSTABLE_WARPED ||
 		log_find_first(evidence, unsynchronized, ARRAY_SIZE(unsynchronized));
 	watchdog_explain(evidence, &v->watchdog);
+	v->tsc_rates = tsc_rates_find(evidence);
 	v->tsc_varies = fact_is_known(&evidence->host.tsc_flags.fact)
 	                        ? !tsc_has_flag(evidence, "constant_tsc") &&
 	                                  !tsc_has_flag(evidence, "tsc_reliable")

@@ -201,6 +201,24 @@ static double tsc_rate(const struct evidence *evidence, double *error)
 	return rate;
 }
 
+/*
+ * tsc_refine_calibration_work() has logged the stated rate since a7ec817d5542, in 6.3, where it is
+ * off by more than 500 ppm, and keeps it in use.
+ */
+struct tsc_rates tsc_rates_find(const struct evidence *evidence)
+{
+	const struct kernel_log_line *stated = log_find(evidence, "Previous calibrated TSC freq");
+	const struct kernel_log_line *measured =
+		log_find_after(evidence, stated, "TSC freq recalibrated by");
+	struct tsc_rates rates = {0};
+
+	if (measured) {
+		rates.stated = rate_before(stated->text, " MHz") / 1e6;
+		rates.measured = rate_before(measured->text, " MHz") / 1e6;
+	}
+	return rates.stated > 0 && rates.measured > 0 ? rates : (struct tsc_rates){0};
+}
+
 /* The kernel takes an interval of more than half of the range for one that runs backwards. */
 static bool is_past_half(const struct watchdog_counter *counter)
 {

@@ -286,6 +286,22 @@ static void cpus_that_were_not_compared_are_unknown(void **state)
 	expect(&evidence, "safe", 0, "on the only CPU");
 }
 
+static void a_stated_rate_that_the_kernel_found_wrong_is_noted(void **state)
+{
+	struct counter_evidence evidence;
+
+	(void)state;
+	make_sound(&evidence);
+	assert_false(has_note(judge(&evidence), "stated-rate-wrong"));
+	/* Within 500 ppm the kernel logs the measurement alone. */
+	evidence_add_log(&evidence.host, "tsc: TSC freq recalibrated by [HPET]: 1896.100 MHz");
+	assert_false(has_note(judge(&evidence), "stated-rate-wrong"));
+	evidence.host.kernel_log.count = 0;
+	evidence_add_log(&evidence.host, "tsc: Previous calibrated TSC freq: 1896.000 MHz");
+	evidence_add_log(&evidence.host, "tsc: TSC freq recalibrated by [HPET]: 1975.000 MHz");
+	assert_true(has_note(judge(&evidence), "stated-rate-wrong"));
+}
+
 static void a_confidential_guest_is_told_which_clock_its_host_cannot_change(void **state)
 {
 	struct counter_evidence evidence;
@@ -504,6 +520,7 @@ int main(void)
 		cmocka_unit_test(a_false_alarm_of_the_watchdog_leaves_it_safe),
 		cmocka_unit_test(kvm_and_xen_hosts_without_a_stable_tsc_are_unknown),
 		cmocka_unit_test(cpus_that_were_not_compared_are_unknown),
+		cmocka_unit_test(a_stated_rate_that_the_kernel_found_wrong_is_noted),
 		cmocka_unit_test(a_confidential_guest_is_told_which_clock_its_host_cannot_change),
 		cmocka_unit_test(the_first_rate_that_is_known_is_the_rate),
 		cmocka_unit_test(rates_that_differ_are_noted_beyond_their_errors),
