@@ -46,7 +46,7 @@
 /* ---- does the clock run? ---- */
 
 struct speed_check {
-	const struct clocksource_switch *clock;
+	const struct clocksource_switch *sw;
 	const char *name;
 	enum switch_result result;
 	struct fact fact; /* known: it was switched to, and its clock runs */
@@ -107,24 +107,24 @@ static void switch_and_check(void *argument)
 	if (cpus_list(&cpu, 1) == 1)
 		cpus_pin(cpu);
 	ns_per_tick = counter_probe(&(struct fact){0}) ? calibrate() : 0;
-	check->result = clocksource_switch_to(check->clock, check->name, &check->fact);
+	check->result = clocksource_switch_to(check->sw, check->name, &check->fact);
 	if (check->result != SWITCH_DONE || ns_per_tick <= 0)
 		return;
 	for (int i = 0; i < SPEED_WINDOWS; i++)
 		ratios[i] = speed_in_one_window(ns_per_tick);
 	candidate_judge_speed(ratios, &check->fact);
 	if (!fact_is_known(&check->fact))
-		clocksource_switch_restore(check->clock, &(struct fact){0});
+		clocksource_switch_restore(check->sw, &(struct fact){0});
 }
 
 /* ---- the measurement ---- */
 
-static bool is_still_in_use(const struct clocksource_switch *clock, struct candidate *candidate)
+static bool is_still_in_use(const struct clocksource_switch *sw, struct candidate *candidate)
 {
 	char now[CLOCKSOURCE_NAME_SIZE];
 	struct fact why = {0};
 
-	if (clocksource_read(clock->root, now, &why)) {
+	if (clocksource_read(sw->root, now, &why)) {
 		if (strcmp(now, candidate->name) == 0)
 			return true;
 		fact_set(&why, FACT_FAILED,
@@ -132,13 +132,12 @@ static bool is_still_in_use(const struct clocksource_switch *clock, struct candi
 			now);
 	}
 	candidate->fact = why;
-	candidate->is_void = true;
+	candidate->foreign = true;
 	return false;
 }
 
 /* Keeps the least of all timings. On a busy machine every batch of one may have been disturbed. */
-static void time_candidate(
-	const struct run_setup *setup, struct candidate *candidate, const struct deadline *deadline)
+static void time_candidate(const struct run *run, struct candidate *candidate)
 {
 	static struct evidence now;
 	struct evidence *least = &candidate->evidence;
@@ -146,11 +145,11 @@ static void time_candidate(
 
 	for (int i = 0; i < TIMING_TRIES && !timed && candidate->timing_count < TIMING_MAX; i++) {
 		const struct call_evidence *call;
-		struct deadline part = deadline_within(deadline, PART_NS);
+		struct deadline part = deadline_within(&run->deadline, PART_NS);
 
 		now = (struct evidence){0};
-		call_table_name(setup->calls, &now);
-		timing_measure(setup->calls, TIMING_WHOLE, &now.timing, now.calls, &part);
+		call_table_name(run->calls, &now);
+		timing_measure(run->calls, TIMING_WHOLE, &now.timing, now.calls, &part);
 		if (!fact_is_known(&least->timing.fact))
 			least->timing = now.timing;
 		call = clock_gettime_of(&now, "CLOCK_MONOTONIC");
@@ -182,10 +181,10 @@ size_t candidate_warp_cpus(const char *name, size_t allowed)
 	return is_device && allowed > DEVICE_CPUS_MANY ? DEVICE_CPUS_FEW : allowed;
 }
 
-static void measure_warps(const struct run_setup *setup, struct candidate *candidate)
+static void measure_warps(const struct run *run, struct candidate *candidate)
 {
 	static int cpus[CPUS_MAX];
-	struct warp_setup warp = {.duration_ns = setup->warp_ns, .clocks = CANDIDATE_CLOCKS};
+	struct warp_setup warp = {.duration_ns = run->warp_ns, .clocks = CANDIDATE_CLOCKS};
 	size_t few;
 
 	candidate->warp_allowed = cpus_list(cpus, CPUS_MAX);
@@ -193,50 +192,49 @@ static void measure_warps(const struct run_setup *setup, struct candidate *candi
 	/* The restriction lasts for the rest of the worker's life. */
 	if (few < candidate->warp_allowed)
 		cpus_use(cpus, cpus_spread(cpus, candidate->warp_allowed, few));
-	warp_measure(setup->calls, &warp, &candidate->warp);
+	warp_measure(run->calls, &warp, &candidate->warp);
 	warp_release(&candidate->warp);
 }
 
 /* The switch is made in a child of its own, whose parent kills it on a clock that stands still. */
-void candidate_measure(const struct clocksource_switch *clock, const struct run_setup *setup,
-	struct candidate *candidate, const struct deadline *deadline)
+void candidate_measure(const struct run *run, struct candidate *candidate)
 {
+	const struct deadline *deadline = &run->deadline;
 	struct evidence *evidence = &candidate->evidence;
-	struct speed_check check = {.clock = clock, .name = candidate->name};
+	struct speed_check check = {.sw = run->sw, .name = candidate->name};
 	struct deadline part = deadline_within(deadline, PART_NS);
 
 	if (!child_compute(switch_and_check, &check, sizeof(check), &part, &candidate->fact))
 		return;
 	if (!fact_is_known(&check.fact)) {
 		candidate->fact = check.fact;
-		candidate->is_void = check.result == SWITCH_FOREIGN;
+		candidate->foreign = check.result == SWITCH_FOREIGN;
 		return;
 	}
-	call_table_name(setup->calls, evidence);
+	call_table_name(run->calls, evidence);
 	part = deadline_within(deadline, PART_NS);
-	proof_take(setup->calls, PROOF_SPREAD, &evidence->proof, evidence->calls, &part);
-	time_candidate(setup, candidate, deadline);
+	proof_take(run->calls, PROOF_SPREAD, &evidence->proof, evidence->calls, &part);
+	time_candidate(run, candidate);
 	part = deadline_within(deadline, PART_NS);
-	proof_take(setup->calls, PROOF_SPREAD, &evidence->proof, evidence->calls, &part);
-	if (!is_still_in_use(clock, candidate))
+	proof_take(run->calls, PROOF_SPREAD, &evidence->proof, evidence->calls, &part);
+	if (!is_still_in_use(run->sw, candidate))
 		return;
-	time_candidate(setup, candidate, deadline);
-	measure_warps(setup, candidate);
-	if (is_still_in_use(clock, candidate))
+	time_candidate(run, candidate);
+	measure_warps(run, candidate);
+	if (is_still_in_use(run->sw, candidate))
 		fact_set_known(&candidate->fact);
 }
 
-void candidate_time_again(const struct clocksource_switch *clock, const struct run_setup *setup,
-	struct candidate *candidate, const struct deadline *deadline)
+void candidate_time_again(const struct run *run, struct candidate *candidate)
 {
 	struct fact why = {0};
-	enum switch_result result = clocksource_switch_restore(clock, &why);
+	enum switch_result result = clocksource_switch_restore(run->sw, &why);
 
 	if (result == SWITCH_DONE) {
-		time_candidate(setup, candidate, deadline);
-		is_still_in_use(clock, candidate);
-	} else if (!candidate->is_void) {
+		time_candidate(run, candidate);
+		is_still_in_use(run->sw, candidate);
+	} else {
 		candidate->fact = why;
-		candidate->is_void = result == SWITCH_FOREIGN;
+		candidate->foreign = result == SWITCH_FOREIGN;
 	}
 }

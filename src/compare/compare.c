@@ -36,10 +36,10 @@ struct compare {
 	bool yes;
 	char tree[CURRENT_PATH_SIZE]; /* before a path in a message: that of --sysroot; "": none */
 	struct evidence host;         /* evidence of the tree, for the advice */
-	struct clocksource_switch clock;
+	struct clocksource_switch sw;
 	size_t count; /* number of candidates, without the one in use */
 	const char *names[CLOCKSOURCE_MAX];
-	struct run_result result;
+	struct run run;
 };
 
 static bool take_only(struct cli *cli, struct span word)
@@ -145,9 +145,9 @@ static const char *tree_of(const char *tree, const struct fact *why)
 }
 
 /* Prints one line to be pasted; nothing is printed after it. */
-static void print_command(const struct clocksource_switch *clock, const char *name)
+static void print_command(const struct clocksource_switch *sw, const char *name)
 {
-	fprintf(stderr, "echo %s > %s%s\n", name, clock->tree, CLOCKSOURCE_CURRENT);
+	fprintf(stderr, "echo %s > %s%s\n", name, sw->tree, CLOCKSOURCE_CURRENT);
 }
 
 static void report_closed(const struct cli *cli, enum switch_opened opened, const struct fact *why)
@@ -172,17 +172,17 @@ static void report_closed(const struct cli *cli, enum switch_opened opened, cons
 /* Returns false after an error message: a switch would do harm, or an earlier run was killed. */
 static bool may_switch(const struct root *root, const struct compare *compare)
 {
-	const struct clocksource_switch *clock = &compare->clock;
+	const struct clocksource_switch *sw = &compare->sw;
 	struct ntp_evidence ntp;
 	char which[FACT_REASON_SIZE];
 
 	ntp_collect(&ntp, DEADLINE_NONE);
-	if (*clock->interrupted) {
+	if (*sw->interrupted) {
 		cli_error("an earlier compare was killed: the clocksource was %s before it, and "
 			  "is %s now. Restore it first, as root, or remove %s%s/%s to keep %s:",
-			clock->interrupted, clock->original, compare->tree, SWITCH_FOLDER,
-			SWITCH_RECORD, clock->original);
-		print_command(clock, clock->interrupted);
+			sw->interrupted, sw->original, compare->tree, SWITCH_FOLDER, SWITCH_RECORD,
+			sw->original);
+		print_command(sw, sw->interrupted);
 		return false;
 	}
 	if (fact_is_known(&ntp.fact) && ntp.leap_pending)
@@ -202,38 +202,31 @@ static bool may_switch(const struct root *root, const struct compare *compare)
 
 /* Says how to restore it by hand. Nothing is printed after it. */
 static void print_remedy(
-	const struct clocksource_switch *clock, enum switch_result result, const struct fact *why)
+	const struct clocksource_switch *sw, enum switch_result result, const struct fact *why)
 {
 	if (result == SWITCH_FOREIGN)
 		cli_error("%s, so it was not restored. To go back to %s, run as root:", why->reason,
-			clock->original);
+			sw->original);
 	else
 		cli_error("the clocksource could not be restored: %s%s. Run as root:",
-			tree_of(clock->tree, why), why->reason);
-	print_command(clock, clock->original);
+			tree_of(sw->tree, why), why->reason);
+	print_command(sw, sw->original);
 }
 
 /* Runs in the guardian when the process that started it is gone. */
 static void report_as_orphan(
-	const struct clocksource_switch *clock, enum switch_result result, const struct fact *why)
+	const struct clocksource_switch *sw, enum switch_result result, const struct fact *why)
 {
 	if (result == SWITCH_DONE)
-		cli_error(
-			"compare was killed; the clocksource was restored to %s", clock->original);
+		cli_error("compare was killed; the clocksource was restored to %s", sw->original);
 	else
-		print_remedy(clock, result, why);
+		print_remedy(sw, result, why);
 }
 
 static void try_candidates(const struct cli *cli, struct compare *compare)
 {
 	static volatile bool stop;
 	struct call_table calls;
-	struct run_setup setup = {.calls = &calls,
-		.warp_ns = cli->duration_ns,
-		.count = compare->count,
-		.names = compare->names,
-		.orphaned = report_as_orphan,
-		.stop = &stop};
 	struct vdso_evidence *vdso = &compare->host.vdso;
 	struct vdso_image image = {0};
 	struct root here;
@@ -246,8 +239,13 @@ static void try_candidates(const struct cli *cli, struct compare *compare)
 	}
 	call_table_make(vdso, &image, &calls, &cli->deadline);
 	call_table_keep_deciding(&calls);
+	compare->run = (struct run){.sw = &compare->sw,
+		.calls = &calls,
+		.warp_ns = cli->duration_ns,
+		.orphaned = report_as_orphan,
+		.stop = &stop};
 	work_begin(cli, "trying the clocksources", &stop);
-	run_candidates(&compare->clock, &setup, &compare->result);
+	run_candidates(&compare->run, compare->names, compare->count);
 	work_end();
 }
 
@@ -258,18 +256,16 @@ static int print_report(struct cli *cli, struct compare *compare)
 		[RANKING_OK] = EXIT_SUCCESS,
 		[RANKING_CHANGE] = EXIT_CHANGE};
 	const struct text_fact *hypervisor = &compare->host.host.hypervisor;
-	struct compare_report report = {.result = &compare->result,
+	struct compare_report report = {.run = &compare->run,
 		.timestamp = &compare->host.timestamp,
-		.original = compare->clock.original,
-		.tree = compare->tree,
+		.original = compare->sw.original,
 		.hypervisor = fact_is_known(&hypervisor->fact) ? hypervisor->value : NULL,
 		.warp_s = (double)cli->duration_ns / NS_PER_SECOND};
 
-	ranking_find(&compare->result, &compare->host, &report.ranking);
-	report.exit_status = statuses[report.ranking.verdict];
-	if (compare->result.end == RUN_INTERRUPTED)
+	compare_conclude(&report, &compare->host);
+	report.exit_status = statuses[report.verdict];
+	if (compare->run.end == RUN_INTERRUPTED)
 		report.exit_status = interrupt_status(0);
-	compare_conclude(&report);
 	cli_print(cli, &report);
 	return report.exit_status;
 }
@@ -279,11 +275,11 @@ static int plan_and_run(struct cli *cli, struct compare *compare)
 {
 	const struct clocksource_evidence *offered = &compare->host.clocksource;
 	struct fact why = {0};
-	enum switch_opened opened = clocksource_switch_open(&compare->clock, &cli->root, &why);
+	enum switch_opened opened = clocksource_switch_open(&compare->sw, &cli->root, &why);
 	bool is_open = opened == SWITCH_OPENED;
-	const char *in_use = is_open ? compare->clock.original : offered->current;
+	const char *in_use = is_open ? compare->sw.original : offered->current;
 
-	compare->clock.tree = compare->tree;
+	compare->sw.tree = compare->tree;
 	if (!is_open && !*in_use) {
 		report_closed(cli, opened, &why);
 		return EXIT_UNKNOWN;
@@ -311,10 +307,10 @@ static int plan_and_run(struct cli *cli, struct compare *compare)
 	/* The files are open: user ID 0 alone restores the clocksource and removes the record. */
 	privileges_keep(cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
 	try_candidates(cli, compare);
-	if (compare->result.end != RUN_NOT_BEGUN)
+	if (compare->run.end != RUN_NOT_BEGUN)
 		return print_report(cli, compare);
 	cli_error("%s%s; the clocksource was not changed",
-		tree_of(compare->tree, &compare->result.why), compare->result.why.reason);
+		tree_of(compare->tree, &compare->run.why), compare->run.why.reason);
 	return EXIT_UNKNOWN;
 }
 
@@ -338,15 +334,15 @@ static int compare_run(struct cli *cli)
 static int compare_finish(struct cli *cli, int status)
 {
 	const struct compare *compare = cli->data;
-	const struct run_result *result = &compare->result;
+	const struct run *run = &compare->run;
 
-	if (result->end == RUN_NOT_BEGUN || !compare->clock.root)
+	if (run->end == RUN_NOT_BEGUN || !compare->sw.root)
 		return status;
-	if (result->restored != SWITCH_DONE)
-		print_remedy(&compare->clock, result->restored, &result->restored_fact);
-	else if (result->end != RUN_WHOLE)
-		cli_error("%s; the clocksource was restored to %s", result->why.reason,
-			compare->clock.original);
+	if (run->restored != SWITCH_DONE)
+		print_remedy(&compare->sw, run->restored, &run->restored_fact);
+	else if (run->end != RUN_WHOLE)
+		cli_error("%s; the clocksource was restored to %s", run->why.reason,
+			compare->sw.original);
 	return status;
 }
 

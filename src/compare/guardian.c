@@ -62,8 +62,8 @@ static bool await_end(int alive)
 }
 
 /* The guardian also removes the record if its parent is gone, unless that is still needed. */
-static void guard(const struct pipes *pipes, const struct clocksource_switch *clock,
-	guardian_report *orphaned)
+static void guard(
+	const struct pipes *pipes, const struct clocksource_switch *sw, guardian_report *orphaned)
 {
 	pid_t parent = getppid();
 	struct fact why = {0};
@@ -75,16 +75,16 @@ static void guard(const struct pipes *pipes, const struct clocksource_switch *cl
 	close(pipes->watch[0]);
 	leave_terminal();
 	regular = await_end(pipes->alive[0]);
-	result = clocksource_switch_restore(clock, &why);
+	result = clocksource_switch_restore(sw, &why);
 	if (!regular || getppid() != parent) {
 		if (result != SWITCH_REFUSED)
-			clocksource_switch_forget(clock);
-		orphaned(clock, result, &why);
+			clocksource_switch_forget(sw);
+		orphaned(sw, result, &why);
 	}
 	_exit(result == SWITCH_DONE ? 0 : 1);
 }
 
-bool guardian_start(struct guardian *guardian, const struct clocksource_switch *clock,
+bool guardian_start(struct guardian *guardian, const struct clocksource_switch *sw,
 	guardian_report *orphaned, struct fact *why)
 {
 	struct pipes pipes;
@@ -100,7 +100,7 @@ bool guardian_start(struct guardian *guardian, const struct clocksource_switch *
 	sigprocmask(SIG_SETMASK, &all, &before);
 	guardian->pid = fork();
 	if (guardian->pid == 0)
-		guard(&pipes, clock, orphaned);
+		guard(&pipes, sw, orphaned);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (guardian->pid < 0)
 		fact_set_errno(why, errno, "fork of the guardian");
@@ -134,7 +134,7 @@ static void end_regularly(struct guardian *guardian)
 }
 
 enum switch_result guardian_finish(
-	struct guardian *guardian, const struct clocksource_switch *clock, struct fact *why)
+	struct guardian *guardian, const struct clocksource_switch *sw, struct fact *why)
 {
 	end_regularly(guardian);
 	/* A guardian that was stopped, or waits for a child that cannot be killed, never ends. */
@@ -144,5 +144,5 @@ enum switch_result guardian_finish(
 		;
 	close(guardian->watch);
 	guardian->watch = -1;
-	return clocksource_switch_restore(clock, why);
+	return clocksource_switch_restore(sw, why);
 }

@@ -80,7 +80,7 @@ static void print_name(const void *object, const void *whole, FILE *out)
 	const struct candidate *candidate = object;
 
 	fprintf(out, "%s%s%s", candidate->name, candidate->in_use ? " (in use)" : "",
-		candidate == report->ranking.fastest ? " *" : "");
+		candidate == report->fastest ? " *" : "");
 }
 
 static void print_syscall(const void *object, const void *whole, FILE *out)
@@ -182,8 +182,8 @@ const struct field compare_candidate_fields[] = {
 	{TEXT("name", name), .options = FIELD_FILLED, .title = "clock_gettime MONOTONIC, ns",
 		.left = true, .cell = print_name, .doc = "name of the clocksource"},
 	{WORD("state", state, candidate_state_names),
-		.doc = "not-tested: refused or failed; invalidated: another one was in use in "
-		       "between; incomplete: not measured in full; warps: a clock ran backwards; "
+		.doc = "not-tested: refused, failed, or another one was in use in between; "
+		       "incomplete: not measured in full; warps: a clock ran backwards; "
 		       "measured: in full"},
 	{FLAG("in_use", in_use), .doc = "whether it was in use before the run"},
 	{WORD("gain", gain, candidate_gain_names),
@@ -217,9 +217,9 @@ const struct field compare_candidate_fields[] = {
 /* ---- the run ---- */
 
 #undef OF
-#define OF struct run_result
+#define OF struct run
 
-static const struct field result_fields[] = {
+static const struct field run_fields[] = {
 	{KNOWN("restored", restored_fact),
 		.doc = "whether the original clocksource is in use again; false: see "
 		       "restored_reason"},
@@ -238,22 +238,26 @@ static const struct field result_fields[] = {
 /* ---- the document ---- */
 
 #undef OF
-#define OF struct compare_advice
+#define OF struct compare_report
 
+static json_t *advised_name(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(((const struct compare_report *)object)->advised->name);
+}
+
+/* The advice is in the report itself. */
 static const struct field advice_fields[] = {
-	{STRING("to", to), .doc = "clocksource to change to"},
+	{COMPUTED("to", FIELD_STRING, advised_name), .doc = "clocksource to change to"},
 	{TEXT("command", command), .doc = "command that changes to it, one line for the shell"},
 	{TEXT("kernel_parameter", parameter), .doc = "boot parameter that makes the change last"},
 	{TEXT("undo", undo), .doc = "command that takes it back, one line for the shell"},
 	{0},
 };
 
-#undef OF
-#define OF struct compare_report
-
 const struct field compare_report_fields[] = {
 	{INLINE_AT(timestamp, timestamp_fields)},
-	{WORD("verdict", ranking.verdict, ranking_verdict_names),
+	{WORD("verdict", verdict, ranking_verdict_names),
 		.doc = "ok: no change is worthwhile; change: one is recommended; unknown: no "
 		       "recommendation"},
 	{INTEGER("exit_status", exit_status, 255),
@@ -262,16 +266,16 @@ const struct field compare_report_fields[] = {
 	{TEXT("summary", summary), .options = FIELD_FILLED,
 		.doc = "clocksource in use, and whether to change it, in a sentence"},
 	{STRING("original", original), .doc = "clocksource in use before the run"},
-	{TEXT("fastest", fastest.value), .fact = FACT(fastest.fact), .reason = "fastest_reason",
-		.doc = "fastest clocksource without a warp"},
+	{TEXT("fastest", fastest_name.value), .fact = FACT(fastest_name.fact),
+		.reason = "fastest_reason", .doc = "fastest clocksource without a warp"},
 	{REASON("fastest_reason"), .doc = "why fastest is null; else null"},
 	{REAL("duration_s", warp_s, 3), .options = FIELD_FILLED,
 		.doc = "seconds that each clocksource was tested for warps"},
-	{INLINE_AT(result, result_fields)},
+	{INLINE_AT(run, run_fields)},
 	{.key = "advice",
 		.kind = FIELD_OBJECT,
 		.fields = advice_fields,
-		MEMBER(advice),
+		.size = sizeof(struct compare_report),
 		.fact = FACT(advice_fact),
 		.reason = "advice_reason",
 		.doc = "how to change the clocksource"},

@@ -9,7 +9,6 @@
 #ifndef VDSOCHECK_COMPARE_MODEL_H
 #define VDSOCHECK_COMPARE_MODEL_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +38,6 @@
 struct switch_names {
 	char current[CLOCKSOURCE_NAME_SIZE]; /* as last read back */
 	char wanted[CLOCKSOURCE_NAME_SIZE];  /* being written; "": nothing is */
-	atomic_uint generation; /* odd while one of them switches, or was killed doing so */
 };
 
 /* The size of the path of a tree, or of current_clocksource in it. */
@@ -69,8 +67,8 @@ enum switch_opened {
  * *why has the reason and nothing is to be closed.
  */
 enum switch_opened clocksource_switch_open(
-	struct clocksource_switch *clock, const struct root *root, struct fact *why);
-void clocksource_switch_close(struct clocksource_switch *clock);
+	struct clocksource_switch *sw, const struct root *root, struct fact *why);
+void clocksource_switch_close(struct clocksource_switch *sw);
 
 enum switch_result {
 	SWITCH_DONE,
@@ -84,21 +82,18 @@ enum switch_result {
  * overwritten, unless it is the original one.
  */
 enum switch_result clocksource_switch_to(
-	const struct clocksource_switch *clock, const char *name, struct fact *why);
+	const struct clocksource_switch *sw, const char *name, struct fact *why);
 
 /* Switches to the original one in the same way, and tries several times. */
 enum switch_result clocksource_switch_restore(
-	const struct clocksource_switch *clock, struct fact *why);
-
-/* True if something else selected the clocksource in use; then *why names it. */
-bool clocksource_switch_is_foreign(const struct clocksource_switch *clock, struct fact *why);
+	const struct clocksource_switch *sw, struct fact *why);
 
 /*
  * Writes SWITCH_RECORD. After a failure, false, a part of it may be there and has to be forgotten.
  * A tree without SWITCH_FOLDER keeps no record.
  */
-bool clocksource_switch_record(const struct clocksource_switch *clock, struct fact *why);
-void clocksource_switch_forget(const struct clocksource_switch *clock);
+bool clocksource_switch_record(const struct clocksource_switch *sw, struct fact *why);
+void clocksource_switch_forget(const struct clocksource_switch *sw);
 
 /* ---- guardian.c: the process that restores the clocksource ---- */
 
@@ -110,10 +105,10 @@ struct guardian {
 
 /* Called in the guardian with the result when it had to act alone. */
 typedef void guardian_report(
-	const struct clocksource_switch *clock, enum switch_result result, const struct fact *why);
+	const struct clocksource_switch *sw, enum switch_result result, const struct fact *why);
 
 /* Returns false with the reason; nothing may be switched then. */
-bool guardian_start(struct guardian *guardian, const struct clocksource_switch *clock,
+bool guardian_start(struct guardian *guardian, const struct clocksource_switch *sw,
 	guardian_report *orphaned, struct fact *why);
 
 bool guardian_is_running(const struct guardian *guardian);
@@ -123,7 +118,7 @@ bool guardian_is_running(const struct guardian *guardian);
  * children that may switch must have ended before.
  */
 enum switch_result guardian_finish(
-	struct guardian *guardian, const struct clocksource_switch *clock, struct fact *why);
+	struct guardian *guardian, const struct clocksource_switch *sw, struct fact *why);
 
 /* ---- preflight.c: the effects of a switch beyond this process ---- */
 
@@ -144,10 +139,9 @@ bool guests_running(const struct root *root, char *which, size_t size);
 #define SPEED_WINDOWS 5
 
 enum candidate_state {
-	CANDIDATE_UNTRIED = 0, /* it was refused, hung or crashed */
-	CANDIDATE_VOID,        /* another clocksource was in use for a part of the time */
-	CANDIDATE_UNSURE,      /* no proof, no times or no test for warps */
-	CANDIDATE_WARPS,       /* a clock ran backwards */
+	CANDIDATE_NOT_TESTED = 0, /* it was refused, hung, crashed or was not in use all the time */
+	CANDIDATE_INCOMPLETE,     /* no proof, no times or no test for warps */
+	CANDIDATE_WARPS,          /* a clock ran backwards */
 	CANDIDATE_MEASURED,
 };
 
@@ -162,14 +156,14 @@ enum gain {
 struct candidate {
 	char name[CLOCKSOURCE_NAME_SIZE];
 	struct fact fact; /* known: it was in use all the time, and each part has its fact */
-	bool is_void;     /* something else switched, as *fact says */
+	bool foreign;     /* something else switched, as *fact says */
 	struct evidence evidence; /* proof, timing (the least of all), the deciding calls */
 	size_t timing_count;
 	double timings_ns[TIMING_MAX]; /* clock_gettime(CLOCK_MONOTONIC), timed several times */
 	size_t warp_allowed;           /* CPUs available to this process */
 	struct warp_evidence warp;     /* test of CANDIDATE_CLOCKS, without pairs */
 
-	/* Concluded by ranking_find(). */
+	/* Concluded by compare_conclude(). */
 	bool in_use;
 	enum candidate_state state;
 	enum gain gain;
@@ -181,26 +175,16 @@ struct candidate {
 	uint64_t warps;              /* reads that were warps, over all clocks */
 };
 
-/* The request, the same for all candidates. */
-struct run_setup {
-	const struct call_table *calls; /* the deciding ones */
-	int64_t warp_ns;                /* duration of the test for warps */
-	size_t count;                   /* candidates, without the one in use */
-	const char *const *names;       /* their names */
-	guardian_report *orphaned;
-	const volatile bool *stop; /* ends the run once it is true */
-};
+struct run;
 
 /*
  * Switches to candidate->name and measures. Does not switch back: it runs in a child whose
  * parent sees to that, and which may be killed at any moment.
  */
-void candidate_measure(const struct clocksource_switch *clock, const struct run_setup *setup,
-	struct candidate *candidate, const struct deadline *deadline);
+void candidate_measure(const struct run *run, struct candidate *candidate);
 
 /* Switches back to the clocksource in use and times it once more, in a child as well. */
-void candidate_time_again(const struct clocksource_switch *clock, const struct run_setup *setup,
-	struct candidate *candidate, const struct deadline *deadline);
+void candidate_time_again(const struct run *run, struct candidate *candidate);
 
 /* Returns how many of the CPUs test this clocksource for warps. Pure. */
 size_t candidate_warp_cpus(const char *name, size_t allowed);
@@ -215,14 +199,20 @@ void candidate_judge_speed(const double ratios[SPEED_WINDOWS], struct fact *fact
 
 enum run_end {
 	RUN_WHOLE = 0,   /* every candidate was tried */
-	RUN_NOT_BEGUN,   /* nothing was switched: see why */
+	RUN_NOT_BEGUN,   /* nothing was switched */
 	RUN_INTERRUPTED, /* a signal arrived */
-	RUN_UNGUARDED,   /* the guardian was killed */
-	RUN_STUCK,       /* a worker could not be killed */
-	RUN_FOREIGN,     /* something else selected another clocksource than the original one */
+	RUN_BROKEN,      /* the guardian is gone, a worker hangs, or something else switched */
 };
 
-struct run_result {
+struct run {
+	/* The request. */
+	const struct clocksource_switch *sw;
+	const struct call_table *calls; /* the deciding ones */
+	int64_t warp_ns;                /* duration of the test for warps */
+	guardian_report *orphaned;
+	const volatile bool *stop; /* ends the run once it is true */
+
+	/* The results. */
 	enum run_end end;
 	struct fact why; /* known, or what ended it early */
 	enum switch_result restored;
@@ -230,13 +220,21 @@ struct run_result {
 	struct ntp_evidence before, after;
 	size_t count;
 	struct candidate *candidates; /* the one in use is the first; shared with the workers */
+
+	/* During the run. */
+	struct guardian guardian;
+	void (*work)(const struct run *run, struct candidate *candidate);
+	size_t current;           /* place of the candidate that is worked on */
+	struct deadline deadline; /* of that work */
 };
 
-/* Tries the candidates; a terminal cannot stop the process then. The results stay until it ends. */
-void run_candidates(const struct clocksource_switch *clock, const struct run_setup *setup,
-	struct run_result *result);
+/*
+ * Tries these candidates, without the one in use; a terminal cannot stop the process then. The
+ * results stay until it ends.
+ */
+void run_candidates(struct run *run, const char *const *names, size_t count);
 
-/* ---- ranking.c: which clocksource should be used. Pure ---- */
+/* ---- ranking.c: what is concluded from a run. Pure ---- */
 
 extern const char *const candidate_state_names[]; /* ended by NULL, like the two below */
 extern const char *const candidate_gain_names[];
@@ -245,46 +243,33 @@ enum ranking_verdict { RANKING_UNKNOWN = 0, RANKING_OK, RANKING_CHANGE };
 
 extern const char *const ranking_verdict_names[]; /* "unknown", "ok", "change" */
 
-struct ranking {
-	enum ranking_verdict verdict;
-	/* No warp was seen; the one in use unless another is clearly better. NULL: none. */
-	const struct candidate *fastest;
-	const struct candidate *advised; /* candidate to change to; NULL: none */
-	const char *why_not; /* the fastest is not advisable; NULL: it is, or is in use */
-};
-
-/* Concludes what is left open in all candidates. `host` is the evidence for advisable_why_not(). */
-void ranking_find(struct run_result *result, const struct evidence *host, struct ranking *ranking);
-
-/* ---- text.c, json.c: what a run prints ---- */
-
-#define COMPARE_SCHEMA "vdsocheck-compare/1"
-#define COMPARE_SUMMARY_SIZE 400
-
-/* How to change the clocksource: lines for a shell. */
-struct compare_advice {
-	const char *to;
-	char command[CURRENT_PATH_SIZE + 64], parameter[64], undo[CURRENT_PATH_SIZE + 64];
-};
-
 struct compare_report {
-	const struct run_result *result;
-	struct ranking ranking;
+	/* Set by the caller. */
+	const struct run *run;
 	const struct timestamp_evidence *timestamp;
 	const char *original;
-	const char *tree;       /* prefix of paths in commands; "": none */
 	const char *hypervisor; /* systemd-detect-virt's word; NULL: none, or not known */
 	double warp_s;          /* seconds that each was tested for warps */
 	int exit_status;
 
 	/* Concluded by compare_conclude(). */
-	char summary[COMPARE_SUMMARY_SIZE]; /* the clocksource in use, and whether to change it */
-	struct text_fact fastest;
-	struct fact advice_fact; /* known: a change is recommended */
-	struct compare_advice advice;
+	enum ranking_verdict verdict;
+	/* No warp was seen; the one in use unless another is clearly better. NULL: none. */
+	const struct candidate *fastest;
+	const struct candidate *advised; /* candidate to change to; NULL: none */
+	const char *why_not; /* the fastest is not advisable; NULL: it is, or is in use */
+	char summary[400];   /* the clocksource in use, and whether to change it */
+	struct text_fact fastest_name;
+	struct fact advice_fact; /* known: a change is recommended, by these lines for a shell */
+	char command[CURRENT_PATH_SIZE + 64], parameter[64], undo[CURRENT_PATH_SIZE + 64];
 };
 
-void compare_conclude(struct compare_report *report);
+/* Also concludes what is left open in all candidates. `host` is for advisable_why_not(). */
+void compare_conclude(struct compare_report *report, const struct evidence *host);
+
+/* ---- text.c, json.c: what a run prints ---- */
+
+#define COMPARE_SCHEMA "vdsocheck-compare/1"
 
 /* Both take a struct compare_report. */
 bool compare_text(const void *result, const struct style *style, FILE *out);

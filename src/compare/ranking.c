@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "judge.h"
 #include "model.h"
 
@@ -55,11 +56,11 @@ static void conclude_candidate(struct candidate *candidate)
 		candidate->warps += fact_is_known(&result->fact) ? result->warps : 0;
 	}
 	if (!is_whole) {
-		candidate->state = candidate->is_void ? CANDIDATE_VOID : CANDIDATE_UNTRIED;
+		candidate->state = CANDIDATE_NOT_TESTED;
 		candidate->reason = candidate->fact.reason;
 	} else {
 		candidate->state = candidate->warps > 0 ? CANDIDATE_WARPS
-		                   : gap                ? CANDIDATE_UNSURE
+		                   : gap                ? CANDIDATE_INCOMPLETE
 		                                        : CANDIDATE_MEASURED;
 		candidate->reason = gap ? gap : "";
 	}
@@ -70,9 +71,8 @@ static void conclude_candidate(struct candidate *candidate)
 }
 
 const char *const candidate_state_names[] = {
-	[CANDIDATE_UNTRIED] = "not-tested",
-	[CANDIDATE_VOID] = "invalidated",
-	[CANDIDATE_UNSURE] = "incomplete",
+	[CANDIDATE_NOT_TESTED] = "not-tested",
+	[CANDIDATE_INCOMPLETE] = "incomplete",
 	[CANDIDATE_WARPS] = "warps",
 	[CANDIDATE_MEASURED] = "measured",
 	NULL,
@@ -111,13 +111,12 @@ const char *const ranking_verdict_names[] = {
 };
 
 /* Returns the cheapest with a gain, which may be advised on `host` if that is not NULL. */
-static const struct candidate *find_best(
-	const struct run_result *result, const struct evidence *host)
+static const struct candidate *find_best(const struct run *run, const struct evidence *host)
 {
 	const struct candidate *best = NULL;
 
-	for (size_t i = 1; i < result->count; i++) {
-		const struct candidate *candidate = &result->candidates[i];
+	for (size_t i = 1; i < run->count; i++) {
+		const struct candidate *candidate = &run->candidates[i];
 
 		if (candidate->gain != GAIN_NONE && (!best || candidate->cost_ns < best->cost_ns) &&
 			(!host || !advisable_why_not(host, candidate->name)))
@@ -126,27 +125,108 @@ static const struct candidate *find_best(
 	return best;
 }
 
-void ranking_find(struct run_result *result, const struct evidence *host, struct ranking *ranking)
-{
-	struct candidate *all = result->candidates;
-	bool settled = result->end == RUN_WHOLE && result->restored == SWITCH_DONE;
+/* ---- what is said about it ---- */
 
-	*ranking = (struct ranking){.verdict = RANKING_UNKNOWN};
-	for (size_t i = 0; i < result->count; i++) {
+static void summarize(struct compare_report *report)
+{
+	const struct run *run = report->run;
+	const struct candidate *in_use = &run->candidates[0], *other = report->advised;
+	const char *name = report->original;
+	const size_t size = sizeof(report->summary);
+	char *text = report->summary;
+	size_t measured = 0;
+	char cost[32], ns[32];
+
+	for (size_t i = 0; i < run->count; i++)
+		measured += run->candidates[i].state >= CANDIDATE_WARPS;
+	format_ns(in_use->cost_ns, cost);
+	if (report->verdict == RANKING_CHANGE && other->gain == GAIN_ORDER)
+		snprintf(text, size,
+			"change %s, which is in use, to %s: %s ran backwards, %s did not in %g s.",
+			name, other->name, name, other->name, report->warp_s);
+	else if (report->verdict == RANKING_CHANGE)
+		snprintf(text, size,
+			"change %s, which is in use, to %s: %s ns per call instead of %s ns%s.",
+			name, other->name, format_ns(other->cost_ns, ns), cost,
+			other->gain == GAIN_CLASS ? ", served by the vDSO" : "");
+	else if (report->verdict == RANKING_OK && report->fastest != in_use)
+		snprintf(text, size,
+			"keep %s, which is in use: %s ns per call. %s takes %s ns, but is not "
+			"recommended here.",
+			name, cost, report->fastest->name, format_ns(report->fastest->cost_ns, ns));
+	else if (report->verdict == RANKING_OK)
+		snprintf(text, size,
+			"keep %s, which is in use: %s ns per call; no other clocksource %s.", name,
+			cost, measured > 1 ? "is clearly faster" : "could be measured");
+	else if (run->end != RUN_WHOLE)
+		snprintf(text, size,
+			"no recommendation; %s was in use. %zu of %zu clocksources %s measured: "
+			"%s.",
+			name, measured, run->count, measured == 1 ? "was" : "were",
+			run->why.reason);
+	else if (run->restored != SWITCH_DONE)
+		snprintf(text, size, "no recommendation; %s was in use and is not restored.", name);
+	else if (in_use->state == CANDIDATE_WARPS)
+		snprintf(text, size,
+			"%s, which is in use, ran backwards, and no other clocksource can be "
+			"recommended.",
+			name);
+	else
+		snprintf(text, size,
+			"no recommendation; %s, which is in use, could not be measured: %s.", name,
+			in_use->reason);
+}
+
+static void conclude_advice(struct compare_report *report)
+{
+	struct fact *fact = &report->advice_fact;
+	const char *to;
+
+	if (report->verdict == RANKING_UNKNOWN) {
+		fact_set(fact, FACT_ABSENT, "the measurement does not allow a recommendation");
+	} else if (report->verdict == RANKING_OK && report->why_not) {
+		fact_set(fact, FACT_ABSENT, "%s is not recommended, because %s",
+			report->fastest->name, report->why_not);
+	} else if (report->verdict == RANKING_OK) {
+		fact_set(fact, FACT_ABSENT, "no other clocksource is clearly faster");
+	} else {
+		fact_set_known(fact);
+		to = report->advised->name;
+		snprintf(report->command, sizeof(report->command), "echo %s | sudo tee %s%s", to,
+			report->run->sw->tree, CLOCKSOURCE_CURRENT);
+		snprintf(report->undo, sizeof(report->undo), "echo %s | sudo tee %s%s",
+			report->original, report->run->sw->tree, CLOCKSOURCE_CURRENT);
+		snprintf(report->parameter, sizeof(report->parameter), "clocksource=%s", to);
+	}
+}
+
+void compare_conclude(struct compare_report *report, const struct evidence *host)
+{
+	const struct run *run = report->run;
+	struct candidate *all = run->candidates;
+	bool settled = run->end == RUN_WHOLE && run->restored == SWITCH_DONE;
+
+	for (size_t i = 0; i < run->count; i++) {
 		conclude_candidate(&all[i]);
 		all[i].in_use = i == 0;
 		all[i].gain = find_gain(&all[0], &all[i]);
-		settled = settled && all[i].state != CANDIDATE_VOID;
 	}
-	ranking->fastest = find_best(result, NULL);
-	ranking->advised = find_best(result, host);
-	if (ranking->fastest)
-		ranking->why_not = advisable_why_not(host, ranking->fastest->name);
+	report->fastest = find_best(run, NULL);
+	report->advised = find_best(run, host);
+	if (report->fastest)
+		report->why_not = advisable_why_not(host, report->fastest->name);
 	else if (all[0].state == CANDIDATE_MEASURED)
-		ranking->fastest = &all[0];
-	/* Nothing is recommended after a run that ended early, or in which others switched. */
-	if (settled && ranking->advised)
-		ranking->verdict = RANKING_CHANGE;
+		report->fastest = &all[0];
+	/* Nothing is recommended after a run that ended early. */
+	if (settled && report->advised)
+		report->verdict = RANKING_CHANGE;
 	else if (settled && all[0].state == CANDIDATE_MEASURED)
-		ranking->verdict = RANKING_OK;
+		report->verdict = RANKING_OK;
+	if (report->fastest)
+		fact_set_text(&report->fastest_name, report->fastest->name);
+	else
+		fact_set(&report->fastest_name.fact, FACT_ABSENT,
+			"the clocksource in use could not be measured");
+	summarize(report);
+	conclude_advice(report);
 }

@@ -2,9 +2,8 @@
 /*
  * Tries all candidates, one after the other: the clocksource in use first and again after each of
  * the others, each measured by a worker of its own that may hang, crash or be killed. The parent
- * only waits: for the worker, for an interrupt, for the end of the guardian, and for a change of
- * the clocksource that is not ours. Results are in shared memory, so that what was measured
- * before an early end is kept.
+ * only waits: for the worker, for an interrupt, and for the end of the guardian. Results are in
+ * shared memory, so that what was measured before an early end is kept.
  */
 #include <errno.h>
 #include <signal.h>
@@ -26,111 +25,91 @@
 /* A terminal that stops this process would leave the host on a candidate. */
 static const int stopping_signals[] = {SIGTSTP, SIGTTIN, SIGTTOU};
 
-struct run {
-	const struct clocksource_switch *clock;
-	const struct run_setup *setup;
-	struct run_result *result;
-	struct guardian guardian;
-	int64_t worker_ns; /* time limit of one worker */
-};
-
-typedef void candidate_work(const struct clocksource_switch *clock, const struct run_setup *setup,
-	struct candidate *candidate, const struct deadline *deadline);
-
-struct candidate_worker {
-	struct run *run;
-	candidate_work *work;
-	struct candidate *candidate;
-	struct deadline deadline;
-};
-
 /* ---- one worker ---- */
 
-static void run_candidate_worker(void *argument)
+static void run_worker(void *argument)
 {
-	const struct candidate_worker *worker = argument;
+	const struct run *run = argument;
 
-	worker->work(worker->run->clock, worker->run->setup, worker->candidate, &worker->deadline);
+	run->work(run, &run->candidates[run->current]);
 }
 
 static void end_early(struct run *run, enum run_end end, const char *why)
 {
-	run->result->end = end;
-	fact_set(&run->result->why, FACT_FAILED, "%s", why);
+	run->end = end;
+	fact_set(&run->why, FACT_FAILED, "%s", why);
 }
 
-/* True if there is a reason to end the struct run, also while a worker is at work. */
+/* Returns true if there is a reason to end the run, also while a worker is at work. */
 static bool must_end(void *argument)
 {
 	struct run *run = argument;
-	struct fact why = {0};
 
-	if (run->result->end != RUN_WHOLE)
-		return true;
-	if (*run->setup->stop)
+	if (run->end == RUN_WHOLE && *run->stop)
 		end_early(run, RUN_INTERRUPTED, "interrupted");
-	else if (!guardian_is_running(&run->guardian))
-		end_early(run, RUN_UNGUARDED, "the guardian process was killed");
-	else if (clocksource_switch_is_foreign(run->clock, &why))
-		end_early(run, RUN_FOREIGN, why.reason);
-	return run->result->end != RUN_WHOLE;
+	else if (run->end == RUN_WHOLE && !guardian_is_running(&run->guardian))
+		end_early(run, RUN_BROKEN, "the guardian process was killed");
+	return run->end != RUN_WHOLE;
 }
 
 /* The fact gets the reason if the worker does not reach its end; otherwise it stays unchanged. */
-static void start_and_await(
-	struct run *run, candidate_work *work, struct candidate *candidate, struct fact *fact)
+static void start_and_await(struct run *run, struct fact *fact)
 {
-	struct candidate_worker worker = {.run = run,
-		.work = work,
-		.candidate = candidate,
-		.deadline = deadline_after(run->worker_ns)};
-	struct child_wait wait = {.deadline = &worker.deadline, .poll = must_end, .argument = run};
+	const int64_t limit_ns = WORKER_NS + WARP_FACTOR * run->warp_ns;
+	struct child_wait wait = {.deadline = &run->deadline, .poll = must_end, .argument = run};
 	struct deadline kill_deadline;
 	struct fact why = {0};
 	int error;
 
-	wait.pid = child_start(run_candidate_worker, &worker, &worker.deadline, fact);
+	run->deadline = deadline_after(limit_ns);
+	wait.pid = child_start(run_worker, run, &run->deadline, fact);
 	if (wait.pid < 0)
 		return;
 	error = child_wait(&wait);
 	if (wait.ended) {
-		if (!child_judge(wait.status, &worker.deadline, &why))
+		if (!child_judge(wait.status, &run->deadline, &why))
 			*fact = why;
 		return;
 	}
 	if (error == ETIMEDOUT)
 		fact_set(fact, FACT_FAILED, "not done within %lld s",
-			(long long)(run->worker_ns / NS_PER_SECOND));
+			(long long)(limit_ns / NS_PER_SECOND));
 	else if (error)
 		fact_set_errno(fact, error, "wait4");
 	else
-		*fact = run->result->why;
+		*fact = run->why;
 	/* The children of the worker die with it. */
 	kill_deadline = deadline_after(KILL_NS);
 	if (!child_end(wait.pid, &kill_deadline))
-		end_early(run, RUN_STUCK, "a worker hangs in the kernel and cannot be killed");
+		end_early(run, RUN_BROKEN, "a worker hangs in the kernel and cannot be killed");
 }
 
 /* ---- all of them ---- */
 
+/* A run in which something else switched leads to no recommendation, so it ends. */
+static void work_on(struct run *run, size_t place,
+	void (*work)(const struct run *run, struct candidate *candidate), struct fact *fact)
+{
+	const struct candidate *candidate = &run->candidates[place];
+
+	run->work = work;
+	run->current = place;
+	start_and_await(run, fact);
+	if (candidate->foreign && run->end == RUN_WHOLE)
+		end_early(run, RUN_BROKEN, candidate->fact.reason);
+}
+
 static void try_all(struct run *run)
 {
-	struct run_result *result = run->result;
+	for (size_t i = 0; i < run->count && !must_end(run); i++) {
+		struct candidate *candidate = &run->candidates[i];
 
-	for (size_t i = 0; i < result->count && !must_end(run); i++) {
-		struct candidate *candidate = &result->candidates[i];
-
-		progress_show((double)i / (double)result->count);
+		progress_say("trying %s (%zu of %zu)", candidate->name, i + 1, run->count);
 		fact_set(&candidate->fact, FACT_FAILED, "not done");
-		start_and_await(run, candidate_measure, candidate, &candidate->fact);
-		if (result->end == RUN_FOREIGN) {
-			candidate->fact = result->why;
-			candidate->is_void = true;
-		}
+		work_on(run, i, candidate_measure, &candidate->fact);
 		/* A failure costs one timing; the end of the run shows a failed switch. */
 		if (i > 0 && !must_end(run))
-			start_and_await(run, candidate_time_again, &result->candidates[0],
-				&(struct fact){0});
+			work_on(run, 0, candidate_time_again, &(struct fact){0});
 	}
 	must_end(run);
 }
@@ -146,41 +125,35 @@ static void handle_stops(void (*handler)(int number))
  * them is left. The record stays where the original clocksource could not be restored, so that the
  * next run refuses to begin.
  */
-void run_candidates(const struct clocksource_switch *clock, const struct run_setup *setup,
-	struct run_result *result)
+void run_candidates(struct run *run, const char *const *names, size_t count)
 {
-	struct run run = {.clock = clock,
-		.setup = setup,
-		.result = result,
-		.worker_ns = WORKER_NS + WARP_FACTOR * setup->warp_ns};
-
-	*result = (struct run_result){.end = RUN_NOT_BEGUN, .restored = SWITCH_DONE};
-	fact_set_known(&result->restored_fact);
-	ntp_collect(&result->before, DEADLINE_NONE);
-	result->candidates =
-		child_share((setup->count + 1) * sizeof(*result->candidates), &result->why);
-	if (!result->candidates)
+	run->end = RUN_NOT_BEGUN;
+	run->restored = SWITCH_DONE;
+	fact_set_known(&run->restored_fact);
+	ntp_collect(&run->before, DEADLINE_NONE);
+	run->candidates = child_share((count + 1) * sizeof(*run->candidates), &run->why);
+	if (!run->candidates)
 		return;
-	result->count = setup->count + 1;
-	for (size_t i = 0; i < result->count; i++) {
-		struct candidate *candidate = &result->candidates[i];
+	run->count = count + 1;
+	for (size_t i = 0; i < run->count; i++) {
+		struct candidate *candidate = &run->candidates[i];
 
 		text_copy(candidate->name, sizeof(candidate->name),
-			i ? setup->names[i - 1] : clock->original);
+			i ? names[i - 1] : run->sw->original);
 		fact_set(&candidate->fact, FACT_UNREAD, "not tried");
 	}
 	handle_stops(SIG_IGN);
-	if (clocksource_switch_record(clock, &result->why) &&
-		guardian_start(&run.guardian, clock, setup->orphaned, &result->why)) {
-		result->end = RUN_WHOLE;
-		fact_set_known(&result->why);
-		try_all(&run);
-		result->restored = guardian_finish(&run.guardian, clock, &result->restored_fact);
-		if (result->restored == SWITCH_FOREIGN && result->end == RUN_WHOLE)
-			end_early(&run, RUN_FOREIGN, result->restored_fact.reason);
+	if (clocksource_switch_record(run->sw, &run->why) &&
+		guardian_start(&run->guardian, run->sw, run->orphaned, &run->why)) {
+		run->end = RUN_WHOLE;
+		fact_set_known(&run->why);
+		try_all(run);
+		run->restored = guardian_finish(&run->guardian, run->sw, &run->restored_fact);
+		if (run->restored == SWITCH_FOREIGN && run->end == RUN_WHOLE)
+			end_early(run, RUN_BROKEN, run->restored_fact.reason);
 	}
-	if (result->restored != SWITCH_REFUSED)
-		clocksource_switch_forget(clock);
+	if (run->restored != SWITCH_REFUSED)
+		clocksource_switch_forget(run->sw);
 	handle_stops(SIG_DFL);
-	ntp_collect(&result->after, DEADLINE_NONE);
+	ntp_collect(&run->after, DEADLINE_NONE);
 }

@@ -17,101 +17,17 @@ static const struct heading headings[] = {
 	[RANKING_CHANGE] = {"CHANGE", COLOR_YELLOW},
 };
 
-/* ---- the conclusions ---- */
-
-static void summarize(const struct compare_report *report, char *text, size_t size)
-{
-	const struct run_result *result = report->result;
-	const struct ranking *ranking = &report->ranking;
-	const struct candidate *in_use = &result->candidates[0], *other = ranking->advised;
-	const char *name = report->original;
-	size_t measured = 0;
-	char cost[32], ns[32];
-
-	for (size_t i = 0; i < result->count; i++)
-		measured += result->candidates[i].state >= CANDIDATE_WARPS;
-	format_ns(in_use->cost_ns, cost);
-	if (ranking->verdict == RANKING_CHANGE && other->gain == GAIN_ORDER)
-		snprintf(text, size,
-			"change %s, which is in use, to %s: %s ran backwards, %s did not in %g s.",
-			name, other->name, name, other->name, report->warp_s);
-	else if (ranking->verdict == RANKING_CHANGE)
-		snprintf(text, size,
-			"change %s, which is in use, to %s: %s ns per call instead of %s ns%s.",
-			name, other->name, format_ns(other->cost_ns, ns), cost,
-			other->gain == GAIN_CLASS ? ", served by the vDSO" : "");
-	else if (ranking->verdict == RANKING_OK && ranking->fastest != in_use)
-		snprintf(text, size,
-			"keep %s, which is in use: %s ns per call. %s takes %s ns, but is not "
-			"recommended here.",
-			name, cost, ranking->fastest->name,
-			format_ns(ranking->fastest->cost_ns, ns));
-	else if (ranking->verdict == RANKING_OK)
-		snprintf(text, size,
-			"keep %s, which is in use: %s ns per call; no other clocksource %s.", name,
-			cost, measured > 1 ? "is clearly faster" : "could be measured");
-	else if (result->end != RUN_WHOLE)
-		snprintf(text, size,
-			"no recommendation; %s was in use. %zu of %zu clocksources were measured: "
-			"%s.",
-			name, measured, result->count, result->why.reason);
-	else if (result->restored != SWITCH_DONE)
-		snprintf(text, size, "no recommendation; %s was in use and is not restored.", name);
-	else if (in_use->state == CANDIDATE_WARPS)
-		snprintf(text, size,
-			"%s, which is in use, ran backwards, and no other clocksource can be "
-			"recommended.",
-			name);
-	else if (in_use->state == CANDIDATE_MEASURED)
-		snprintf(text, size,
-			"no recommendation; %s is in use. Something else switched the clocksource "
-			"during the run.",
-			name);
-	else
-		snprintf(text, size,
-			"no recommendation; %s, which is in use, could not be measured: %s.", name,
-			in_use->reason);
-}
-
-void compare_conclude(struct compare_report *report)
-{
-	const struct ranking *ranking = &report->ranking;
-	struct compare_advice *advice = &report->advice;
-	struct fact *fact = &report->advice_fact;
-
-	summarize(report, report->summary, sizeof(report->summary));
-	if (ranking->fastest)
-		fact_set_text(&report->fastest, ranking->fastest->name);
-	else
-		fact_set(&report->fastest.fact, FACT_ABSENT,
-			"the clocksource in use could not be measured");
-	if (ranking->verdict == RANKING_UNKNOWN) {
-		fact_set(fact, FACT_ABSENT, "the measurement does not allow a recommendation");
-	} else if (ranking->verdict == RANKING_OK && ranking->why_not) {
-		fact_set(fact, FACT_ABSENT, "%s is not recommended, because %s",
-			ranking->fastest->name, ranking->why_not);
-	} else if (ranking->verdict == RANKING_OK) {
-		fact_set(fact, FACT_ABSENT, "no other clocksource is clearly faster");
-	} else {
-		fact_set_known(fact);
-		advice->to = ranking->advised->name;
-		snprintf(advice->command, sizeof(advice->command), "echo %s | sudo tee %s%s",
-			advice->to, report->tree, CLOCKSOURCE_CURRENT);
-		snprintf(advice->undo, sizeof(advice->undo), "echo %s | sudo tee %s%s",
-			report->original, report->tree, CLOCKSOURCE_CURRENT);
-		snprintf(
-			advice->parameter, sizeof(advice->parameter), "clocksource=%s", advice->to);
-	}
-}
-
 /* ---- the table ---- */
 
 static void write_table(const struct compare_report *report, FILE *out)
 {
-	const struct run_result *result = report->result;
-	const struct candidate *fastest = report->ranking.fastest;
+	static const char *const states[] = {[CANDIDATE_NOT_TESTED] = "not tested",
+		[CANDIDATE_INCOMPLETE] = "incomplete",
+		[CANDIDATE_WARPS] = "ran backwards"};
+	const struct run *run = report->run;
+	const struct candidate *fastest = report->fastest;
 	const struct table table = {.fields = compare_candidate_fields,
-		TABLE_ROWS(result->candidates, result->count),
+		TABLE_ROWS(run->candidates, run->count),
 		.whole = report};
 
 	fputc('\n', out);
@@ -121,13 +37,13 @@ static void write_table(const struct compare_report *report, FILE *out)
 			fastest->warp.cpu_count);
 	else if (fastest)
 		fputs("  * fastest\n", out);
-	for (size_t i = 0; i < result->count; i++) {
-		const struct candidate *candidate = &result->candidates[i];
+	for (size_t i = 0; i < run->count; i++) {
+		const struct candidate *candidate = &run->candidates[i];
 		struct strbuf sb = {.used = 0};
 
 		if (*candidate->reason)
-			strbuf_add(&sb, "%s %s: %s", candidate->name,
-				candidate_state_names[candidate->state], candidate->reason);
+			strbuf_add(&sb, "%s %s: %s", candidate->name, states[candidate->state],
+				candidate->reason);
 		else if (candidate->warp.cpu_count < candidate->warp_allowed)
 			strbuf_add(&sb, "%s: tested for warps on %zu of %zu CPUs", candidate->name,
 				candidate->warp.cpu_count, candidate->warp_allowed);
@@ -142,17 +58,20 @@ static void write_table(const struct compare_report *report, FILE *out)
 
 static void write_state_left(const struct compare_report *report, FILE *out)
 {
-	const struct run_result *result = report->result;
+	const struct run *run = report->run;
 	struct strbuf sb = {.used = 0};
 
 	strbuf_add(&sb, "before: ");
-	describe_ntp(&result->before, &sb);
+	describe_ntp(&run->before, &sb);
 	strbuf_add(&sb, "; after: ");
-	describe_ntp(&result->after, &sb);
+	describe_ntp(&run->after, &sb);
 	wrap_print(out, "NTP", LABEL_INDENT, sb.text);
-	if (result->restored == SWITCH_DONE)
-		wrap_format(out, "Now", LABEL_INDENT, "the clocksource was restored to %s",
-			report->original);
+	if (run->restored == SWITCH_DONE)
+		wrap_format(out, "Now", LABEL_INDENT, "the clocksource was restored to %s%s",
+			report->original,
+			*run->sw->tree ? "; this was a rehearsal, and all rows measure the clock "
+					 "of this host, which did not change"
+				       : "");
 }
 
 /* ---- advice ---- */
@@ -165,24 +84,23 @@ static void write_command(const char *command, FILE *out)
 
 static void write_advice(const struct compare_report *report, FILE *out)
 {
-	const struct ranking *ranking = &report->ranking;
 	struct strbuf sb = {.used = 0};
 
-	if (ranking->why_not)
+	if (report->why_not)
 		wrap_format(out, "Why not", LABEL_INDENT, "%s is not recommended, because %s",
-			ranking->fastest->name, ranking->why_not);
+			report->fastest->name, report->why_not);
 	if (!fact_is_known(&report->advice_fact))
 		return;
 	wrap_print(out, "Do", LABEL_INDENT, "use it until the next reboot:");
-	write_command(report->advice.command, out);
+	write_command(report->command, out);
 	wrap_print(out, "Keep", LABEL_INDENT, "add to the kernel command line:");
-	fprintf(out, "    %s\n", report->advice.parameter);
+	fprintf(out, "    %s\n", report->parameter);
 	wrap_print(out, "Undo", LABEL_INDENT, "go back to the clocksource in use now:");
-	write_command(report->advice.undo, out);
+	write_command(report->undo, out);
 	strbuf_add(&sb,
 		"no warp in %g s does not prove that there are none: run vdsocheck warp -d 600 first.",
 		report->warp_s);
-	if (strncmp(report->advice.to, "tsc", strlen("tsc")) == 0 && report->hypervisor)
+	if (strncmp(report->advised->name, "tsc", strlen("tsc")) == 0 && report->hypervisor)
 		strbuf_add(&sb,
 			" With tsc, time can jump or change speed after a live migration or a "
 			"snapshot restore; do not use tsc on guests that are migrated or restored.");
@@ -193,7 +111,7 @@ bool compare_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct compare_report *report = result;
 
-	wrap_answer(out, &headings[report->ranking.verdict], style->color, report->summary);
+	wrap_answer(out, &headings[report->verdict], style->color, report->summary);
 	write_table(report, out);
 	fputc('\n', out);
 	write_state_left(report, out);

@@ -4,13 +4,11 @@
  * restoring it.
  */
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "compare/model.h"
@@ -228,9 +226,7 @@ static void foreign_change_is_not_overwritten(void **state)
 	struct fact why = {0};
 
 	assert_int_equal(clocksource_switch_to(&clock, "hpet", &why), SWITCH_DONE);
-	assert_false(clocksource_switch_is_foreign(&clock, &why));
 	fake_root_add(fake, CLOCKSOURCE_CURRENT, "acpi_pm\n");
-	assert_true(clocksource_switch_is_foreign(&clock, &why));
 	assert_int_equal(clocksource_switch_to(&clock, "hpet", &why), SWITCH_FOREIGN);
 	assert_int_equal(clocksource_switch_restore(&clock, &why), SWITCH_FOREIGN);
 	assert_string_equal(why.reason, "something else switched the clocksource to acpi_pm");
@@ -262,45 +258,6 @@ static void change_back_to_the_original_is_not_foreign(void **state)
 	fake_root_add(fake, CLOCKSOURCE_CURRENT, "tsc\n");
 	assert_int_equal(clocksource_switch_restore(&clock, &why), SWITCH_DONE);
 	clocksource_switch_close(&clock);
-}
-
-/* On one CPU with the looks, so that each switch interrupts one of them. */
-static void keep_switching(const struct clocksource_switch *clock)
-{
-	struct timespec pause = {.tv_nsec = 20000};
-	struct fact why = {0};
-
-	for (;;) {
-		clocksource_switch_to(clock, "hpet", &why);
-		nanosleep(&pause, NULL);
-		clocksource_switch_restore(clock, &why);
-		nanosleep(&pause, NULL);
-	}
-}
-
-static void switch_of_a_worker_is_not_foreign(void **state)
-{
-	struct clocksource_switch clock = hold(*state, "tsc\n");
-	cpu_set_t before, one;
-	struct fact why = {0};
-	pid_t worker;
-	int foreign = 0;
-
-	sched_getaffinity(0, sizeof(before), &before);
-	CPU_ZERO(&one);
-	CPU_SET((size_t)sched_getcpu(), &one);
-	sched_setaffinity(0, sizeof(one), &one);
-	worker = fork();
-	assert_true(worker >= 0);
-	if (worker == 0)
-		keep_switching(&clock);
-	for (int i = 0; i < 20000; i++)
-		foreign += clocksource_switch_is_foreign(&clock, &why);
-	kill(worker, SIGKILL);
-	waitpid(worker, NULL, 0);
-	sched_setaffinity(0, sizeof(before), &before);
-	clocksource_switch_close(&clock);
-	assert_int_equal(foreign, 0);
 }
 
 #define RECORD SWITCH_FOLDER "/" SWITCH_RECORD
@@ -373,7 +330,6 @@ int main(void)
 		ROOT_TEST(foreign_change_is_not_overwritten),
 		ROOT_TEST(return_to_a_former_candidate_is_foreign),
 		ROOT_TEST(change_back_to_the_original_is_not_foreign),
-		ROOT_TEST(switch_of_a_worker_is_not_foreign),
 		ROOT_TEST(record_names_the_original_of_a_killed_run),
 		ROOT_TEST(invalid_record_is_ignored),
 		ROOT_TEST(record_does_not_follow_a_link),

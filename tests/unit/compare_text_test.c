@@ -21,9 +21,9 @@ static const struct timestamp_evidence timestamp = {.time.fact.state = FACT_KNOW
 	.uptime_fact.state = FACT_KNOWN,
 	.uptime_s = 86400.2};
 static struct candidate candidates[CANDIDATES];
-static struct run_result result;
+static struct clocksource_switch sw = {.tree = ""};
+static struct run run;
 static struct evidence host;
-static struct ranking ranking;
 static char *bytes;
 
 static int free_bytes(void **state)
@@ -69,30 +69,31 @@ static int three_candidates(void **state)
 	make_candidate(&candidates[1], HYPERV, 20);
 	make_candidate(&candidates[2], "acpi_pm", 700);
 	fact_set(&candidates[2].fact, FACT_FAILED, "rejected by the kernel (still on hpet)");
-	result = (struct run_result){.count = CANDIDATES,
+	run = (struct run){.sw = &sw,
+		.count = CANDIDATES,
 		.candidates = candidates,
 		.why.state = FACT_KNOWN,
 		.restored_fact.state = FACT_KNOWN,
 		.before = {.fact.state = FACT_KNOWN, .synchronized = true, .offset_ns = -12345},
 		.after = {.fact.state = FACT_KNOWN, .max_error_us = 16000000}};
-	ranking = (struct ranking){
-		.verdict = RANKING_CHANGE, .fastest = &candidates[1], .advised = &candidates[1]};
+	host = (struct evidence){.live = true};
+	fact_set_text(&host.host.hypervisor, "microsoft");
 	return 0;
 }
 
 static void render(bool json)
 {
-	struct compare_report report = {.result = &result,
+	struct compare_report report = {.run = &run,
 		.timestamp = &timestamp,
-		.ranking = ranking,
 		.original = candidates[0].name,
-		.tree = "",
 		.hypervisor = "kvm",
 		.warp_s = 86400};
 
-	/* The conclusions of the candidates, under the ranking that the test wants. */
-	ranking_find(&result, &host, &(struct ranking){0});
-	compare_conclude(&report);
+	fact_set_known(&host.clocksource.available_fact);
+	host.clocksource.available_count = CANDIDATES;
+	for (size_t i = 0; i < CANDIDATES; i++)
+		strcpy(host.clocksource.available[i], candidates[i].name);
+	compare_conclude(&report, &host);
 	bytes = unit_print(json ? compare_json : compare_text, &report);
 }
 
@@ -164,7 +165,8 @@ static void warps_have_their_size_in_the_row(void **state)
 static void no_advice_where_none_is_needed(void **state)
 {
 	(void)state;
-	ranking = (struct ranking){.verdict = RANKING_OK, .fastest = &candidates[0]};
+	make_candidate(&candidates[1], HYPERV, 1800);
+	make_candidate(&candidates[0], "xen", 1841.5);
 	render(false);
 	first_line_answers("OK: keep xen, which is in use:");
 	assert_null(strstr(bytes, "echo"));
@@ -173,22 +175,20 @@ static void no_advice_where_none_is_needed(void **state)
 static void says_why_the_fastest_is_not_recommended(void **state)
 {
 	(void)state;
-	ranking = (struct ranking){.verdict = RANKING_OK,
-		.fastest = &candidates[1],
-		.why_not = "the kernel log says that the TSC is unstable"};
+	strcpy(candidates[1].name, "tsc");
+	fact_set_flag(&host.host.invariant_tsc, false);
 	render(false);
 	first_line_answers("OK: keep xen, which is in use:");
 	unit_assert_fits_terminal(bytes);
-	expect_text("hyperv_clocksource_tsc_page is not recommended, because the kernel");
+	expect_text("tsc is not recommended, because ");
 	assert_null(strstr(bytes, "echo"));
 }
 
 static void an_early_end_is_said_first(void **state)
 {
 	(void)state;
-	result.end = RUN_INTERRUPTED;
-	fact_set(&result.why, FACT_FAILED, "interrupted");
-	ranking.verdict = RANKING_UNKNOWN;
+	run.end = RUN_INTERRUPTED;
+	fact_set(&run.why, FACT_FAILED, "interrupted");
 	render(false);
 	first_line_answers("UNKNOWN: no recommendation; xen was in use. 2 of 3");
 	unit_assert_fits_terminal(bytes);
@@ -214,8 +214,8 @@ static void json_has_reasons(void **state)
 	json_t *root, *source;
 
 	(void)state;
-	ranking = (struct ranking){.verdict = RANKING_UNKNOWN};
-	fact_set(&result.after.fact, FACT_DENIED, "adjtimex: Operation not permitted");
+	fact_set(&candidates[0].fact, FACT_FAILED, "not done");
+	fact_set(&run.after.fact, FACT_DENIED, "adjtimex: Operation not permitted");
 	render(true);
 	root = json_loads(bytes, 0, NULL);
 	assert_non_null(root);
@@ -226,7 +226,7 @@ static void json_has_reasons(void **state)
 	expect_reason(source, "calls", "reason");
 	expect_reason(source, "cost_ns", "reason");
 	expect_reason(source, "spread_ns", "reason");
-	source = json_array_get(json_object_get(root, "clocksources"), 0);
+	source = json_array_get(json_object_get(root, "clocksources"), 1);
 	expect_reason(json_array_get(json_object_get(source, "calls"), 0), "libc_ns", "reason");
 	json_decref(root);
 }
