@@ -46,10 +46,10 @@
 #define LOST_MAX 1000
 
 /*
- * The lines worth keeping, from kernel/time/clocksource.c, arch/x86/kernel/{tsc,tsc_sync,hpet,
- * kvmclock,cpu/amd}.c, arch/x86/xen/time.c and drivers/clocksource/arm_arch_timer.c of 3.10 to
- * 7.3: how they begin, and what else they contain. Anywhere else in a line such words may be a
- * user's: the name of a process or of a file stands in many messages of the kernel.
+ * The lines worth keeping: how they begin, and what else they contain. Anywhere else in a line such
+ * words may be a user's: the name of a process or of a file stands in many messages of the kernel.
+ * tests/lore/messages.txt lists what the kernels from 3.10 to 7.3 can print about clocks, with what
+ * each line is kept for, or why it is not.
  */
 static const struct {
 	const char *begins;
@@ -66,19 +66,40 @@ static const struct {
 	{"Switching to clocksource", ""},
 	{"Override clocksource", ""},
 	{"clocksource ", "Disabling VDSO"},
+	{"clocksource ", "Disabling vclock"},
+	{"Not using R4K clocksource in VDSO", ""},
+	{"R4K timer is unstable", ""},
+	{"GIC timer is unstable", ""},
 	{"xen: ", "PVCLOCK not supported"},
+	{"Xen doesn't support pvclock on HVM", ""},
+	{"Cannot restore secondary vcpu_time_info", ""},
 	{"TSC synchronization", ""},
 	{"Measured ", "TSC warp"},
 	{"TSC warped randomly", ""},
+	{"TSC ADJUST", ": CPU"},
+	{"TSC ADJUST differs", ""},
+	{"UV: TSC sync state", ""},
+	{"Warning: zero tsc calibration", ""},
 	{"Unable to calibrate against PIT", ""},
+	{"PIT calibration deviates", ""},
+	{"HPET/PMTIMER calibration failed", ""},
 	{"No reference (HPET/PMTIMER)", ""},
 	{"Fast TSC calibration", ""},
 	{"Kernel compiled with CONFIG_X86_TSC", ""},
 	{"TSC doesn't count", ""},
-	{"TSC ADJUST", ": CPU"},
+	/* The hypervisor's clocks that this kernel knows. */
 	{"kvm-clock: Using", ""},
+	{"kvm-clock: mask: ", ""},
+	{"xen: mask: ", ""},
+	{"hyperv_clocksource", ": mask: "},
+	{"Hyper-V: Invariant TSC is unavailable", ""},
+	{"vmware: TSC freq read", ""},
+	{"TSC freq read from hypervisor", ""},
+	/* Of the lines of each CPU, one is enough. */
 	{"arch_timer: ", "workaround for"},
 	{"arm_arch_timer: ", "workaround for"},
+	{"arch_timer: CPU0: Trapping CNTVCT", ""},
+	{"arm_arch_timer: CPU0: Trapping CNTVCT", ""},
 	/* The measurements of the clocksource watchdog, which judge/watchdog.c evaluates. */
 	{"'", " wd_now: "},
 	{"'", " cs_now: "},
@@ -87,6 +108,7 @@ static const struct {
 	{"Clocksource ", "skewed"},
 	{"CPUs ", " ahead of CPU"},
 	{"CPUs ", " behind CPU"},
+	{"CPU", " (cycles)"},
 	{"Long readout interval", ""},
 	/* judge/watchdog.c also takes the rates of both counters. */
 	{"hpet", " MHz counter"},
@@ -96,11 +118,16 @@ static const struct {
 	{"TSC freq recalibrated", ""},
 	{"Detected ", " MHz processor"},
 	{"Detected ", " MHz TSC"},
+	/* What the kernel found out about the rate that CPUID or the hypervisor states. */
+	{"Warning: TSC freq calibrated", ""},
+	{"Previous calibrated TSC freq", ""},
+	{"TSC freq recalibrated", ""},
+	{"Adjusting ", " more than 11%"},
 };
 
 /* One of these stands before the text, since 3.x or 4.x. */
 static const char *const prefixes[] = {
-	"clocksource: ", "tsc: ", "TSC: ", "notsc: ", "[Firmware Bug]: "};
+	"clocksource: ", "tsc: ", "TSC: ", "notsc: ", "mips-gic-timer: ", "[Firmware Bug]: "};
 
 /* A line such as "NAME[1234]: segfault at 0" begins with a process's name. */
 static bool names_process(struct span text)

@@ -153,7 +153,8 @@ void cite_line(const struct view *v, struct cause *cause, const struct kernel_lo
 void cite_switch_after(
 	const struct view *v, struct cause *cause, const struct kernel_log_line *line)
 {
-	cite_line(v, cause, log_find_after(v->evidence, line, "Switched to clocksource"));
+	if (line)
+		cite_line(v, cause, log_find_switch(v->evidence, line));
 }
 
 void cite_available(const struct view *v, struct cause *cause)

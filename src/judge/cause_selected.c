@@ -13,16 +13,13 @@
 /* Returns the last switch of the log if it was to the current clocksource, or NULL. */
 static const struct kernel_log_line *find_written(const struct evidence *evidence)
 {
-	static const char text[] = "Switched to clocksource ";
 	const struct kernel_log_line *last = NULL;
 
-	for (const struct kernel_log_line *line = log_find(evidence, text); line;
-		line = log_find_after(evidence, line, text))
+	for (const struct kernel_log_line *line = log_find_switch(evidence, NULL); line;
+		line = log_find_switch(evidence, line))
 		last = line;
-	return last && strcmp(strstr(last->text, text) + strlen(text),
-			       evidence->clocksource.current) == 0
-	               ? last
-	               : NULL;
+	return last && strcmp(log_switched_to(last), evidence->clocksource.current) == 0 ? last
+	                                                                                 : NULL;
 }
 
 static void cite_kvm_clock(const struct view *v, struct cause *cause)

@@ -14,15 +14,15 @@
 /* Returns the line by which the kernel went back to a clocksource that it had left, or NULL. */
 static const struct kernel_log_line *find_return(const struct evidence *evidence)
 {
-	static const char text[] = "Switched to clocksource ";
-	const struct kernel_log_line *line = log_find(evidence, text);
-	const struct kernel_log_line *again = NULL;
-
-	while (line && !again) {
-		again = log_find_after(evidence, line, strstr(line->text, text));
-		line = log_find_after(evidence, line, text);
+	for (const struct kernel_log_line *line = log_find_switch(evidence, NULL); line;
+		line = log_find_switch(evidence, line)) {
+		for (const struct kernel_log_line *next = log_find_switch(evidence, line); next;
+			next = log_find_switch(evidence, next)) {
+			if (strcmp(log_switched_to(line), log_switched_to(next)) == 0)
+				return next;
+		}
 	}
-	return again;
+	return NULL;
 }
 
 static void cite_changing(const struct view *v, struct cause *cause)

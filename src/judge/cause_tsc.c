@@ -50,14 +50,13 @@ static void cite_unverified(const struct view *v, struct cause *cause)
 	cite_available(v, cause);
 }
 
-/* Finds "Switched to clocksource tsc" and not "tsc-early". */
+/* Finds the first switch to tsc, and not to tsc-early. */
 static const struct kernel_log_line *find_tsc_in_use(const struct evidence *evidence)
 {
-	static const char text[] = "Switched to clocksource tsc";
-	const struct kernel_log_line *line = log_find(evidence, text);
+	const struct kernel_log_line *line = log_find_switch(evidence, NULL);
 
-	while (line && strstr(line->text, text)[strlen(text)])
-		line = log_find_after(evidence, line, text);
+	while (line && strcmp(log_switched_to(line), "tsc") != 0)
+		line = log_find_switch(evidence, line);
 	return line;
 }
 

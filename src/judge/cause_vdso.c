@@ -39,7 +39,6 @@ static void cite_exports(const struct view *v, struct cause *cause)
 }
 
 /* 5.7 and newer log "clocksource X registered with invalid VDSO mode N. Disabling VDSO support". */
-#define DISABLING "Disabling VDSO"
 
 static void cite_crash(const struct view *v, struct cause *cause)
 {
@@ -112,9 +111,8 @@ static const struct advice_row use_coarse_clocks = {"use-coarse-clocks", RANK_PR
 void cause_vdso(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
-	const struct kernel_log_line *disabling = log_find(evidence, DISABLING);
-	const char *current = evidence->clocksource.current;
 	bool is_wrong = v->verdict == VERDICT_WRONG;
+	bool is_mips = clocksource_is(evidence, "MIPS");
 	bool is_x86_64 = fact_is_text(&evidence->host.arch, "x86_64") &&
 	                 fact_is_known(&evidence->host.pointer_bits.fact) &&
 	                 evidence->host.pointer_bits.value == 64;
@@ -131,14 +129,18 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 							       !v->vdso_without_clock},
 				{&kernel_with_vdso_clock, v->vdso_without_clock}}},
 		{"vdso-disabled-by-kernel",
-			v->falls_back && v->mode_none && disabling && *current &&
-				strstr(disabling->text, current),
+			v->falls_back && v->vdso_disabled && (v->mode_none || !evidence->live),
 			CERTAINTY_PROVEN, cite_mode,
-			"The kernel disabled the vDSO's support for a clocksource that was "
-			"registered wrongly: a defect in its driver.",
+			is_mips ? "Programs cannot read this CPU's counter, so the kernel disabled "
+				  "the vDSO's support for it."
+				: "The kernel disabled the vDSO's support for a clocksource that "
+				  "was registered wrongly: a defect in its driver.",
+			.means = "The kernel disabled the vDSO's support for a clocksource: its "
+				 "driver registered it wrongly, or programs cannot read it.",
 			.signs = "The calls fall back, the vclock mode is none, and the kernel log "
-				 "has \"Disabling VDSO support\" with the name of the clocksource.",
-			.line = disabling, .advice = {{&report_driver, true}}},
+				 "has \"Disabling VDSO support\" with the name of the clocksource, "
+				 "or \"Not using R4K clocksource in VDSO\".",
+			.line = v->vdso_disabled, .advice = {{&report_driver, !is_mips}}},
 		{"calls-crash", !v->counter_off && v->decided.signal, CERTAINTY_PROVEN, cite_crash,
 			"The vDSO's functions end the process with a signal.",
 			.signs = "A deciding call by the vDSO ends the child process that makes it "

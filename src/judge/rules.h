@@ -119,6 +119,7 @@ struct view {
 	bool vdso_replaced; /* by a tool, for this process: the clocksource decides nothing */
 	bool falls_back; /* the kernel's vDSO is there and made system calls, or is expected to */
 	bool on_xen, on_kvm_clock, on_hyperv_page;
+	const struct kernel_log_line *vdso_disabled; /* by which the kernel's vDSO refuses it */
 	bool mode_none;     /* found in the data page, or by its effect on a copy */
 	bool mode_set;      /* a mode was read from the data page, and it is not none */
 	bool page_stable;   /* the pvclock page marks the TSC stable, and there is a mode */
@@ -194,6 +195,13 @@ const struct kernel_log_line *log_find(const struct evidence *evidence, const ch
 /* Returns the next such line after this one, or NULL. */
 const struct kernel_log_line *log_find_after(
 	const struct evidence *evidence, const struct kernel_log_line *line, const char *text);
+
+/* Returns the name of the clocksource to which the kernel switched by this line, or NULL. */
+const char *log_switched_to(const struct kernel_log_line *line);
+
+/* Returns the next such line after this one, the first for NULL; or NULL. */
+const struct kernel_log_line *log_find_switch(
+	const struct evidence *evidence, const struct kernel_log_line *after);
 
 /*
  * True if the log has a line that every boot logs. Without one its beginning is lost, or its lines

@@ -153,13 +153,53 @@ static const struct kernel_log_line *log_find_first(
 	return line;
 }
 
+const char *log_switched_to(const struct kernel_log_line *line)
+{
+	/* The second one is of 3.10 and older. */
+	static const char *const marks[] = {
+		"Switched to clocksource ", "Switching to clocksource "};
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		const char *at = strstr(line->text, marks[i]);
+
+		if (at)
+			return at + strlen(marks[i]);
+	}
+	return NULL;
+}
+
+const struct kernel_log_line *log_find_switch(
+	const struct evidence *evidence, const struct kernel_log_line *after)
+{
+	const struct kernel_log_evidence *log = &evidence->kernel_log;
+
+	for (size_t i = after ? (size_t)(after - log->lines) + 1 : 0; i < log->count; i++) {
+		if (log_switched_to(&log->lines[i]))
+			return &log->lines[i];
+	}
+	return NULL;
+}
+
+/*
+ * Finds the line by which the kernel took the vDSO's support from the current clocksource: a
+ * module that registered it wrongly (clocksource.c; arch/x86/kernel/time.c before 5.7), or a MIPS
+ * CPU whose counter programs cannot read (arch/mips/kernel/csrc-r4k.c).
+ */
+static const struct kernel_log_line *find_vdso_disabled(const struct evidence *evidence)
+{
+	static const char *const marks[] = {"Disabling VDSO", "Disabling vclock"};
+	const struct kernel_log_line *line = log_find_first(evidence, marks, ARRAY_SIZE(marks));
+	const char *current = evidence->clocksource.current;
+
+	if (clocksource_is(evidence, "MIPS"))
+		return log_find(evidence, "Not using R4K clocksource in VDSO");
+	return line && *current && strstr(line->text, current) ? line : NULL;
+}
+
 /* x86 logs the TSC's rate, and every kernel its first clocksource beside jiffies. */
 bool log_has_boot(const struct evidence *evidence)
 {
-	static const char *const marks[] = {
-		"tsc: Detected ", "Switched to clocksource", "Switching to clocksource"};
-
-	return log_find_first(evidence, marks, ARRAY_SIZE(marks));
+	return log_find(evidence, "tsc: Detected ") || log_find_switch(evidence, NULL);
 }
 
 /* Reads the first numbers of a release, with dots between them; false if there are fewer. */
@@ -396,7 +436,7 @@ static enum verdict_kind find_expected(const struct view *v)
 				      log_find(evidence, "PVCLOCK not supported"))) ||
 		(v->on_kvm_clock &&
 			(v->kvm_clock_32_bit || boot_has(evidence, "no-kvmclock-vsyscall"))) ||
-		(v->on_hyperv_page && !v->reads_hyperv_page))
+		(v->on_hyperv_page && !v->reads_hyperv_page) || v->vdso_disabled)
 		return VERDICT_FALLBACK;
 	return clocksource_is(evidence, "tsc") ? VERDICT_OK : VERDICT_UNKNOWN;
 }
@@ -419,6 +459,7 @@ static void view_add_clocksource(struct view *v)
 	/* The vDSO of x86-64 could read hpet before 1ed95e52d902, in 4.7. */
 	v->may_read_hpet = !evidence->live && !v->vdso_without_clock &&
 	                   clocksource_is(evidence, "hpet") && kernel_is_before(evidence, 4, 7);
+	v->vdso_disabled = find_vdso_disabled(evidence);
 	v->expected = find_expected(v);
 	v->falls_back = v->expected == VERDICT_FALLBACK
 	                        ? !v->no_vdso
