@@ -82,6 +82,11 @@ NFPM ?= $(firstword $(wildcard $(shell tests/consumers/deps --where)/go/bin/nfpm
 PACKAGE_ARCH_x86_64 := amd64
 PACKAGE_ARCH_aarch64 := arm64
 
+# Debian's zsh looks elsewhere for completions, and the licence is in copyright there.
+DEBIAN_TREE = { mv $(TREE)/usr/share/zsh/site-functions $(TREE)/usr/share/zsh/vendor-completions && \
+	rm $(TREE)/usr/share/doc/vdsocheck/LICENSE && \
+	find $(TREE) -type d -exec touch -d @$(SOURCE_DATE_EPOCH) {} +; }
+
 # A package holds the tree of `make install`, and what is written about its binary; its time is that of
 # the commit. An apk's description is one line, as each value in its .PKGINFO.
 $(RELEASE_MACHINES:%=package-%): TREE = $(RELEASE)/$*/tree
@@ -94,13 +99,18 @@ $(RELEASE_MACHINES:%=package-%): package-%: $(RELEASE)/$(NAMED)-%
 	$(QUIET)gzip -9n $(TREE)/usr/share/man/man?/*
 	$(QUIET)find $(TREE) -exec touch -d @$(SOURCE_DATE_EPOCH) {} +
 	$(QUIET)license=$$(.ci/provenance license $(RELEASE)/$*/vdsocheck.map) && \
-		sed "s/@license@/$$license/" src/share/packaging/nfpm.yaml >$(TREE).yaml
+		sed "s/@license@/$$license/; s,@changelog@,$(TREE).changelog.yaml," src/share/packaging/nfpm.yaml >$(TREE).yaml
 	$(QUIET)sed '/^  check whether/,/^contents:/{//!d}' $(TREE).yaml >$(TREE).apk.yaml
-	$(QUIET)for kind in deb rpm apk; do \
-		config=$(TREE).yaml; [ $$kind != apk ] || config=$(TREE).apk.yaml; \
+	$(QUIET)cp $(TREE).yaml $(TREE).rpm.yaml
+	$(QUIET)sed '/^license:/d' $(TREE).yaml >$(TREE).deb.yaml
+	$(QUIET)printf -- '- semver: %s\n  date: %s\n  packager: %s\n  deb: {urgency: medium, distributions: [stable]}\n  changes: [{note: See NEWS in this folder}]\n' \
+		$(VERSION) "$$(date -u -d @$(SOURCE_DATE_EPOCH) +%FT%TZ)" \
+		"$$(sed -n 's/^maintainer: //p' $(TREE).yaml)" >$(TREE).changelog.yaml
+	$(QUIET)for kind in rpm apk deb; do \
+		[ $$kind != deb ] || $(DEBIAN_TREE) || exit 1; \
 		PACKAGE_ARCH=$(PACKAGE_ARCH_$*) PACKAGE_VERSION=$(VERSION) PACKAGE_TREE=$(TREE) \
 		SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) \
-			$(NFPM) package -f $$config -p $$kind -t $(RELEASE) || exit 1; \
+			$(NFPM) package -f $(TREE).$$kind.yaml -p $$kind -t $(RELEASE) || exit 1; \
 	done
 	$(QUIET)for file in $(RELEASE)/vdsocheck_$(VERSION)-*_$(PACKAGE_ARCH_$*).deb \
 			$(RELEASE)/$(NAMED)-*.$*.rpm $(RELEASE)/vdsocheck_$(VERSION)-*_$*.apk; do \

@@ -27,14 +27,17 @@ runs() {
 	[ $? -eq "$wanted" ]
 }
 
-# make_root: a shell and dpkg's empty database in $root, with a systemctl that only notes what it is asked.
+# make_root: a shell and dpkg's empty database in $root, with tools for units that only note what they are asked.
 make_root() {
 	root=$work/root
 	mkdir -p "$root/bin" "$root/dev" "$root/usr/bin" "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
 	touch "$root/var/lib/dpkg/status" "$root/dev/null"
 	cp "$(command -v busybox)" "$root/bin/sh"
-	printf '#!/bin/sh\necho "$@" >>/asked\n' >"$root/usr/bin/systemctl"
-	chmod 755 "$root/usr/bin/systemctl"
+	mkdir -p "$root/run/systemd/system"
+	for tool in systemctl deb-systemd-invoke deb-systemd-helper; do
+		printf '#!/bin/sh\necho "$@" >>/asked\n' >"$root/usr/bin/$tool"
+		chmod 755 "$root/usr/bin/$tool"
+	done
 }
 
 deb_install() { dpkg --root="$root" -i "$release/vdsocheck_${version}-1_amd64.deb"; }
@@ -66,7 +69,7 @@ try_package() {
 	verify "$1: is installed again without a unit stopped" '[ "$status" -eq 0 ]' '[ ! -e "$root/asked" ]'
 	step "$1_remove"
 	verify "$1: stops its units and is removed without a trace" '[ "$status" -eq 0 ]' \
-		'grep -q "disable --now .*vdsocheck-watch.service" "$root/asked"' 'has_no_trace "$root"'
+		'grep -qE "(disable --now|stop) .*vdsocheck-watch.service" "$root/asked"' 'has_no_trace "$root"'
 }
 
 try_packages() {

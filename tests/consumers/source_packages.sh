@@ -11,7 +11,6 @@ copy_source() {
 }
 
 check_debian() {
-	version=$(sed -n '1s/.*(\(.*\)-.*).*/\1/p' "$packaging/debian/changelog")
 	tree=$work/debian/vdsocheck-$version
 	copy_source "$tree"
 	tar -C "$work/debian" -czf "$work/debian/vdsocheck_$version.orig.tar.gz" "vdsocheck-$version"
@@ -26,7 +25,6 @@ check_debian() {
 }
 
 check_rpm() {
-	version=$(sed -n 's/^Version: *//p' "$packaging/vdsocheck.spec")
 	copy_source "$work/rpm/vdsocheck-$version"
 	mkdir -p "$work/rpm/SOURCES"
 	tar -C "$work/rpm" -czf "$work/rpm/SOURCES/vdsocheck-$version.tar.gz" "vdsocheck-$version"
@@ -41,6 +39,12 @@ check_rpm() {
 }
 
 packaging=$here/../../src/share/packaging
+version=$(sed -n 's/^VERSION := //p' "$here/../../Makefile")
+verify 'source packages: each names the version of the Makefile' \
+	'grep -qF "vdsocheck ($version-1)" "$packaging/debian/changelog"' \
+	'grep -qE "^Version: +$version$" "$packaging/vdsocheck.spec"' \
+	'grep -qx "pkgver=$version" "$packaging/APKBUILD"' 'grep -qx "pkgver=$version" "$packaging/PKGBUILD"' \
+	'grep -qF "version = \"$version\"" "$packaging/flake.nix"'
 if ! git -C "$here" rev-parse -q --verify HEAD >/dev/null 2>&1; then
 	skip 'source packages are built' 'not a git repository'
 else

@@ -18,7 +18,7 @@
       packages = forEach (pkgs: {
         default = pkgs.stdenv.mkDerivation {
           pname = "vdsocheck";
-          version = "1.0.0-rc1";
+          version = "1.0.0";
           src = ../../..;
           strictDeps = true;
           nativeBuildInputs = [ pkgs.pkg-config ];
