@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command diff: two documents of check or bench, and whether the new one is worse. */
+/* The command diff: two documents of check, and whether the new one is worse. */
 #include <string.h>
 
 #include "collect.h"
@@ -10,7 +10,6 @@ static int diff_run(struct cli *cli)
 {
 	struct diff *diff = cli->data;
 	struct diff_document *documents[] = {&diff->old, &diff->new};
-	struct document_part parts[DIFF_PART_COUNT];
 	struct fact why = {0};
 
 	if (cli->operand_count != ARRAY_SIZE(documents)) {
@@ -23,18 +22,17 @@ static int diff_run(struct cli *cli)
 	}
 	timestamp_collect(&cli->root, &diff->timestamp, &cli->deadline);
 	for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
-		documents[i]->file = document_name(cli->operands[i]);
-		diff_document_parts(parts, documents[i]);
+		const struct document_part parts[] = {
+			timestamp_part(NULL, &documents[i]->evidence.timestamp),
+			evidence_part(NULL, &documents[i]->evidence), {0}};
+
+		text_copy(documents[i]->file, sizeof(documents[i]->file),
+			document_name(cli->operands[i]));
 		if (!document_read(cli->operands[i], parts, &why)) {
 			cli_error("%s: %s", documents[i]->file, why.reason);
 			return EXIT_TROUBLE;
 		}
 		diff_document_judge(diff, documents[i]);
-	}
-	if (diff->old.is_bench != diff->new.is_bench) {
-		cli_error("cannot compare a document of check with one of bench: %s, %s",
-			diff->old.file, diff->new.file);
-		return EXIT_TROUBLE;
 	}
 	diff_find(diff);
 	cli_print(cli, diff);
@@ -50,15 +48,14 @@ static const struct format formats[] = {
 const struct command diff_command = {
 	.name = "diff",
 	.summary = "compare two documents: did the clock calls get worse?",
-	.help = "Compares two documents of 'vdsocheck --json', or two of 'vdsocheck bench --json', "
-		"such as those before and after an update, or those of two images. Says whether the "
+	.help = "Compares two documents of 'vdsocheck --json', such as those before and after an "
+		"update, or those of two images. Reports whether the "
 		"verdict, the clock mode or the cost of a call got worse, beyond the noise of both "
 		"runs, and names what else differs: kernel, boot parameters, hypervisor, instance "
 		"type, CPU, microcode, libc. One of the two may be '-', standard input.",
 	.status =
-		"0 not worse, 1 worse, 2 a verdict is undetermined or no cost can be compared, 3 "
-		"usage error, a document that cannot be read, check compared with bench, or failed "
-		"output.",
+		"0 not worse, 1 worse, 2 a verdict is undetermined, 3 usage error, a document that "
+		"cannot be read, or failed output.",
 	.formats = formats,
 	.size = sizeof(struct diff),
 	.run = diff_run,

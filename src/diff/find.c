@@ -14,6 +14,63 @@
 
 /* ---- costs ---- */
 
+/* The cost in one document; a call that it has twice is one cost. */
+static void add_cost(struct diff *diff, const struct diff_document *document, struct diff_cost row)
+{
+	static const struct diff_times none = {NAN, NAN, NAN};
+	const struct diff_times *times = &row.before;
+	double most_ns = fmax(times->least_ns, fmax(times->median_ns, times->most_ns));
+	struct diff_cost *cost = diff->costs, *end = cost + diff->cost_count;
+	struct diff_times *sum;
+
+	while (cost < end && (cost->path != row.path || strcmp(cost->call, row.call) != 0 ||
+				     strcmp(cost->clock, row.clock) != 0))
+		cost++;
+	if (isnan(times->least_ns) || cost == diff->costs + DIFF_COST_MAX)
+		return;
+	if (cost == end) {
+		*cost = row;
+		cost->before = cost->now = none;
+		diff->cost_count++;
+	}
+	/* fmin(3) and fmax(3) leave NAN out. */
+	sum = document == &diff->old ? &cost->before : &cost->now;
+	sum->least_ns = fmin(sum->least_ns, times->least_ns);
+	sum->most_ns = fmax(sum->most_ns, most_ns);
+}
+
+/* Leaves out the raw system calls of a check: they are few, and programs do not make them. */
+static void add_check_costs(struct diff *diff, const struct diff_document *document)
+{
+	const struct evidence *evidence = &document->evidence;
+
+	if (fact_is_known(&evidence->timing.counter_fact))
+		add_cost(diff, document,
+			(struct diff_cost){.call = "counter",
+				.path = PATH_COUNT,
+				.before.least_ns = evidence->timing.counter_ns});
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+
+		for (enum call_path path = PATH_VDSO; path <= PATH_LIBC; path++) {
+			const struct path_evidence *times = &call->path[path];
+			struct diff_cost cost = {.path = path,
+				.before = {times->min_ns, times->median_ns, times->p99_ns}};
+
+			text_copy(cost.call, sizeof(cost.call), call->call);
+			text_copy(cost.clock, sizeof(cost.clock), call->clock);
+			if (fact_is_known(&times->fact))
+				add_cost(diff, document, cost);
+		}
+	}
+}
+
+void diff_document_judge(struct diff *diff, struct diff_document *document)
+{
+	diagnose(&document->evidence, &document->diagnosis);
+	add_check_costs(diff, document);
+}
+
 /*
  * The least batch of the slower run is to be so much above what most batches of the faster one
  * take. Between 200 checks of one host, half of them beside four busy loops on its two CPUs, no
@@ -77,7 +134,7 @@ static int mode_rank(const struct vclock_evidence *vclock)
 	return strcmp(vclock->name, "pvclock") == 0 || strcmp(vclock->name, "hvclock") == 0;
 }
 
-/* Clocksources have no order: the mode counts. A benchmark has neither a verdict nor a mode. */
+/* Clocksources have no order: the mode counts. */
 static void find_states(struct diff *diff)
 {
 	const struct evidence *before = &diff->old.evidence, *now = &diff->new.evidence;
@@ -85,15 +142,12 @@ static void find_states(struct diff *diff)
 	enum verdict_kind verdict_now = diff->new.diagnosis.verdict.kind;
 	struct diff_property *state = diff->states;
 
-	if (!diff->old.is_bench)
-		*state++ = (struct diff_property){"verdict", verdict_names[verdict_before],
-			verdict_names[verdict_now], compare_verdicts(verdict_before, verdict_now)};
+	*state++ = (struct diff_property){"verdict", verdict_names[verdict_before],
+		verdict_names[verdict_now], compare_verdicts(verdict_before, verdict_now)};
 	*state++ = (struct diff_property){
 		"clocksource", before->clocksource.current, now->clocksource.current, DIFF_SAME};
-	if (!diff->old.is_bench)
-		*state++ =
-			(struct diff_property){"clock mode", before->vclock.name, now->vclock.name,
-				compare_ranks(mode_rank(&before->vclock), mode_rank(&now->vclock))};
+	*state++ = (struct diff_property){"clock mode", before->vclock.name, now->vclock.name,
+		compare_ranks(mode_rank(&before->vclock), mode_rank(&now->vclock))};
 	diff->state_count = (size_t)(state - diff->states);
 }
 
@@ -185,7 +239,7 @@ static enum diff_answer find_answer(const struct diff *diff)
 {
 	bool found[] = {[DIFF_BETTER] = diff->better_count,
 		[DIFF_WORSE] = diff->worse_count,
-		[DIFF_UNKNOWN] = diff->old.is_bench && !diff->cost_count};
+		[DIFF_UNKNOWN] = false};
 
 	for (size_t i = 0; i < diff->state_count; i++)
 		found[diff->states[i].change] = true;
@@ -230,12 +284,10 @@ static void summarize(struct diff *diff)
 
 	if (diff->answer == DIFF_WORSE || diff->answer == DIFF_BETTER)
 		name_changes(diff, &text);
-	else if (diff->answer == DIFF_UNKNOWN && diff->old.is_bench)
-		strbuf_add(&text, "the documents have no call in common that both timed");
 	else if (diff->answer == DIFF_UNKNOWN)
 		strbuf_add(&text, "the verdict of %s is undetermined",
 			new_is_unknown ? diff->new.file : diff->old.file);
-	else if (!diff->old.is_bench)
+	else
 		strbuf_add(&text, "the verdict is %s in both; ", diff->states[0].now);
 	if (diff->answer == DIFF_SAME && diff->cost_count)
 		strbuf_add(&text, "none of %s costs differs beyond the spread of the runs",
@@ -250,7 +302,6 @@ void diff_find(struct diff *diff)
 	compare_costs(diff);
 	find_states(diff);
 	find_suspects(diff);
-	diff->documents_of = diff->old.is_bench ? "bench" : "check";
 	diff->answer = find_answer(diff);
 	diff->exit_status = diff->answer == DIFF_WORSE ? 1 : diff->answer == DIFF_UNKNOWN ? 2 : 0;
 	summarize(diff);

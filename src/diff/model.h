@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of `vdsocheck diff`: two documents of the same command, and what differs between them.
+ * The data of `vdsocheck diff`: two documents of check, and what differs between them.
  */
 #ifndef VDSOCHECK_DIFF_MODEL_H
 #define VDSOCHECK_DIFF_MODEL_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,7 +26,7 @@ struct diff_times {
 	double most_ns;             /* 99th percentile, or median without one */
 };
 
-/* The cost of a call by a path. A row of a benchmark is read as one, with its times in `before`. */
+/* The cost of a call by a path. */
 struct diff_cost {
 	char call[CALL_NAME_SIZE];  /* "counter": a read of the CPU's counter */
 	char clock[CALL_NAME_SIZE]; /* "": none */
@@ -35,12 +36,9 @@ struct diff_cost {
 };
 
 struct diff_document {
-	const char *file; /* for messages */
-	bool is_bench;
-	struct evidence evidence;   /* of a benchmark: timestamp, clocksource and host */
-	struct diagnosis diagnosis; /* of a check */
-	size_t row_count, baseline_count;
-	struct diff_cost rows[4096], baselines[64]; /* a benchmark on many CPUs has rows for each */
+	char file[PATH_MAX]; /* for messages; control characters replaced */
+	struct evidence evidence;
+	struct diagnosis diagnosis;
 };
 
 /* A property in words, those of the documents or static; "" is unknown. */
@@ -55,7 +53,6 @@ struct diff {
 	size_t cost_count;
 	struct diff_cost costs[DIFF_COST_MAX]; /* after diff_find(): those that both have */
 	/* After diff_find(). */
-	const char *documents_of; /* "check" or "bench" */
 	bool two_hosts;
 	size_t worse_count, better_count; /* costs */
 	size_t state_count, suspect_count;
@@ -66,20 +63,12 @@ struct diff {
 	int exit_status;
 };
 
-/* ---- document.c ---- */
-
-#define DIFF_PART_COUNT 6 /* with the empty one at the end */
-
-/* The parts to read a document of check or of bench by. `document` has to be zeroed. */
-void diff_document_parts(
-	struct document_part parts[DIFF_PART_COUNT], struct diff_document *document);
-
-/* After reading one of the two: adds its costs to the list, and judges a check anew. */
-void diff_document_judge(struct diff *diff, struct diff_document *document);
-
 /* ---- find.c: pure ---- */
 
-/* Compares the documents, which are of the same command. */
+/* After reading one of the two: adds its costs to the list, and judges it anew. */
+void diff_document_judge(struct diff *diff, struct diff_document *document);
+
+/* Compares the documents. */
 void diff_find(struct diff *diff);
 
 /* ---- report.c ---- */

@@ -3,7 +3,6 @@
  * Prints the comparison: as a document, which is written and never read; and for people, the
  * answer, what it rests on, what may be behind it, and the costs.
  */
-#include <limits.h>
 #include <string.h>
 
 #include "cli/text.h"
@@ -16,18 +15,8 @@ static const char *const answers[] = {"same", "better", "worse", "unknown", NULL
 
 #define OF struct diff_document
 
-static json_t *file_name(const void *object, const void *whole)
-{
-	char harmless[PATH_MAX];
-
-	(void)whole;
-	text_copy(harmless, sizeof(harmless), ((const struct diff_document *)object)->file);
-	return json_string(harmless);
-}
-
 static const struct field document_fields[] = {
-	{COMPUTED("file", FIELD_STRING, file_name), .options = FIELD_FILLED,
-		.doc = "path of the document"},
+	{TEXT("file", file), .options = FIELD_FILLED, .doc = "path of the document"},
 	{TEXT("time", evidence.timestamp.time.value),
 		.doc = "when the host was checked, UTC, as 2026-11-21T15:02:11Z; null: unknown"},
 	{TEXT("host", evidence.host.name.value), .doc = "name of the host; null: not in it"},
@@ -109,19 +98,17 @@ const struct field diff_fields[] = {
 	{INLINE(timestamp, timestamp_fields)},
 	{WORD("verdict", answer, answers), .options = FIELD_FILLED,
 		.doc = "worse: verdict, clock mode or a cost is; unknown: not worse, but a verdict "
-		       "is undetermined, or nothing can be compared; better, same: else"},
+		       "is undetermined; better, same: else"},
 	{INTEGER("exit_status", exit_status, 2), .options = FIELD_FILLED,
 		.doc = "0: same or better; 1: worse; 2: undetermined"},
 	{TEXT("summary", summary), .options = FIELD_FILLED, .doc = "answer in a sentence"},
-	{STRING("documents_of", documents_of), .options = FIELD_FILLED,
-		.doc = "command that wrote the documents: check or bench"},
 	{FLAG("two_hosts", two_hosts), .options = FIELD_FILLED,
 		.doc = "whether the host's name differs or, where it is not in both documents, the "
 		       "instance ID, the architecture or the CPU"},
 	{OBJECT("old", old, document_fields), .doc = "first document"},
 	{OBJECT("new", new, document_fields), .doc = "second document"},
 	{LIST("states", states, state_count, state_fields), .options = FIELD_FILLED,
-		.doc = "verdict, clocksource and clock mode; of a benchmark the clocksource alone"},
+		.doc = "verdict, clocksource and clock mode"},
 	{LIST("costs", costs, cost_count, cost_fields), .options = FIELD_FILLED,
 		.doc = "costs of calls that both documents have"},
 	{LIST("suspects", suspects, suspect_count, suspect_fields), .options = FIELD_FILLED,

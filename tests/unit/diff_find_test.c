@@ -18,8 +18,8 @@ static int begin(void **state)
 {
 	(void)state;
 	memset(&diff, 0, sizeof(diff));
-	diff.old.file = "old.json";
-	diff.new.file = "new.json";
+	strcpy(diff.old.file, "old.json");
+	strcpy(diff.new.file, "new.json");
 	old = &diff.old.evidence;
 	new = &diff.new.evidence;
 	evidence_make_healthy(old);
