@@ -1,85 +1,133 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command fleet: documents of many hosts are read one after the other, and of each only what
- * is shown is kept. A document that cannot be read is named and does not keep the others from
- * being read.
+ * is shown is kept. Each is judged anew, as --from does, since the version that wrote it may have
+ * judged otherwise. A document that cannot be read is named and does not keep the others from
+ * being read. The screen fits 24 lines, the document has all groups; src/share/sql has the rest.
  */
+#include "model.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+#include "base/text.h"
+#include "check.h"
+#include "cli/text.h"
 #include "collect.h"
 #include "commands.h"
-#include "document.h"
-#include "model.h"
+#include "judge.h"
 
 /* Further broken documents are counted, not named, without --verbose. */
 #define NAMED_MAX 20
 
-/* ":17", the line of a document */
-#define LINE_SIZE 24
-
 /* Directories in one another: more than any collection of documents has. */
 #define DEPTH_MAX 16
-#define TOO_DEEP "more than 16 directories deep"
 
-enum id { OPTION_TOP = OPTION_OWN, OPTION_RATE };
+struct fleet_host {
+	char *name;                /* owned */
+	char time[TIMESTAMP_SIZE]; /* "": unknown, here and below */
+	enum verdict_kind verdict;
+	const char *cause; /* id of the first cause; static; "": ok, or none found */
+	char kernel[FACT_TEXT_SIZE], clocksource[CLOCKSOURCE_NAME_SIZE];
+	double call_ns, lost_ns; /* ns per call, and against the vDSO; NAN: unknown */
+};
 
-struct fleet_request {
-	struct fleet fleet;
-	char path[PATH_MAX]; /* of what is being read; one for all levels, as stacks may be small */
+/* Hosts that have something in common. */
+struct fleet_group {
+	const char *name;       /* not owned; "": unknown, or no cause was found */
+	size_t hosts, affected; /* all, and those that are not ok */
+};
+
+enum { BY_VERDICT, BY_CAUSE, BY_KERNEL, GROUPINGS };
+
+struct fleet {
+	bool all;            /* --verbose */
+	char path[PATH_MAX]; /* of what is being read; one for all levels */
 	bool not_found;      /* an operand could not be read */
+	struct timestamp_evidence timestamp;
+	size_t count, room;
+	struct fleet_host *hosts; /* the dearest first after sum_up() */
+	size_t broken;            /* documents that could not be read */
+	/* After sum_up(). */
+	size_t affected, listed; /* hosts that are not ok, hosts in the report */
+	struct {
+		size_t count, room;
+		struct fleet_group *list;
+	} groups[GROUPINGS];
+	enum verdict_kind verdict; /* the worst; with broken documents not better than unknown */
+	char summary[160];         /* one sentence */
+	int exit_status;
+};
+
+/* What is read of a document. */
+struct fleet_document {
+	struct evidence evidence;
+	char file[PATH_MAX]; /* whose document it was, for `check --from`; "": not known */
 };
 
 static volatile bool stop;
 
-static bool fleet_take(struct cli *cli, int id, const char *value)
-{
-	struct fleet_request *request = cli->data;
+/* ---- reading ---- */
 
-	if (id == OPTION_TOP)
-		return take_count(
-			"--top", text_span(value), "rows, such as 20", &request->fleet.top);
-	return take_rate("--rate", value, &request->fleet.rate);
+/* Without a name of its own, the host is called by its file or `place`, where it was found. */
+static void add_host(struct fleet *fleet, const struct fleet_document *document, const char *place)
+{
+	static struct diagnosis diagnosis;
+	const struct evidence *evidence = &document->evidence;
+	const char *name = evidence->host.name.value;
+	struct fleet_host host = {.cause = "", .call_ns = NAN, .lost_ns = NAN};
+
+	/* Hosts that still have the name of their image cannot be told apart by it. */
+	if (!*name || text_starts(text_span(name), "localhost"))
+		name = *document->file ? document->file : place;
+	diagnose(evidence, &diagnosis);
+	host.name = xstrdup(name);
+	host.verdict = diagnosis.verdict.kind;
+	if (host.verdict != VERDICT_OK && diagnosis.cause_count)
+		host.cause = diagnosis.causes[0].id;
+	if (fact_is_known(&diagnosis.cost.call_fact))
+		host.call_ns = diagnosis.cost.call_ns;
+	if (fact_is_known(&diagnosis.cost.vdso_fact))
+		host.lost_ns = diagnosis.cost.lost_ns;
+	text_copy(host.time, sizeof(host.time), evidence->timestamp.time.value);
+	text_copy(host.kernel, sizeof(host.kernel), evidence->host.kernel.value);
+	text_copy(host.clocksource, sizeof(host.clocksource), evidence->clocksource.current);
+	fleet->hosts = array_grow(fleet->hosts, fleet->count, &fleet->room, sizeof(host));
+	fleet->hosts[fleet->count++] = host;
 }
 
 #define OF struct fleet_document
 
-static const struct field cost_fields[] = {
-	{REAL("rate_per_s", rate, -1)},
-	{0},
-};
-
-/* The object `cost` has no struct of its own: its only value is the document's. */
 static const struct field document_fields[] = {
 	{TEXT("file", file)},
-	{.key = "cost", .kind = FIELD_OBJECT, .size = sizeof(OF), .fields = cost_fields},
 	{0},
 };
 
-#undef OF
-
 /* `line` is 0 if the problem is not in a line. */
-static void note_broken(struct fleet_request *request, unsigned long line, const char *why)
+static void note_broken(struct fleet *fleet, unsigned long line, const char *why)
 {
-	if (++request->fleet.broken > NAMED_MAX && !request->fleet.all)
+	char place[24] = "";
+
+	if (++fleet->broken > NAMED_MAX && !fleet->all)
 		return;
 	if (line)
-		cli_error("%s:%lu: %s", request->path, line, why);
-	else
-		cli_error("%s: %s", request->path, why);
+		snprintf(place, sizeof(place), ":%lu", line);
+	cli_error("%s%s: %s", fleet->path, place, why);
 }
 
-/* Takes the file, which is the one at request->path. */
-static void read_file(struct fleet_request *request, int file)
+/* Takes the file, which is the one at fleet->path. */
+static void read_file(struct fleet *fleet, int file)
 {
 	static struct fleet_document document;
-	static char place[PATH_MAX + LINE_SIZE]; /* "clocks.jsonl:17" */
+	static char place[PATH_MAX + 24]; /* "clocks.jsonl:17" */
 	const struct document_part parts[] = {
 		timestamp_part(NULL, &document.evidence.timestamp),
 		evidence_part(NULL, &document.evidence),
@@ -102,18 +150,18 @@ static void read_file(struct fleet_request *request, int file)
 		if (kind == DOCUMENT_END || (kind == DOCUMENT_BROKEN && stop))
 			break;
 		if (kind == DOCUMENT_BROKEN) {
-			note_broken(request, line, why.reason);
+			note_broken(fleet, line, why.reason);
 			continue;
 		}
-		text_copy(place, sizeof(place), request->path);
+		text_copy(place, sizeof(place), fleet->path);
 		if (found || document_stream_has_more(&stream))
 			text_append(place, sizeof(place), ":%lu", line);
-		fleet_add(&request->fleet, &document, place);
-		if (request->fleet.count % 100 == 0)
-			progress_say("reading: %zu hosts", request->fleet.count);
+		add_host(fleet, &document, place);
+		if (fleet->count % 100 == 0)
+			progress_say("reading: %zu hosts", fleet->count);
 	}
 	if (!found && !stop)
-		note_broken(request, 1, "empty: no document");
+		note_broken(fleet, 1, "empty: no document");
 	document_stream_end(&stream);
 }
 
@@ -124,42 +172,43 @@ static int is_shown(const struct dirent *entry)
 }
 
 /*
- * Reads the directory at request->path, in the order of names. Other users may replace what is in
+ * Reads the directory at fleet->path, in the order of names. Other users may replace what is in
  * it at any time: only regular files and directories are opened, and symbolic links, which may
  * lead to another document or in a circle, are left out.
  */
-static void read_directory(struct fleet_request *request, unsigned depth)
+static void read_directory(struct fleet *fleet, unsigned depth)
 {
-	size_t length = strlen(request->path), room = sizeof(request->path) - length;
+	size_t length = strlen(fleet->path), room = sizeof(fleet->path) - length;
 	struct dirent **names = NULL;
-	int count = depth > DEPTH_MAX ? -1 : scandir(request->path, &names, is_shown, alphasort);
+	int count = depth > DEPTH_MAX ? -1 : scandir(fleet->path, &names, is_shown, alphasort);
 
 	if (count < 0)
-		note_broken(request, 0, depth > DEPTH_MAX ? TOO_DEEP : strerror(errno));
+		note_broken(fleet, 0,
+			depth > DEPTH_MAX ? "more than 16 directories deep" : strerror(errno));
 	for (int i = 0; i < count; i++) {
 		struct stat status;
 		int file = -1;
 
 		errno = ENAMETOOLONG;
 		if (!stop &&
-			snprintf(request->path + length, room, "/%s", names[i]->d_name) < (int)room)
-			file = file_open_regular(AT_FDCWD, request->path, O_RDONLY, &status);
+			snprintf(fleet->path + length, room, "/%s", names[i]->d_name) < (int)room)
+			file = file_open_regular(AT_FDCWD, fleet->path, O_RDONLY, &status);
 		if (file < 0 && errno != EOPNOTSUPP && !stop) {
-			note_broken(request, 0, strerror(errno));
+			note_broken(fleet, 0, strerror(errno));
 		} else if (file >= 0 && S_ISDIR(status.st_mode)) {
 			close(file);
-			read_directory(request, depth + 1);
+			read_directory(fleet, depth + 1);
 		} else if (file >= 0) {
-			read_file(request, file);
+			read_file(fleet, file);
 		}
-		request->path[length] = '\0';
+		fleet->path[length] = '\0';
 		free(names[i]);
 	}
 	free(names);
 }
 
 /* The operand may be a link, a FIFO, /dev/fd/N. */
-static void read_operand(struct fleet_request *request, const char *path)
+static void read_operand(struct fleet *fleet, const char *path)
 {
 	struct fact why = {0};
 	struct stat status;
@@ -167,22 +216,253 @@ static void read_operand(struct fleet_request *request, const char *path)
 
 	if (file < 0) {
 		cli_error("%s: %s", document_name(path), why.reason);
-		request->not_found = true;
+		fleet->not_found = true;
 		return;
 	}
-	text_copy(request->path, sizeof(request->path), document_name(path));
+	text_copy(fleet->path, sizeof(fleet->path), document_name(path));
 	if (file > STDIN_FILENO && fstat(file, &status) == 0 && S_ISDIR(status.st_mode)) {
 		close(file);
-		read_directory(request, 0);
+		read_directory(fleet, 0);
 	} else {
-		read_file(request, file);
+		read_file(fleet, file);
 	}
 }
 
+/* ---- sums ---- */
+
+/* Hosts that are ok come last; those that lose most come first, what they lose being known. */
+static int compare_hosts(const void *first, const void *second)
+{
+	const struct fleet_host *a = first, *b = second;
+	const double pairs[][2] = {
+		{a->verdict != VERDICT_OK, b->verdict != VERDICT_OK},
+		{isnan(a->lost_ns) ? -1 : a->lost_ns, isnan(b->lost_ns) ? -1 : b->lost_ns},
+		{verdict_severities[a->verdict], verdict_severities[b->verdict]},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		if (pairs[i][0] != pairs[i][1])
+			return pairs[i][0] > pairs[i][1] ? -1 : 1;
+	}
+	return strcmp(a->name, b->name);
+}
+
+/* The largest first, by the hosts that are not ok. */
+static int compare_groups(const void *first, const void *second)
+{
+	const struct fleet_group *a = first, *b = second;
+
+	if (a->affected != b->affected)
+		return a->affected > b->affected ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/* A fleet has a few dozens of kernels and causes: a search is enough. */
+static void count_in(struct fleet *fleet, int grouping, const char *name, bool affected)
+{
+	size_t place = 0, *count = &fleet->groups[grouping].count;
+	struct fleet_group *list = fleet->groups[grouping].list;
+
+	while (place < *count && strcmp(list[place].name, name) != 0)
+		place++;
+	if (place == *count) {
+		list = array_grow(list, *count, &fleet->groups[grouping].room, sizeof(*list));
+		list[(*count)++] = (struct fleet_group){.name = name};
+		fleet->groups[grouping].list = list;
+	}
+	list[place].hosts++;
+	list[place].affected += affected;
+}
+
+static void sum_up(struct fleet *fleet)
+{
+	size_t ok;
+
+	fleet->verdict = fleet->broken ? VERDICT_UNKNOWN : VERDICT_OK;
+	qsort(fleet->hosts, fleet->count, sizeof(*fleet->hosts), compare_hosts);
+	for (size_t i = 0; i < fleet->count; i++) {
+		const struct fleet_host *host = &fleet->hosts[i];
+		bool affected = host->verdict != VERDICT_OK;
+
+		if (verdict_severities[host->verdict] > verdict_severities[fleet->verdict])
+			fleet->verdict = host->verdict;
+		fleet->affected += affected;
+		count_in(fleet, BY_VERDICT, verdict_names[host->verdict], affected);
+		count_in(fleet, BY_KERNEL, host->kernel, affected);
+		if (affected)
+			count_in(fleet, BY_CAUSE, host->cause, true);
+	}
+	for (int i = 0; i < GROUPINGS; i++) {
+		if (fleet->groups[i].count)
+			qsort(fleet->groups[i].list, fleet->groups[i].count,
+				sizeof(struct fleet_group), compare_groups);
+	}
+	fleet->listed = fleet->all ? fleet->count : fleet->affected;
+	fleet->exit_status = fleet->not_found ? EXIT_TROUBLE : verdict_exit_status(fleet->verdict);
+	ok = fleet->count - fleet->affected;
+	snprintf(fleet->summary, sizeof(fleet->summary), "%zu of %zu host%s %s ok.", ok,
+		fleet->count, fleet->count == 1 ? "" : "s", ok == 1 ? "is" : "are");
+	if (fleet->broken)
+		text_append(fleet->summary, sizeof(fleet->summary), " %zu document%s not read.",
+			fleet->broken, fleet->broken == 1 ? " was" : "s were");
+}
+
+/* ---- the document, and the columns of the tables ---- */
+
+#undef OF
+#define OF struct fleet_group
+#define BAR_WIDTH 28
+
+/* `whole` is the group that holds all hosts that the table counts. */
+static void print_share(const void *object, const void *whole, FILE *out)
+{
+	const struct fleet_group *group = object, *all = whole;
+
+	fprintf(out, "%.0f%%", 100 * (double)group->hosts / (double)all->hosts);
+}
+
+static void print_bar(const void *object, const void *whole, FILE *out)
+{
+	const struct fleet_group *group = object, *all = whole;
+	double length = ceil(BAR_WIDTH * (double)group->hosts / (double)all->hosts);
+
+	for (int i = 0; i < (int)length; i++)
+		fputc('#', out);
+}
+
+static const struct field group_fields[] = {
+	{STRING("name", name), .title = "", .width = 32, .left = true,
+		.doc = "what the hosts have in common; null: unknown, or no cause was found"},
+	{INTEGER("hosts", hosts, INT64_MAX), .title = "hosts", .width = 8,
+		.doc = "number of these hosts"},
+	{INTEGER("not_ok", affected, INT64_MAX), .doc = "number of them that are not ok"},
+	{INTEGER("share", hosts, INT64_MAX), .options = FIELD_COLUMN, .title = "share", .width = 8,
+		.cell = print_share},
+	{INTEGER("bar", hosts, INT64_MAX), .options = FIELD_COLUMN, .title = "", .left = true,
+		.cell = print_bar},
+	{0},
+};
+
+#undef OF
+#define OF struct fleet_host
+
+static const struct field host_fields[] = {
+	{STRING("cause", cause), .title = "first cause", .width = 32, .left = true,
+		.doc = "id of the first cause; null: none found, or ok"},
+	{NS("call_ns", call_ns), .title = "ns each", .width = 8,
+		.doc = "ns per deciding call, the costliest one; null: unknown"},
+	{NS("lost_ns", lost_ns), .title = "ns lost", .width = 8,
+		.doc = "ns lost per call against the vDSO; null: unknown"},
+	{TEXT("time", time), .doc = "when the host was checked; null: unknown"},
+	{WORD("verdict", verdict, verdict_names), .doc = "verdict, judged anew"},
+	{TEXT("kernel", kernel), .doc = "release of the kernel; null: unknown"},
+	{TEXT("clocksource", clocksource), .doc = "clocksource in use; null: unknown"},
+	{.key = "name",
+		.kind = FIELD_STRING,
+		.options = FIELD_FILLED,
+		MEMBER(name),
+		.title = "host",
+		.left = true,
+		.doc = "name of the host, or else file of its document"},
+	{0},
+};
+
+#undef OF
+#define OF struct fleet
+#define GROUPS(key, grouping)                                                                      \
+	LIST_AT(key, groups[grouping].list, groups[grouping].count, group_fields)
+
+const struct field fleet_fields[] = {
+	{INLINE(timestamp, timestamp_fields)},
+	{WORD("verdict", verdict, verdict_names), .options = FIELD_FILLED,
+		.doc = "worst verdict of the hosts; with broken documents not better than unknown"},
+	{INTEGER("exit_status", exit_status, 3),
+		.doc = "0: all ok; 1: fallback, slow or wrong; 2: undetermined; 3: an operand could not "
+		       "be opened"},
+	{TEXT("summary", summary), .options = FIELD_FILLED,
+		.doc = "number of hosts that are ok in a sentence"},
+	{INTEGER("hosts", count, INT64_MAX), .doc = "number of hosts"},
+	{INTEGER("documents_broken", broken, INT64_MAX), .doc = "documents that could not be read"},
+	{GROUPS("by_verdict", BY_VERDICT), .doc = "hosts by verdict"},
+	{GROUPS("by_first_cause", BY_CAUSE), .doc = "hosts that are not ok, by their first cause"},
+	{GROUPS("by_kernel", BY_KERNEL), .doc = "hosts by release of the kernel"},
+	{LIST_AT("dearest", hosts, listed, host_fields),
+		.doc = "hosts that are not ok, with -v every host; those that lose most first"},
+	{0},
+};
+
+static bool write_json(const void *result, const struct style *style, FILE *out)
+{
+	return document_write(FLEET_SCHEMA, fleet_fields, result, style->compact, out);
+}
+
+/* ---- the screen ---- */
+
+/* With these rows of the tables the screen fits 24 lines. */
+#define TOP_CAUSES 4
+#define TOP_KERNELS 3
+#define TOP_HOSTS 3
+
+/* Counts all hosts by verdict, else those that are not ok; what is beyond the top is one row. */
+static void write_groups(const struct fleet *fleet, int grouping, const char *heading, FILE *out)
+{
+	size_t count = fleet->groups[grouping].count, top = count;
+	struct fleet_group *rows = xcalloc(count + 1, sizeof(*rows)), all = {.hosts = 0};
+	char others[48];
+	size_t used = 0;
+
+	if (grouping != BY_VERDICT && !fleet->all)
+		top = grouping == BY_CAUSE ? TOP_CAUSES : TOP_KERNELS;
+	for (size_t i = 0; i < count; i++) {
+		struct fleet_group *row = &rows[used];
+
+		*row = fleet->groups[grouping].list[i];
+		row->hosts = grouping == BY_VERDICT ? row->hosts : row->affected;
+		row->name = *row->name             ? row->name
+		            : grouping == BY_CAUSE ? "none found"
+		                                   : "unknown";
+		all.hosts += row->hosts;
+		used += row->hosts > 0;
+	}
+	for (size_t i = top; i < used; i++) {
+		snprintf(others, sizeof(others), "%zu others", used - top + 1);
+		rows[top - 1].name = others;
+		rows[top - 1].hosts += rows[i].hosts;
+	}
+	if (used)
+		table_write(&(struct table){.fields = group_fields,
+				    .heading = heading,
+				    .whole = &all,
+				    TABLE_ROWS(rows, used < top ? used : top)},
+			out);
+	free(rows);
+}
+
+static bool write_text(const void *result, const struct style *style, FILE *out)
+{
+	const struct fleet *fleet = result;
+	size_t most = fleet->all || fleet->listed < TOP_HOSTS ? fleet->listed : TOP_HOSTS;
+
+	wrap_answer(out, &verdict_headings[fleet->verdict], style->color, fleet->summary);
+	write_groups(fleet, BY_VERDICT, "verdict", out);
+	if (fleet->affected) {
+		fputc('\n', out);
+		write_groups(fleet, BY_CAUSE, "first cause of those not ok", out);
+		fputc('\n', out);
+		write_groups(fleet, BY_KERNEL, "their kernel", out);
+	}
+	if (!most)
+		return true;
+	fputc('\n', out);
+	table_write(&(struct table){.fields = host_fields, TABLE_ROWS(fleet->hosts, most)}, out);
+	return true;
+}
+
+/* ---- the command ---- */
+
 static int fleet_run(struct cli *cli)
 {
-	struct fleet_request *request = cli->data;
-	struct fleet *fleet = &request->fleet;
+	struct fleet *fleet = cli->data;
 	int status = EXIT_TROUBLE;
 
 	if (!cli->operand_count && isatty(STDIN_FILENO)) {
@@ -194,60 +474,49 @@ static int fleet_run(struct cli *cli)
 	timestamp_collect(&cli->root, &fleet->timestamp, &cli->deadline);
 	work_begin(cli, "reading", &stop);
 	if (!cli->operand_count)
-		read_operand(request, "-");
+		read_operand(fleet, "-");
 	for (size_t i = 0; i < cli->operand_count && !stop; i++)
-		read_operand(request, cli->operands[i]);
+		read_operand(fleet, cli->operands[i]);
 	work_end();
 	if (fleet->broken > NAMED_MAX && !fleet->all)
 		cli_error("%zu more documents cannot be read; -v names them",
 			fleet->broken - NAMED_MAX);
 	if (fleet->count) {
-		fleet_sum(fleet);
-		fleet_summarize(fleet);
-		if (!request->not_found)
-			status = verdict_exit_status(fleet->verdict);
-		fleet->exit_status = status;
+		sum_up(fleet);
+		status = fleet->exit_status;
 		cli_print(cli, fleet);
-	} else if (!fleet->broken && !request->not_found && !stop) {
+	} else if (!fleet->broken && !fleet->not_found && !stop) {
 		cli_error("no documents to read");
 	}
-	fleet_free(fleet);
+	for (size_t i = 0; i < fleet->count; i++)
+		free(fleet->hosts[i].name);
+	for (int i = 0; i < GROUPINGS; i++)
+		free(fleet->groups[i].list);
+	free(fleet->hosts);
 	return status;
 }
 
-static const struct option_row options[] = {
-	{OPTION_TOP, "top", "N",
-		"show N hosts and N rows of each group (default: 6 hosts and 6 causes); -v shows "
-		"all, and JSON always has all"},
-	{OPTION_RATE, "rate", "CALLS[/s]",
-		"estimate the CPU cost at CALLS calls per second of each host, such as 485k; "
-		"'vdsocheck trace' counts a program's"},
-	{0},
-};
-
 static const struct format formats[] = {
-	{.name = "text", .write = fleet_write_text},
-	{.name = "json", .write = fleet_write_json},
+	{.name = "text", .write = write_text},
+	{.name = "json", .write = write_json},
 	{0},
 };
 
 const struct command fleet_command = {
 	.name = "fleet",
-	.summary = "summarize the documents of many hosts, the worst first",
+	.summary = "summarize the documents of many hosts",
 	.help = "Reads documents written by 'vdsocheck --json' on many hosts, judges each anew, "
-		"and prints how many are slow or wrong, the worst hosts and the causes; with --top or -v "
-		"also groups by kernel, clocksource and instance type. A file contains one "
-		"document or several, pretty-printed or one per line; in a directory, all files "
-		"are read, including those in directories below it; without operands, standard "
-		"input is read.",
+		"and prints how many are ok, the verdicts, first causes and kernels of the others, "
+		"and the hosts that lose most; -v prints all rows. A file contains one document or "
+		"several, pretty-printed or one per line; in a directory, all files are read, "
+		"including those in directories below it; without operands, standard input is "
+		"read.",
 	.status =
 		"that of the worst host: 0 served by the vDSO, 1 fallback, slow or wrong, 2 undetermined, "
 		"or a document that could not be read; 3 usage error, a FILE or DIR that cannot be "
 		"opened, no document, or failed output.",
-	.options = options,
 	.formats = formats,
-	.size = sizeof(struct fleet_request),
-	.take = fleet_take,
+	.size = sizeof(struct fleet),
 	.run = fleet_run,
 	.operands = "[FILE|DIR]...",
 };

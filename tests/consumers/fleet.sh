@@ -23,15 +23,14 @@ check_ssh_example() {
 	collect
 	verify 'fleet: the example with ssh sums up the hosts, and names the one that was not reached' \
 		'[ "$status" -eq 1 ]' \
-		'head -n 1 "$out" | grep -q "^1 of 2 hosts falls back to system calls; 1 document could"' \
+		'head -n 1 "$out" | grep -qx "FALLBACK: 1 of 2 hosts is ok. 1 document was not read."' \
 		'grep -q "clocks/gone.json:1: empty" "$err"'
 	rm "$work/many/clocks/gone.json"
 	example_of_manual 'vdsocheck --json --from clocks/*.json >clocks.jsonl' vdsocheck-fleet \
 		>"$work/many/example"
 	collect
 	verify 'fleet: the example with one file sums up its hosts and shows one' '[ "$status" -eq 1 ]' \
-		'is_empty "$err"' 'grep -q "^At 100,000 calls/s, 1 host loses .* CPUs in total" "$out"' \
-		'grep -q "^FALLBACK: " "$out"'
+		'is_empty "$err"' '[ "$(grep -c "^FALLBACK: " "$out")" -eq 2 ]'
 	rm -r "$work/many/clocks"
 }
 
@@ -47,7 +46,7 @@ check_ansible_example() {
 	verify 'fleet: the example with Ansible does not fail on a slow host' '[ "$status" -eq 0 ]'
 	run vdsocheck fleet "$work/many/clocks"
 	verify 'fleet: the example with Ansible collects a document of each host' '[ "$status" -eq 1 ]' \
-		'head -n 1 "$out" | grep -q "^2 of 2 hosts fall back"' 'grep -q "/web-2\.json$" "$out"'
+		'head -n 1 "$out" | grep -q "0 of 2 hosts are ok"' 'grep -q "/web-2\.json$" "$out"'
 }
 
 is_empty() { [ ! -s "$1" ]; }

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the SQL of src/share/sql and compares what it finds with what `vdsocheck fleet` does.
+"""Runs the SQL of src/share/sql and compares what it finds, and what `vdsocheck fleet` does, with the
+documents.
 
     tests/consumers/fleet_sql.py duckdb|clickhouse SQL FLEET
 
-SQL is the folder, FLEET the document of `vdsocheck fleet --json` for ./clocks.jsonl. Prints the
-time that the engine took. Exit status 1 if a result differs, 2 if the engine is not installed.
+SQL is the folder, FLEET the document of `vdsocheck fleet --json` for ./clocks.jsonl, which the engine
+reads, too. Prints the time that the engine took. Exit status 1 if a result differs, 2 if the engine is not installed.
 """
 
+import collections
 import json
 import re
 import sys
@@ -41,33 +43,97 @@ def about(one, other):
     return abs(one - other) <= 0.1001 + 1e-6 * abs(one)
 
 
-def group_difference(key, unknown, rows, fleet):
-    expected = {group["name"] or unknown: group for group in fleet[key]}
+VERDICTS = ("wrong", "fallback", "slow", "unknown")
+
+
+class Group:
+    """Hosts that have something in common."""
+
+    def __init__(self):
+        self.verdicts, self.lost, self.count = collections.Counter(), 0.0, 0
+
+    def add(self, verdict, lost_ns):
+        self.verdicts[verdict] += 1
+        if verdict != "ok" and lost_ns is not None:
+            self.lost += lost_ns
+            self.count += 1
+
+    def hosts(self):
+        return sum(self.verdicts.values())
+
+    def row(self):
+        return [self.hosts(), *(self.verdicts[verdict] for verdict in VERDICTS)]
+
+    def mean(self):
+        return self.lost / self.count if self.count else None
+
+
+class Fleet:
+    """What the documents say."""
+
+    def __init__(self, lines):
+        self.by = {key: collections.defaultdict(Group)
+                   for key in ("all", "cause", "first_cause", "kernel", "clocksource", "type")}
+        self.rated, self.cpus, self.worst = 0, 0.0, []
+        for line in lines:
+            self.add(json.loads(line))
+
+    def add(self, document):
+        verdict, lost_ns = document["verdict"], document["cost"]["lost_ns"]
+        causes = [cause["id"] for cause in document["causes"]] or ["none found"]
+        names = {"all": ["all"], "kernel": [document["host"]["kernel"]],
+                 "clocksource": [document["clocksource"]["current"]],
+                 "type": [document["host"].get("instance_type")],
+                 "cause": causes if verdict != "ok" else [],
+                 "first_cause": causes[:1] if verdict != "ok" else []}
+        for key, found in names.items():
+            for name in found:
+                self.by[key][name or "unknown"].add(verdict, lost_ns)
+        if verdict != "ok" and lost_ns is not None:
+            rate = document["cost"]["rate_per_s"]
+            self.rated += rate is not None
+            self.cpus += lost_ns * (rate or 0) / 1e9
+            self.worst.append(lost_ns)
+
+
+def group_difference(key, rows, expected):
     if sorted(expected) != sorted(row[0] for row in rows):
         return f"{key}: other names: {set(expected) ^ {row[0] for row in rows}}"
     for name, *counts, mean in rows:
         group = expected[name]
-        wanted = [group[count] for count in ("hosts", "wrong", "fallback", "slow", "unknown")]
-        if wanted != counts or not about(group["mean_lost_ns"], mean):
-            return f"{key}: {name}: {counts} {mean}, not {wanted} {group['mean_lost_ns']}"
+        if group.row() != counts or not about(group.mean(), mean):
+            return f"{key}: {name}: {counts} {mean}, not {group.row()} {group.mean()}"
     return None
 
 
-def differences(results, fleet):
+def sql_differences(results, fleet):
     verdicts, worst, causes, kernels, clocksources, types, cost = results
-    wanted = {name: fleet[name] for name in ("ok", "wrong", "fallback", "slow", "unknown")
-              if fleet[name]}
+    wanted = dict(fleet.by["all"]["all"].verdicts)
     yield None if dict(verdicts) == wanted else f"verdicts: {verdicts}, not {wanted}"
-    for row, host in zip(worst, fleet["worst"]):
-        if row[1] != host["verdict"] or not about(row[2], host["lost_ns"]):
-            yield f"worst: {row}, not {host}"
-    yield group_difference("by_cause", "none found", causes, fleet)
-    yield group_difference("by_kernel", "unknown", kernels, fleet)
-    yield group_difference("by_clocksource", "unknown", clocksources, fleet)
-    yield group_difference("by_instance_type", "unknown", types, fleet)
+    order = [{"wrong": 0, "fallback": 1, "slow": 2, "unknown": 3}[row[1]] for row in worst]
+    yield None if order == sorted(order) else f"worst: {worst}"
+    for key, rows in (("cause", causes), ("kernel", kernels), ("clocksource", clocksources),
+                      ("type", types)):
+        yield group_difference(key, rows, fleet.by[key])
     _, mean, rated, cpus, _ = cost[0]
-    yield None if (rated == fleet["rated_hosts"] and about(mean, fleet["mean_lost_ns"]) and
-                   about(cpus, fleet["lost_cpus"])) else f"cost: {cost}"
+    yield None if (rated == fleet.rated and about(fleet.by["all"]["all"].mean(), mean) and
+                   about(fleet.cpus if rated else None, cpus)) else f"cost: {cost}"
+
+
+def fleet_differences(document, fleet):
+    """vdsocheck fleet judges anew, by the version that wrote the documents."""
+    for key, unknown, name in (("by_kernel", "unknown", "kernel"),
+                               ("by_first_cause", "none found", "first_cause")):
+        found = {group["name"] or unknown: (group["hosts"], group["not_ok"])
+                 for group in document[key]}
+        wanted = {name: (group.hosts(), group.hosts() - group.verdicts["ok"])
+                  for name, group in fleet.by[name].items()}
+        yield None if found == wanted else f"{key}: {found}, not {wanted}"
+    found = {group["name"]: group["hosts"] for group in document["by_verdict"]}
+    wanted = dict(fleet.by["all"]["all"].verdicts)
+    yield None if found == wanted else f"by_verdict: {found}, not {wanted}"
+    dearest = [host["lost_ns"] for host in document["dearest"] if host["lost_ns"] is not None]
+    yield None if dearest == sorted(fleet.worst, reverse=True) else "dearest: another order"
 
 
 def main(name, folder, path):
@@ -82,8 +148,10 @@ def main(name, folder, path):
         if words.startswith("SELECT"):
             results.append(rows)
     print(f"      {name}: {time.monotonic() - start:.1f} s")
-    with open(path, encoding="utf-8") as file:
-        found = [what for what in differences(results, json.load(file)) if what]
+    with open("clocks.jsonl", encoding="utf-8") as lines, open(path, encoding="utf-8") as file:
+        fleet = Fleet(lines)
+        found = [what for what in (*sql_differences(results, fleet),
+                                   *fleet_differences(json.load(file), fleet)) if what]
     print("".join(f"{what}\n" for what in found), end="")
     return 1 if found else 0
 

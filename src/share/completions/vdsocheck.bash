@@ -115,11 +115,9 @@ _vdsocheck()
 		esac
 		;;
 	fleet)
-		options='--top --rate --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		options='--format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
 		operands=files
 		case $prev in
-		--top) kind=none ;;
-		--rate) kind=none ;;
 		--format) kind=words words='text json' ;;
 		-o | --output) kind=files ;;
 		--color) kind=words words='auto always never' ;;

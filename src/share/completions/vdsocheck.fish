@@ -127,9 +127,7 @@ complete -c vdsocheck -n '__vdsocheck_is watch' -s q -l quiet -d 'print no outpu
 complete -c vdsocheck -n '__vdsocheck_is watch' -s h -l help -d 'print this help'
 complete -c vdsocheck -n '__vdsocheck_is watch' -s V -l version -d 'print the version'
 
-complete -c vdsocheck -n __vdsocheck_is_first -a fleet -d 'summarize the documents of many hosts, the worst first'
-complete -c vdsocheck -n '__vdsocheck_is fleet' -l top -x -d 'show N hosts and N rows of each group'
-complete -c vdsocheck -n '__vdsocheck_is fleet' -l rate -x -d 'estimate the CPU cost at CALLS calls per second of each host, such as 485k'
+complete -c vdsocheck -n __vdsocheck_is_first -a fleet -d 'summarize the documents of many hosts'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -l format -x -a 'text json' -d 'how to print'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -s J -l json -d 'print JSON, the same as --format json'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -s o -l output -r -F -d 'write to FILE atomically'

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What `vdsocheck fleet` reports, where documents are in a database or too many for one file:
--- verdicts, the worst hosts, groups, cost. First duckdb.sql or clickhouse.sql makes the tables;
+-- What `vdsocheck fleet` reports and more, where documents are in a database or too many for one
+-- file: verdicts, the worst hosts, groups, cost. First duckdb.sql or clickhouse.sql makes the tables;
 -- what follows is the same for both. Verdicts are those of the documents, not judged anew.
 
 -- verdicts
