@@ -3,7 +3,8 @@
  * Finds the places that calls come from. The process of an address may end soon: its memory map
  * makes a file and an address in it of that, and the calls of all processes from the same place are
  * added up. The functions are found at the end, in the files of the places that are shown. Code
- * that was made at run time is found in the map that just-in-time compilers write for perf(1).
+ * that was made at run time is found in the map that just-in-time compilers write for perf(1),
+ * which is opened while the process is there, and read once, at the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -108,7 +109,7 @@ bool places_map_file(int root, const char *path, uint64_t inode, struct elf *elf
 
 bool places_is_c_library(struct span path)
 {
-	static const char *const names[] = {"libc.", "libc-", "ld-musl"};
+	static const char *const names[] = {"libc.", "libc-2.", "ld-musl"};
 
 	for (struct span folder = path; folder.length;) {
 		path = folder;
@@ -121,8 +122,39 @@ bool places_is_c_library(struct span path)
 	return false;
 }
 
+/* ---- code that was made at run time ---- */
+
+/* Processes whose maps are read, and calls from their code. */
+#define JIT_FILES 64
+#define JIT_SITES_MOST 100000
+
+struct jit_site {
+	uint64_t address, count;
+	size_t row, file; /* of the plan, and of the list */
+	bool is_compat;
+	char function[128];
+};
+
+struct jitted {
+	size_t file_count, count, room;
+	int files[JIT_FILES];
+	uint64_t owners[JIT_FILES]; /* of call sites; 0: none */
+	struct jit_site *sites;
+};
+
+/* The map is that of the process's user, who may write what it likes of its own code. */
+static bool belongs_to(pid_t pid, int file)
+{
+	struct stat process, map;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &process) == 0 && fstat(file, &map) == 0 && S_ISREG(map.st_mode) &&
+	       map.st_uid == process.st_uid;
+}
+
 /* The compiler's process may have another root, and another ID in its own PID namespace. */
-static int open_jitted(pid_t pid)
+int places_open_jitted(pid_t pid)
 {
 	struct span status = status_read(pid), ids = {NULL, 0}, id = {NULL, 0};
 	struct root root;
@@ -137,79 +169,252 @@ static int open_jitted(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/root", pid);
 	if (id.length && root_open(&root, path, &why)) {
 		snprintf(path, sizeof(path), "/tmp/perf-%.*s.map", (int)id.length, id.at);
-		file = root_open_file(&root, path, O_RDONLY, &why);
+		file = root_open_file(&root, path, O_RDONLY | O_NOFOLLOW, &why);
 		root_close(&root);
 	} else {
 		snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
 		file = file_open_regular(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, &ignored);
 	}
 	span_free(status);
+	if (file >= 0 && !belongs_to(pid, file)) {
+		close(file);
+		file = -1;
+	}
 	return file;
 }
 
-/* Takes the function from what a just-in-time compiler writes: "7f3c00001000 40 Main.loop". */
-static void find_jitted(pid_t pid, uint64_t address, struct trace_place *place)
+/* Keeps the file of the process from now on. Returns its index, or JIT_FILES. */
+static size_t keep_file(struct jitted *jitted, struct place_process *process)
 {
-	struct span content = file_take(open_jitted(pid), PERF_MAP_SIZE), rest = content, line;
+	size_t at = 0;
 
-	while (text_next_line(&rest, &line)) {
-		struct span first, second;
-		uint64_t start, size;
-
-		if (text_next_word(&line, &first) && text_next_word(&line, &second) &&
-			number_parse_hex(first, &start) && number_parse_hex(second, &size) &&
-			address >= start && address - start < size)
-			text_copy_span(place->function, sizeof(place->function), text_trim(line));
-	}
-	span_free(content);
+	while (at < jitted->file_count && (!process->owner || jitted->owners[at] != process->owner))
+		at++;
+	if (process->jitted < 0 && at == jitted->file_count && process->owner)
+		process->jitted = places_open_jitted(process->pid);
+	if (at < jitted->file_count || process->jitted < 0 || at == JIT_FILES)
+		return at < jitted->file_count ? at : JIT_FILES;
+	jitted->files[at] = process->jitted;
+	jitted->owners[at] = process->owner;
+	process->jitted = -1;
+	jitted->file_count++;
+	return at;
 }
 
-/* The first line of a file's mappings gives the address that offsets are relative to. */
-static void find_module(struct span maps, pid_t pid, uint64_t address, struct trace_place *place)
+/* Returns the index of the site, or SIZE_MAX if the map of the process is not there. */
+static size_t add_jitted(struct trace_places *places, const struct trace_place *calls,
+	struct place_process *process, uint64_t address)
 {
-	struct mapping map, first = {.inode = 0};
+	struct jitted *jitted = places->jitted;
 
-	while (maps_next(&maps, &map)) {
+	if (!jitted)
+		jitted = places->jitted = xcalloc(1, sizeof(*jitted));
+	if (!process->has_file) {
+		process->file = keep_file(jitted, process);
+		process->has_file = true;
+	}
+	if (process->file == JIT_FILES || jitted->count == JIT_SITES_MOST)
+		return SIZE_MAX;
+	jitted->sites =
+		array_grow(jitted->sites, jitted->count, &jitted->room, sizeof(*jitted->sites));
+	jitted->sites[jitted->count] = (struct jit_site){.address = address,
+		.count = calls->count,
+		.row = calls->row,
+		.file = process->file,
+		.is_compat = calls->is_compat};
+	return jitted->count++;
+}
+
+static void forget_jitted(struct trace_places *places)
+{
+	struct jitted *jitted = places->jitted;
+
+	if (!jitted)
+		return;
+	while (jitted->file_count)
+		close(jitted->files[--jitted->file_count]);
+	free(jitted->sites);
+	free(jitted);
+	places->jitted = NULL;
+}
+
+static int by_file_and_address(const void *left, const void *right)
+{
+	const struct jit_site *a = left, *b = right;
+
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+static int by_function(const void *left, const void *right)
+{
+	const struct jit_site *a = left, *b = right;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	return a->is_compat != b->is_compat ? a->is_compat - b->is_compat
+	                                    : strcmp(a->function, b->function);
+}
+
+/* Takes what a just-in-time compiler writes: "7f3c00001000 40 Main.loop". The last line counts. */
+static void read_line(struct span line, struct jit_site *sites, size_t count)
+{
+	struct span first, second;
+	uint64_t start, size;
+	size_t low = 0, high = count;
+
+	if (!text_next_word(&line, &first) || !text_next_word(&line, &second) ||
+		!number_parse_hex(first, &start) || !number_parse_hex(second, &size))
+		return;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (sites[middle].address < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < count && sites[low].address - start < size; low++)
+		text_copy_span(sites[low].function, sizeof(sites[low].function), text_trim(line));
+}
+
+/* The maps are those of programs that may be hostile, and may be large. */
+static void read_jitted(void *argument)
+{
+	struct jitted *jitted = argument;
+	size_t from = 0, to;
+
+	for (size_t file = 0; file < jitted->file_count; file++, from = to) {
+		struct span content, rest, line;
+
+		for (to = from; to < jitted->count && jitted->sites[to].file == file;)
+			to++;
+		content = rest = file_take(jitted->files[file], PERF_MAP_SIZE);
+		while (text_next_line(&rest, &line))
+			read_line(line, jitted->sites + from, to - from);
+		span_free(content);
+	}
+}
+
+/* Makes places of the functions that the code at these addresses belongs to. */
+static void find_jitted(struct trace_places *places)
+{
+	struct deadline deadline = deadline_after(SYMBOLS_NS);
+	struct jitted shared, *jitted = places->jitted;
+	size_t size = jitted ? jitted->count * sizeof(*jitted->sites) : 0;
+	struct trace_place *place = NULL;
+	struct fact why;
+
+	if (!size)
+		return;
+	qsort(jitted->sites, jitted->count, sizeof(*jitted->sites), by_file_and_address);
+	shared = *jitted;
+	shared.sites = child_share(size, &why);
+	if (shared.sites) {
+		memcpy(shared.sites, jitted->sites, size);
+		if (child_run(read_jitted, &shared, &deadline, &why))
+			memcpy(jitted->sites, shared.sites, size);
+		child_unshare(shared.sites, size);
+	}
+	qsort(jitted->sites, jitted->count, sizeof(*jitted->sites), by_function);
+	for (size_t i = 0; i < jitted->count; i++) {
+		const struct jit_site *site = &jitted->sites[i];
+
+		if (!i || by_function(site, site - 1) != 0) {
+			places->list = array_grow(
+				places->list, places->count, &places->room, sizeof(*places->list));
+			place = &places->list[places->count++];
+			*place = (struct trace_place){
+				.row = site->row, .is_compat = site->is_compat};
+			text_copy(place->function, sizeof(place->function), site->function);
+		}
+		place->count += site->count;
+	}
+}
+
+/* ---- the memory map of a process ---- */
+
+struct maps maps_parse(struct span text)
+{
+	struct maps maps = {.text = text};
+	struct mapping map, first = {.inode = 0};
+	size_t room = 0;
+
+	while (maps_next(&text, &map)) {
+		struct place_mapping *mapping;
+
+		/* The first line of a file's mappings gives the address that offsets are of. */
 		if (map.inode && !map.offset)
 			first = map;
-		if (address < map.start || address >= map.end)
-			continue;
-		snprintf(place->module, sizeof(place->module), "%.*s", (int)map.path.length,
-			map.path.at);
-		if (map.inode)
-			place->offset =
-				address -
-				(first.inode == map.inode ? first.start : map.start - map.offset);
-		else if (!map.path.length)
-			find_jitted(pid, address, place);
-		place->inode = map.inode;
-		return;
+		maps.list = array_grow(maps.list, maps.count, &room, sizeof(*maps.list));
+		mapping = &maps.list[maps.count++];
+		mapping->map = map;
+		mapping->load = first.inode == map.inode ? first.start : map.start - map.offset;
 	}
+	return maps;
 }
 
-size_t places_add(struct trace_places *places, const struct trace_place *calls, struct span maps,
-	pid_t pid, uint64_t address)
+void maps_free(struct maps *maps)
 {
-	struct trace_place place = *calls;
+	free(maps->list);
+}
 
-	/* The byte before the address is one of the instruction. */
-	if (address)
-		find_module(maps, pid, address - 1, &place);
+static const struct place_mapping *maps_find(const struct maps *maps, uint64_t address)
+{
+	size_t low = 0, high = maps->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (address >= maps->list[middle].map.end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < maps->count && address >= maps->list[low].map.start ? &maps->list[low] : NULL;
+}
+
+static size_t add_place(struct trace_places *places, const struct trace_place *place)
+{
 	for (size_t i = 0; i < places->count; i++) {
 		struct trace_place *known = &places->list[i];
 
-		if (known->row == place.row && known->is_compat == place.is_compat &&
-			known->offset == place.offset && known->inode == place.inode &&
-			strcmp(known->module, place.module) == 0 &&
-			strcmp(known->function, place.function) == 0) {
-			known->count += place.count;
+		if (known->row == place->row && known->is_compat == place->is_compat &&
+			known->offset == place->offset && known->inode == place->inode &&
+			strcmp(known->module, place->module) == 0) {
+			known->count += place->count;
 			return i;
 		}
 	}
 	places->list =
 		array_grow(places->list, places->count, &places->room, sizeof(*places->list));
-	places->list[places->count] = place;
+	places->list[places->count] = *place;
 	return places->count++;
+}
+
+size_t places_add(struct trace_places *places, const struct trace_place *calls,
+	struct place_process *process, uint64_t address, bool *is_jitted)
+{
+	struct trace_place place = *calls;
+	/* The byte before the address is one of the instruction. */
+	const struct place_mapping *mapping =
+		address ? maps_find(process->maps, address - 1) : NULL;
+
+	*is_jitted = false;
+	if (mapping && !mapping->map.inode && !mapping->map.path.length) {
+		size_t site = add_jitted(places, calls, process, address - 1);
+
+		*is_jitted = site != SIZE_MAX;
+		if (*is_jitted)
+			return site;
+	} else if (mapping) {
+		snprintf(place.module, sizeof(place.module), "%.*s", (int)mapping->map.path.length,
+			mapping->map.path.at);
+		place.inode = mapping->map.inode;
+		place.offset = place.inode ? address - 1 - mapping->load : 0;
+	}
+	return add_place(places, &place);
 }
 
 /* ---- the addresses of system calls ---- */
@@ -219,8 +424,8 @@ size_t places_add(struct trace_places *places, const struct trace_place *calls, 
 struct call_site {
 	uint64_t owner, address;
 	size_t row;
-	size_t place;
-	bool is_compat, is_known;
+	size_t place; /* or its code's, which was made at run time */
+	bool is_jitted, is_compat, is_known;
 };
 
 /* The sites are a cache: one that was replaced is looked up again, and no count is lost. */
@@ -228,21 +433,33 @@ void call_sites_add(struct trace_places *places, const struct trace_place *calls
 	pid_t thread, struct span maps, uint64_t address)
 {
 	uint64_t hash = (owner ^ address ^ (uint64_t)calls->row << 32) * 0x9e3779b97f4a7c15;
+	struct place_process process = {.pid = thread, .owner = owner, .jitted = -1};
 	struct span read = {NULL, 0};
 	struct call_site *site;
+	struct maps parsed;
 
 	if (!places->sites)
 		places->sites = xcalloc(SITE_COUNT, sizeof(*places->sites));
 	site = &places->sites[hash >> 32 & (SITE_COUNT - 1)];
 	if (site->is_known && site->owner == owner && site->address == address &&
 		site->row == calls->row && site->is_compat == calls->is_compat) {
-		places->list[site->place].count += calls->count;
+		if (site->is_jitted)
+			places->jitted->sites[site->place].count += calls->count;
+		else
+			places->list[site->place].count += calls->count;
 		return;
 	}
 	if (!maps.length)
 		maps = read = maps_read(thread);
-	*site = (struct call_site){owner, address, calls->row,
-		places_add(places, calls, maps, thread, address), calls->is_compat, true};
+	parsed = maps_parse(maps);
+	process.maps = &parsed;
+	*site = (struct call_site){.owner = owner,
+		.address = address,
+		.row = calls->row,
+		.is_compat = calls->is_compat,
+		.is_known = true};
+	site->place = places_add(places, calls, &process, address, &site->is_jitted);
+	maps_free(&parsed);
 	span_free(read);
 }
 
@@ -250,10 +467,13 @@ void call_sites_forget(struct trace_places *places)
 {
 	if (places && places->sites)
 		memset(places->sites, 0, SITE_COUNT * sizeof(*places->sites));
+	if (places && places->jitted)
+		memset(places->jitted->owners, 0, sizeof(places->jitted->owners));
 }
 
 void places_free(struct trace_places *places)
 {
+	forget_jitted(places);
 	free(places->list);
 	free(places->sites);
 	if (places->root)
@@ -320,6 +540,7 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 	struct fact why;
 	size_t size;
 
+	find_jitted(places);
 	if (!places->count)
 		return;
 	qsort(places->list, places->count, sizeof(*places->list), by_count);

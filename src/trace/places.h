@@ -4,6 +4,7 @@
 #define VDSOCHECK_TRACE_PLACES_H
 
 #include "base/elf.h"
+#include "measure/vdso.h"
 #include "model.h"
 
 /* Reads at most so many bytes of an open file, for span_free(), and closes it; it may be -1. */
@@ -31,12 +32,41 @@ bool places_map_file(int root, const char *path, uint64_t inode, struct elf *elf
 /* Says whether the file is a C library, by its name. */
 bool places_is_c_library(struct span path);
 
+/* A memory map, sorted by address. Free it with maps_free(); the text is its caller's. */
+struct place_mapping {
+	struct mapping map;
+	uint64_t load; /* the address that offsets in the file are relative to */
+};
+
+struct maps {
+	struct span text;
+	struct place_mapping *list;
+	size_t count;
+};
+
+struct maps maps_parse(struct span text);
+void maps_free(struct maps *maps);
+
+/* Opens the map that a just-in-time compiler writes for a process, if it has one; else -1. */
+int places_open_jitted(pid_t pid);
+
+/* A process that calls come from. */
+struct place_process {
+	const struct maps *maps;
+	int jitted;     /* of places_open_jitted(), or -1; it is -1 if the places have taken it */
+	uint64_t owner; /* of call sites, whose map is opened when it is needed; 0: none */
+	pid_t pid;
+	bool has_file; /* of places.c */
+	size_t file;
+};
+
 /*
- * Adds calls by the instruction before this address in the process with this memory map; `calls`
- * has their count and row, and whether they are by 32-bit code. Returns the index of the place.
+ * Adds calls by the instruction before this address; `calls` has their count and row, and whether
+ * they are by 32-bit code. Returns the index of the place, or of a site of code that was made at
+ * run time.
  */
-size_t places_add(struct trace_places *places, const struct trace_place *calls, struct span maps,
-	pid_t pid, uint64_t address);
+size_t places_add(struct trace_places *places, const struct trace_place *calls,
+	struct place_process *process, uint64_t address, bool *is_jitted);
 
 /* Keeps the `top` places of both lists with the most calls, and finds their functions. */
 void places_finish(struct trace_evidence *trace, uint64_t top);

@@ -221,7 +221,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	} else if (event == PTRACE_EVENT_EXIT) {
 		trace_events_take(run, 0, (struct span){NULL, 0});
 		if (thread && thread->table && syscall(SYS_tgkill, id, id, 0) == 0)
-			served_look(thread->table, id);
+			served_end(thread->table, id);
 		if (thread && ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) == 0)
 			take_end(tracer, thread, message & 0x7f);
 	} else if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) < 0) {

@@ -23,9 +23,9 @@
 
 struct served_table {
 	int file;
-	size_t users; /* threads */
-	pid_t pid;
+	size_t users;     /* threads */
 	struct span maps; /* owned: the memory map when it was last read */
+	int jitted;       /* map of the code that was made at run time; -1: none */
 };
 
 struct served_filters served_read_filters(pid_t pid)
@@ -99,6 +99,7 @@ enum injected served_open(struct trace_evidence *trace, pid_t thread,
 		fact_set_known(&trace->served);
 		*table = xcalloc(1, sizeof(**table));
 		(*table)->file = file;
+		(*table)->jitted = -1;
 		(*table)->users = 1;
 		served_look(*table, thread);
 	} else if (result != INJECTED_GONE) {
@@ -118,7 +119,27 @@ void served_look(struct served_table *table, pid_t pid)
 		return;
 	span_free(table->maps);
 	table->maps = maps;
-	table->pid = pid;
+}
+
+/* Says whether there is code of no file beside our stubs. */
+static bool makes_code(struct span maps)
+{
+	static const char code[] = "xp 00000000 00:00 0 \n";
+	const char *first = memmem(maps.at, maps.length, code, sizeof(code) - 1);
+	const char *behind = first ? first + sizeof(code) - 1 : NULL;
+
+	return first &&
+	       memmem(behind, maps.length - (size_t)(behind - maps.at), code, sizeof(code) - 1);
+}
+
+void served_end(struct served_table *table, pid_t pid)
+{
+	served_look(table, pid);
+	if (!table->maps.length || !makes_code(table->maps))
+		return;
+	if (table->jitted >= 0)
+		close(table->jitted);
+	table->jitted = places_open_jitted(pid);
 }
 
 struct span served_maps(const struct served_table *table)
@@ -204,7 +225,7 @@ bool served_has_call(const struct trace_plan *plan)
 	return false;
 }
 
-static void add_calls(struct trace_evidence *trace, const struct served_table *table,
+static void add_calls(struct trace_evidence *trace, struct place_process *process,
 	uint64_t call_and_clock, uint64_t address, uint64_t count)
 {
 	uint64_t number = call_and_clock >> 5;
@@ -212,18 +233,20 @@ static void add_calls(struct trace_evidence *trace, const struct served_table *t
 		count && number < SERVED_CALL_COUNT
 			? trace_plan_call(trace->plan, served_calls[number].name)
 			: NULL;
+	bool is_jitted;
 	size_t row;
 
 	if (!call)
 		return;
 	row = trace_plan_row(trace->plan, call, call_and_clock & 31);
 	trace->vdso_calls[row] += count;
-	places_add(&trace->places, &(struct trace_place){.row = row, .count = count}, table->maps,
-		table->pid, address);
+	places_add(&trace->places, &(struct trace_place){.row = row, .count = count}, process,
+		address, &is_jitted);
 }
 
 /* Most pages of a table are holes, which no stub has written to. */
-static void add_table(struct trace_evidence *trace, const struct served_table *table)
+static void add_table(struct trace_evidence *trace, const struct served_table *table,
+	struct place_process *process)
 {
 	struct served_entry entries[SERVED_PAGE / sizeof(struct served_entry)];
 	uint64_t words[SERVED_SHARDS_AT / sizeof(uint64_t)];
@@ -233,22 +256,30 @@ static void add_table(struct trace_evidence *trace, const struct served_table *t
 	for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
 		trace->refused += words[SERVED_REFUSED_AT / sizeof(*words) + call];
 	for (size_t i = 0; i < SERVED_OVERFLOWS; i++)
-		add_calls(trace, table, i, 0, words[i]);
+		add_calls(trace, process, i, 0, words[i]);
 	for (off_t at = SERVED_SHARDS_AT; (at = lseek(table->file, at, SEEK_DATA)) >= 0;
 		at += SERVED_PAGE) {
 		if (pread(table->file, entries, sizeof(entries), at) != sizeof(entries))
 			return;
 		for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
-			add_calls(trace, table, entries[i].key >> 48,
+			add_calls(trace, process, entries[i].key >> 48,
 				entries[i].key & 0xffffffffffff, entries[i].count);
 	}
 }
 
 void served_drop(struct trace_evidence *trace, struct served_table *table)
 {
+	struct place_process process;
+	struct maps maps;
+
 	if (!table || --table->users)
 		return;
-	add_table(trace, table);
+	maps = maps_parse(table->maps);
+	process = (struct place_process){.maps = &maps, .jitted = table->jitted};
+	add_table(trace, table, &process);
+	if (process.jitted >= 0)
+		close(process.jitted);
+	maps_free(&maps);
 	close(table->file);
 	span_free(table->maps);
 	free(table);

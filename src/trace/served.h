@@ -185,6 +185,9 @@ void served_drop(struct trace_evidence *trace, struct served_table *table);
 /* Reads the memory map of a process, by which its places are found. */
 void served_look(struct served_table *table, pid_t pid);
 
+/* Does so at the end of a process, and opens the map of the code that it made at run time. */
+void served_end(struct served_table *table, pid_t pid);
+
 /* Returns the map that was read last; empty if `table` is NULL. */
 struct span served_maps(const struct served_table *table);
 

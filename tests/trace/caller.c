@@ -14,7 +14,8 @@
  *	caller start N            N children that execute "vdso 1"
  *	caller own N              N clock_gettime(CLOCK_MONOTONIC) by a system call instruction of its
  *	                          own function own_clock()
- *	caller jit N              N gettimeofday by code made at run time, named in /tmp/perf-PID.map
+ *	caller jit N              N gettimeofday by code made at run time, named in /tmp/perf-PID.map,
+ *	                          unless that is there
  *	caller made N             N of these by a system call instruction of such code
  *	caller pace SECONDS       as many of these as it can, for that time
  *	caller clock N ID         N clock_gettime(ID) by syscall(2)
@@ -154,10 +155,12 @@ static int run_made_code(int calls_system)
 	memcpy(&function, &made, sizeof(function));
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	map = fopen(path, "wx");
-	if (!map)
+	if (!map && errno != EEXIST)
 		return 1;
-	fprintf(map, "%lx %zx made code\n", (unsigned long)made, sizeof(*code));
-	fclose(map);
+	if (map) {
+		fprintf(map, "%lx %zx made code\n", (unsigned long)made, sizeof(*code));
+		fclose(map);
+	}
 	for (long i = 0; i < count; i++)
 		function(&now, NULL, (int (*)(struct timeval *, void *))gettimeofday);
 	return 0;

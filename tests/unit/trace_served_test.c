@@ -202,17 +202,24 @@ static void the_symbols_of_the_vdso_lead_to_stubs(void **state)
 
 /* ---- the places ---- */
 
-static const char maps[] = "400000-401000 r--p 00000000 fe:00 11 /usr/bin/server\n"
-			   "401000-409000 r-xp 00001000 fe:00 11 /usr/bin/server\n"
-			   "nonsense\n"
-			   "500000-501000 rwxp 00000000 00:00 0 \n"
-			   "7f0000000000-7f0000001000 r--p 00000000 fe:00 12   /lib/a file.so\n"
-			   "7f0000001000-7f0000009000 r-xp 00001000 fe:00 12   /lib/a file.so\n";
+static const char memory_map[] =
+	"400000-401000 r--p 00000000 fe:00 11 /usr/bin/server\n"
+	"401000-409000 r-xp 00001000 fe:00 11 /usr/bin/server\n"
+	"nonsense\n"
+	"500000-501000 rwxp 00000000 00:00 0 \n"
+	"7f0000000000-7f0000001000 r--p 00000000 fe:00 12   /lib/a file.so\n"
+	"7f0000001000-7f0000009000 r-xp 00001000 fe:00 12   /lib/a file.so\n";
 
 static void add(uint64_t address, size_t row, uint64_t count)
 {
-	places_add(&trace.places, &(struct trace_place){.row = row, .count = count},
-		text_span(maps), -1, address);
+	struct maps parsed = maps_parse(text_span(memory_map));
+	struct place_process process = {.maps = &parsed, .jitted = -1};
+	bool is_jitted;
+
+	places_add(&trace.places, &(struct trace_place){.row = row, .count = count}, &process,
+		address, &is_jitted);
+	assert_false(is_jitted);
+	maps_free(&parsed);
 }
 
 static void a_place_is_a_file_and_an_address_in_it(void **state)
