@@ -29,6 +29,12 @@ void trace_program_inspect(struct trace_program *program);
 /* Sets is_static and is_32_bit by the first bytes of the program's file. */
 void trace_program_read(struct trace_program *program, const unsigned char *bytes, size_t length);
 
+/*
+ * Says whether the program at this path calls ptrace(2), by its name or its symbols: it cannot do
+ * so while it is traced.
+ */
+bool trace_program_traces(const char *path);
+
 /* ---- run.c ---- */
 
 /* TRACE_STARTING, TRACE_EXECUTING: the program was not started. */

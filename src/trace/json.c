@@ -272,6 +272,9 @@ static const struct field run_fields[] = {
 		.doc = "programs that were executed and whose served calls were not counted"},
 	{TEXT("programs_uncounted_reason", uncounted_why.reason),
 		.doc = "why, of the last of them; null: there was none"},
+	{INTEGER("programs_let_go", let_go, INT64_MAX),
+		.doc = "programs that call ptrace(2) themselves and were let go: the served calls "
+		       "of programs that these started are not counted"},
 	{FLAG("as_if_fallback", as_if_fallback),
 		.doc = "whether the program ran as if this host fell back"},
 	{INTEGER("refused_calls", refused, INT64_MAX), .given = GIVEN(as_if_fallback),

@@ -163,6 +163,7 @@ struct trace_evidence {
 	uint64_t vdso_calls[TRACE_ROW_MAX]; /* also of those that fell back */
 	uint64_t uncounted;                 /* executed programs whose calls were not counted */
 	struct fact uncounted_why;          /* of the last of them */
+	uint64_t let_go;                    /* programs that call ptrace(2) themselves */
 	struct trace_places places;         /* that they come from */
 	bool as_if_fallback;           /* a system call takes the place of each of these calls */
 	uint64_t refused;              /* system calls in their place that a filter made fail */

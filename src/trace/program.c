@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/elf.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "count.h"
 #include "places.h"
@@ -114,4 +115,84 @@ void trace_program_inspect(struct trace_program *program)
 	if (length > 0)
 		trace_program_read(program, start, (size_t)length);
 	close(file);
+}
+
+/* ---- programs that trace others, or themselves ---- */
+
+/* Limits what is read of the names of a program's symbols. */
+#define DYNAMIC_SIZE 16384
+#define NAMES_SIZE (4 << 20)
+
+/* Returns the offset of what is loaded at an address, by the program headers; 0: nothing is. */
+static uint64_t find_offset(const struct elf *elf, uint64_t address)
+{
+	for (uint64_t at = 0; (at = elf_segment(elf, PT_LOAD, at));) {
+		uint64_t start = ELF_READ(elf, at, Phdr, p_vaddr);
+
+		if (address >= start && address - start < ELF_READ(elf, at, Phdr, p_filesz))
+			return ELF_READ(elf, at, Phdr, p_offset) + (address - start);
+	}
+	return 0;
+}
+
+/* Reads the names of the dynamic symbols of an open 64-bit program. Free the result, or NULL. */
+static char *read_names(int file, size_t *length)
+{
+	unsigned char start[HEADERS_SIZE], dynamic[DYNAMIC_SIZE];
+	ssize_t size = pread(file, start, sizeof(start), 0);
+	uint64_t segment, address = 0, count = 0, at;
+	struct elf elf;
+	char *names;
+
+	if (size <= 0 || !elf_start(&elf, start, (size_t)size) || elf.narrow)
+		return NULL;
+	segment = elf_segment(&elf, PT_DYNAMIC, 0);
+	size = segment ? pread(file, dynamic, sizeof(dynamic),
+				 (off_t)ELF_READ(&elf, segment, Phdr, p_offset))
+	               : 0;
+	for (at = 0; size > 0 && at + sizeof(Elf64_Dyn) <= (size_t)size; at += sizeof(Elf64_Dyn)) {
+		Elf64_Dyn entry;
+
+		memcpy(&entry, dynamic + at, sizeof(entry));
+		if (entry.d_tag == DT_NULL)
+			break;
+		if (entry.d_tag == DT_STRTAB)
+			address = entry.d_un.d_ptr;
+		if (entry.d_tag == DT_STRSZ)
+			count = entry.d_un.d_val;
+	}
+	at = find_offset(&elf, address);
+	if (!at || !count || count > NAMES_SIZE)
+		return NULL;
+	names = xmalloc(count);
+	size = pread(file, names, count, (off_t)at);
+	*length = size > 0 ? (size_t)size : 0;
+	return names;
+}
+
+bool trace_program_traces(const char *path)
+{
+	/* LeakSanitizer traces its own process when that ends. */
+	static const char *const symbols[] = {"__asan_init", "__lsan_init"};
+	static const char *const tracers[] = {
+		"gdb", "gdbserver", "lldb-server", "ltrace", "proot", "rr", "strace"};
+	char target[PATH_MAX] = "";
+	const char *name;
+	size_t length = 0;
+	char *names = NULL;
+	bool traces = false;
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat status;
+
+	if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+		names = read_names(file, &length);
+	if (file >= 0)
+		close(file);
+	for (size_t i = 0; i < ARRAY_SIZE(symbols) && names && !traces; i++)
+		traces = memmem(names, length, symbols[i], strlen(symbols[i]) + 1);
+	free(names);
+	name = realpath(path, target) ? strrchr(target, '/') : NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(tracers) && name && !traces; i++)
+		traces = strcmp(name + 1, tracers[i]) == 0;
+	return traces;
 }

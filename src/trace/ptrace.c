@@ -48,6 +48,7 @@ struct traced {
 	bool loading;               /* until its libraries are mapped it stops at system calls */
 	bool executed;              /* its memory is no longer that of its parent */
 	bool was_sent_sigsys;       /* by another process */
+	bool is_free;               /* goes on without us from this stop */
 	unsigned stops;             /* at system calls while it was loading */
 };
 
@@ -58,12 +59,14 @@ struct tracer {
 	enum phase phase;
 	bool has_executed; /* an execve(2) was successful */
 	bool has_begun;    /* the calls of a program are counted, or could not be */
+	bool has_filter;   /* the program is under ours, and cannot be let go */
 	struct served_library library;
 	unsigned options;              /* of ptrace */
 	struct served_filters filters; /* of the program that are not its own */
 	struct traced *threads;        /* in no order */
 	size_t count, room;
-	int error; /* an errno value: a thread cannot be followed */
+	struct served_table **left; /* of programs that were let go */
+	size_t left_count, left_room;
 };
 
 /*
@@ -118,6 +121,24 @@ static void drop_thread(struct tracer *tracer, pid_t id)
 	call_sites_forget(tracer->run->call_places);
 	served_drop(tracer->run->trace, thread->table);
 	*thread = tracer->threads[--tracer->count];
+}
+
+/*
+ * Lets a thread go on without us, from a stop. Its calls into the vDSO are counted on, and taken
+ * when the run is over.
+ */
+static void let_go(struct tracer *tracer, struct traced *thread, int signal)
+{
+	struct served_table *table = thread->table;
+
+	ptrace(PTRACE_DETACH, thread->id, NULL, (void *)(uintptr_t)signal);
+	tracer->run->trace->let_go++;
+	if (table) {
+		tracer->left = array_grow(tracer->left, tracer->left_count, &tracer->left_room,
+			sizeof(*tracer->left));
+		tracer->left[tracer->left_count++] = served_share(table);
+	}
+	drop_thread(tracer, thread->id);
 }
 
 /* The memory of a thread is that of all that have the same table, or else its own. */
@@ -268,6 +289,15 @@ static int begin_served(struct tracer *tracer, struct traced *thread)
 	return signal;
 }
 
+/* A process has one tracer, which is the program itself then, or its own. */
+static bool calls_ptrace(pid_t id)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", id);
+	return trace_program_traces(path);
+}
+
 /*
  * Until the libraries are mapped a program stops at each system call. One without a C library may
  * never do what is waited for.
@@ -281,6 +311,7 @@ static int count_served(struct tracer *tracer, struct traced *thread)
 	if (served_is_loaded(thread->id) || ++thread->stops == LOADING_STOPS) {
 		served_learn(thread->table, thread->id, &tracer->library);
 		thread->loading = false;
+		thread->is_free = !tracer->has_filter && calls_ptrace(thread->id);
 	}
 	return 0;
 }
@@ -313,13 +344,16 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 		(thread && thread->loading) || (event == PTRACE_EVENT_EXEC && tracer->run->serves);
 	if (tracer->phase == RELEASING)
 		result = ptrace(PTRACE_DETACH, id, NULL, (void *)(uintptr_t)delivered);
+	else if (thread && thread->is_free)
+		return let_go(tracer, thread, delivered);
 	else if (event == PTRACE_EVENT_STOP && stops_a_group(signal))
 		result = ptrace(PTRACE_LISTEN, id, NULL, NULL);
 	else
 		result = ptrace(to_next_call ? PTRACE_SYSCALL : PTRACE_CONT, id, NULL,
 			(void *)(uintptr_t)delivered);
-	if (result < 0 && errno != ESRCH)
-		tracer->error = errno;
+	/* It alone is affected: the others are followed on. */
+	if (result < 0 && errno != ESRCH && thread)
+		let_go(tracer, thread, 0);
 }
 
 /* The children that a shell had before it became vdsocheck are waited for, too, but not traced. */
@@ -331,13 +365,7 @@ void tracer_take(struct tracer *tracer, pid_t id, int status)
 		take_stop(tracer, id, status);
 	if (!WIFSTOPPED(status) || tracer->phase == RELEASING)
 		drop_thread(tracer, id);
-	/* The program would stay stopped. */
-	else if (tracer->error) {
-		kill(id, SIGKILL);
-		ptrace(PTRACE_CONT, id, NULL,
-			NULL); /* from the stop at its end no signal gets it */
-	}
-	if (!tracer->count || tracer->error)
+	if (!tracer->count)
 		run->over = true;
 }
 
@@ -369,8 +397,9 @@ static void finish(struct tracer *tracer, enum phase phase, int64_t limit_ns)
 	while (tracer->count)
 		drop_thread(tracer, tracer->threads[0].id);
 	free(tracer->threads);
-	if (tracer->error)
-		run->failure = (struct trace_failure){TRACE_FOLLOWING, tracer->error};
+	while (tracer->left_count)
+		served_drop(run->trace, tracer->left[--tracer->left_count]);
+	free(tracer->left);
 }
 
 /* A process has one tracer, which may be that of vdsocheck itself: `strace -f` follows children. */
@@ -422,7 +451,8 @@ bool trace_follow(struct trace_run *run)
 bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 {
 	static struct filter filter;
-	struct tracer tracer = {.run = run, .filters = served_read_filters(getpid())};
+	struct tracer tracer = {
+		.run = run, .filters = served_read_filters(getpid()), .has_filter = true};
 
 	/* A kernel with filters reads their address first. A filter may kill for the attempt. */
 	if (tracer.filters.mode != SECCOMP_MODE_FILTER &&

@@ -56,6 +56,11 @@ static void write_run(const struct trace_evidence *trace, FILE *out)
 		strbuf_add(&sb,
 			"; served calls of %" PRIu64 " executed programs are not counted: %s",
 			trace->uncounted, trace->uncounted_why.reason);
+	if (trace->let_go)
+		strbuf_add(&sb,
+			"; not counted is what %" PRIu64 " program%s started that call%s ptrace(2)",
+			trace->let_go, trace->let_go == 1 ? "" : "s",
+			trace->let_go == 1 ? "s" : "");
 	if (trace->children_terminated)
 		strbuf_add(&sb, "; %" PRIu64 " process%s it left running got SIGTERM",
 			trace->children_terminated, trace->children_terminated == 1 ? "" : "es");

@@ -37,6 +37,7 @@
 
 /* Why a program is left untouched. */
 #define GAINS "it is set-user-ID or set-group-ID or has capabilities, which it would lose"
+#define TRACES "it calls ptrace(2), which fails while it is traced"
 
 enum trace_option {
 	OPTION_TOP = OPTION_OWN,
@@ -293,6 +294,8 @@ static bool run_program(struct trace_run *run, struct fact *why)
 		return true;
 	if (gains_privileges(&trace->program))
 		fact_set(why, FACT_DENIED, GAINS);
+	else if (trace_program_traces(trace->program.file))
+		fact_set(why, FACT_DENIED, TRACES);
 	else if (trace_ptrace_run(run, why))
 		return true;
 	if (trace->as_if_fallback)

@@ -370,8 +370,8 @@ static void say_reads(const struct view *view, char *text)
 		return;
 	}
 	say(text, "this program read the clock %s%s time%s",
-		view->trace->uncounted ? "at least " : "", format_count(count, reads),
-		count == 1 ? "" : "s");
+		view->trace->uncounted || view->trace->let_go ? "at least " : "",
+		format_count(count, reads), count == 1 ? "" : "s");
 	if (duration_s > 0)
 		say(text, " (%s per s)",
 			format_count((uint64_t)((double)count / duration_s + 0.5), rate));
@@ -547,7 +547,8 @@ static void say_avoidable(const struct view *view, char *text)
 static bool knows_reads(const struct view *view)
 {
 	return view->has_reads &&
-	       (view->sums->reads.value || (view->host_is_ok && !view->trace->uncounted));
+	       (view->sums->reads.value ||
+		       (view->host_is_ok && !view->trace->uncounted && !view->trace->let_go));
 }
 
 static void say_served(const struct view *view, char *text)
