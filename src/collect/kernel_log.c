@@ -113,9 +113,6 @@ static const struct {
 	/* judge/watchdog.c also takes the rates of both counters. */
 	{"hpet", " MHz counter"},
 	{"Refined TSC clocksource calibration", ""},
-	{"Warning: TSC freq calibrated", ""},
-	{"Previous calibrated TSC freq", ""},
-	{"TSC freq recalibrated", ""},
 	{"Detected ", " MHz processor"},
 	{"Detected ", " MHz TSC"},
 	/* What the kernel found out about the rate that CPUID or the hypervisor states. */
