@@ -114,6 +114,8 @@ struct host_evidence {
 	struct number_fact xen_tsc_mode;    /* Xen's CPUID leaf: 2: the TSC is never emulated */
 	struct flag_fact xen_tsc_emulated;  /* Xen's leaf: the TSC is emulated at present */
 	struct flag_fact xen_tsc_reliable;  /* Xen's leaf: the host's TSC is reliable */
+	struct flag_fact vmgenid;           /* a device says that the guest was restored */
+	struct flag_fact vmclock;           /* /dev/vmclock0 is there, with a time or without */
 	struct flag_fact counter_disabled;  /* prctl(PR_SET_TSC, PR_TSC_SIGSEGV) was done to us */
 	struct number_fact tracer;          /* pid of the tracer, 0 for none */
 	struct number_fact seccomp;         /* 0 none, 1 strict, 2 filter */

@@ -419,6 +419,27 @@ static void write_others(const struct screen *screen)
 	}
 }
 
+/* A clock that is off, or that nothing shows to be right after a restore; the rest on request. */
+static bool shows_wall_clock(const struct screen *screen)
+{
+	const struct wall_clock *wall = &screen->request->diagnosis.wall_clock;
+
+	return wall->state > WALL_CLOCK_RIGHT ||
+	       (wall->state == WALL_CLOCK_UNKNOWN && wall->restored) ||
+	       (screen->verbose && screen->request->evidence.witness_count);
+}
+
+static void write_wall_clock(const struct screen *screen)
+{
+	const struct wall_clock *wall = &screen->request->diagnosis.wall_clock;
+
+	if (shows_wall_clock(screen))
+		wrap_format(screen->out, "Time", PARAGRAPH_INDENT, "%c%s",
+			toupper((unsigned char)*wall->summary), wall->summary + 1);
+	if (*wall->on_restore && screen->verbose)
+		wrap_print(screen->out, "", PARAGRAPH_INDENT, wall->on_restore);
+}
+
 /* ---- all of it ---- */
 
 static void write_screen(struct screen *screen, bool color)
@@ -431,13 +452,14 @@ static void write_screen(struct screen *screen, bool color)
 	write_evidence(screen);
 	write_calls(screen);
 	if (diagnosis->cause_count || diagnosis->contradiction_count || diagnosis->advice_count ||
-		(diagnosis->other_count && screen->verbose))
+		(diagnosis->other_count && screen->verbose) || shows_wall_clock(screen))
 		fputc('\n', screen->out);
 	write_why(screen);
 	write_fix(screen);
 	describe_cost(diagnosis, &cost);
 	if (cost.used)
 		wrap_print(screen->out, "Cost", PARAGRAPH_INDENT, cost.text);
+	write_wall_clock(screen);
 	write_others(screen);
 	if (screen->left_out && shows(screen, PART_MORE))
 		write_hint(screen, "More", "Other causes and fixes", "-v");

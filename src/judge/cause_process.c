@@ -277,15 +277,6 @@ void cause_notes(const struct view *v, struct cause_list *list)
 			.more = "vdsocheck-counter(1)",
 			.line = v->tsc_distrust ? v->tsc_distrust : v->tsc_delay,
 			.with_switch = true},
-		{"tsc-may-be-restored",
-			is_ok && v->may_be_restored && clocksource_is(v->evidence, "tsc"),
-			CERTAINTY_LIKELY, NULL,
-			"After a restore from a snapshot, tsc goes on from the snapshot's time, and "
-			"programs that read the TSC themselves use a wrong rate on a different "
-			"CPU.",
-			.signs = "The verdict is ok on tsc in a microVM, such as Firecracker's or "
-				 "Cloud Hypervisor's.",
-			.more = "vdsocheck-counter(1)"},
 		{"time-namespace",
 			(is_ok || v->verdict == VERDICT_SLOW) && v->evidence->vclock.time_namespace,
 			CERTAINTY_PROVEN, NULL,

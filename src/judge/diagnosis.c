@@ -15,4 +15,5 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis)
 	diagnosis->advice_count = advice_find(&view, &causes, diagnosis->advice);
 	cost_find(&view, &diagnosis->cost);
 	diagnosis->other_count = clocksources_find_others(&view, diagnosis->others);
+	wall_clock_find(evidence, &diagnosis->wall_clock);
 }

@@ -363,6 +363,21 @@ static void take_ntp(struct witness_job *job)
 
 /* ---- all of them ---- */
 
+/* The devices of drivers/virt/vmgenid.c, 5.18 to 7.x, have the hypervisor's name for them. */
+static void find_devices(const struct root *root, struct host_evidence *host)
+{
+	static const char *const names[] = {"VMGENCTR:00", "VM_GEN_COUNTER:00", "QEMUVGID:00"};
+	bool has_vmgenid = false;
+	char path[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(path, sizeof(path), "/sys/bus/acpi/devices/%s", names[i]);
+		has_vmgenid |= root_has(root, path);
+	}
+	fact_set_flag(&host->vmgenid, has_vmgenid);
+	fact_set_flag(&host->vmclock, root_has(root, "/dev/vmclock0"));
+}
+
 static void read_all(void *argument)
 {
 	struct witness_job *job = argument;
@@ -395,6 +410,7 @@ void witnesses_measure(const struct root *root, const struct vdso_image *vdso,
 		for (int i = 0; i < WITNESS_COUNT; i++)
 			job.list[i].fact = job.list[i].rate_fact = why;
 	}
+	find_devices(root, &evidence->host);
 	evidence->witness_count = WITNESS_COUNT;
 	memcpy(evidence->witnesses, job.list, sizeof(job.list));
 	evidence->base = job.base;
