@@ -205,7 +205,7 @@ uninstall:
 	$(QUIET)find '$(DESTDIR)$(DATADIR)' '$(DESTDIR)$(DOCDIR)' -type d -empty -delete 2>/dev/null || :
 	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),$(QUIET)$(PRUNE))
 
-FOLDERS = $(sort $(BINDIR) $(foreach pair,$(INSTALLED),$(dir $(lastword $(subst :, ,$(pair))))))
+FOLDERS = $(sort $(BINDIR) $(dir $(DATADIR) $(DOCDIR)) $(foreach pair,$(INSTALLED),$(dir $(lastword $(subst :, ,$(pair))))))
 PRUNE = cd '$(DESTDIR)/' && rmdir -p --ignore-fail-on-non-empty $(FOLDERS:%=./%) 2>/dev/null || :
 
 .PHONY: deps test-deps consumer-deps clean help help-tests format

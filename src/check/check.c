@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "collect.h"
@@ -65,6 +66,8 @@ static int check_file(struct cli *cli, const char *path)
 	struct document_part parts[CHECK_PART_COUNT];
 	struct fact why = {0};
 
+	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
+		fputs("vdsocheck: reading a document from the terminal, up to Ctrl-D\n", stderr);
 	memset(&request->evidence, 0, sizeof(request->evidence));
 	check_document_parts(parts, NULL, &request->evidence);
 	if (!document_read(path, parts, &why)) {

@@ -302,7 +302,11 @@ static void add_rate(const struct cost *cost, double ns, struct strbuf *sb)
 	char calls[32];
 
 	if (given || rate <= most) {
-		strbuf_add(sb, ": at %s calls/s, ", format_count((uint64_t)rate, calls));
+		if (rate < 10)
+			snprintf(calls, sizeof(calls), "%.2g", rate);
+		else
+			format_count((uint64_t)rate, calls);
+		strbuf_add(sb, ": at %s calls/s, ", calls);
 		add_cpu_share(sb, ns, rate);
 	}
 	if (rate > most)

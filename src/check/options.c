@@ -77,6 +77,8 @@ bool check_clocksources_exist(const struct policy *policy, const struct evidence
 bool check_take(struct cli *cli, int id, const char *value)
 {
 	struct check_request *request = cli->data;
+	struct span text = text_span(value);
+	uint64_t unit;
 
 	switch (id) {
 	case OPTION_RATE:
@@ -84,8 +86,13 @@ bool check_take(struct cli *cli, int id, const char *value)
 	case OPTION_REQUIRE:
 		return take_list(value, take_clocksource, cli);
 	case OPTION_MAX_NS:
-		return take_count("--max-ns", text_span(value), "nanoseconds, such as 60",
-			&request->policy.max_ns);
+		unit = text_take_suffix(&text, "us") ? 1000 : 1;
+		text_take_suffix(&text, "ns");
+		if (!take_count("--max-ns", text, "nanoseconds, such as 60 or 1us",
+			    &request->policy.max_ns))
+			return false;
+		request->policy.max_ns *= unit;
+		return true;
 	default:
 		return request->identity = true;
 	}

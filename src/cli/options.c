@@ -283,6 +283,14 @@ static bool take_format(struct cli *cli, const char *name)
 	return cli_usage_error("--format: '%s' is not one of %s", name, names);
 }
 
+static bool add_operand(struct cli *cli, const char *word)
+{
+	if (!*word && !cli->command->program)
+		return cli_usage_error("the name of a file is empty");
+	cli->operands[cli->operand_count++] = word;
+	return true;
+}
+
 static bool take_option(struct cli *cli, int id, const char *value)
 {
 	const struct option_row *files = operand_row(cli->command);
@@ -313,10 +321,8 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	default:
 		if (id == 'd' && cli->command->duration_ns)
 			return take_duration("--duration", value, &cli->duration_ns);
-		if (files && files->id == id) {
-			cli->operands[cli->operand_count++] = value;
-			return true;
-		}
+		if (files && files->id == id)
+			return add_operand(cli, value);
 		return cli->command->take(cli, id, value);
 	}
 }
@@ -328,8 +334,7 @@ static bool take_operand(struct cli *cli, const char *word)
 
 	if (!command->program && !command->operands && !cli->operand_count)
 		return !refuse_order(cli) && refuse_operand(cli, word);
-	cli->operands[cli->operand_count++] = word;
-	return true;
+	return add_operand(cli, word);
 }
 
 /* A command's rows as getopt_long(3) takes them. */

@@ -56,9 +56,14 @@ static int64_t take_unit(struct span *text, const struct unit *unit)
 bool parse_count(struct span text, uint64_t *count)
 {
 	uint64_t unit = (uint64_t)take_unit(&text, count_units);
-	uint64_t number;
+	struct span exponent = text, digits = text_take_until(&exponent, 'e');
+	uint64_t number, zeros = 0;
 
-	if (!number_parse(text, &number) || number == 0 || number > PARSE_COUNT_MAX / unit)
+	if (digits.length < text.length && (unit > 1 || !number_parse(exponent, &zeros)))
+		return false;
+	for (; zeros && unit <= PARSE_COUNT_MAX; zeros--)
+		unit *= 10;
+	if (!number_parse(digits, &number) || number == 0 || number > PARSE_COUNT_MAX / unit)
 		return false;
 	*count = number * unit;
 	return true;
@@ -109,12 +114,14 @@ bool take_rate(const char *option, const char *value, double *rate)
 {
 	struct span text = text_span(value);
 	uint64_t count = 0;
+	double seconds = text_take_suffix(&text, "/min") ? 60 : 1;
 
 	text_take_suffix(&text, "/s");
-	if (!take_count(option, text, "calls per second from 1 to 1000G, such as 485000 or 485k",
+	if (!take_count(option, text,
+		    "calls per second from 1 to 1000G, such as 485000, 485k, 5e6 or 100/min",
 		    &count))
 		return false;
-	*rate = (double)count;
+	*rate = (double)count / seconds;
 	return true;
 }
 

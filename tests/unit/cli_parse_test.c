@@ -27,6 +27,9 @@ static void valid_counts_are_accepted(void **state)
 		{"485K", 485000},
 		{"5m", 5000000},
 		{"2g", 2000000000},
+		{"5e6", 5000000},
+		{"1e12", 1000000000000},
+		{"20e0", 20},
 	};
 
 	(void)state;
@@ -41,8 +44,8 @@ static void valid_counts_are_accepted(void **state)
 static void invalid_counts_are_refused(void **state)
 {
 	static const char *const rows[] = {"", "0", "0M", "M", "-1", "+1", "5t", "5MM", "5 M", " 5",
-		"5 ", "5.5M", "1001G", "1000000000001", "18446744073709551616", "1e6", "0x10",
-		"99999999999999999999G"};
+		"5 ", "5.5M", "1001G", "1000000000001", "18446744073709551616", "1e", "e6", "1e6k",
+		"1e13", "1e99999", "1e-3", "1e6e6", "0x10", "99999999999999999999G"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
