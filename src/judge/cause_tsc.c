@@ -14,7 +14,7 @@
 /* True if the list of clocksources was read and does not have tsc. */
 static bool is_tsc_missing(const struct view *v)
 {
-	return v->second_choice && !v->tsc_offered &&
+	return (v->second_choice || v->tsc_lost) && !v->tsc_offered &&
 	       fact_is_known(&v->evidence->clocksource.available_fact);
 }
 
@@ -50,16 +50,6 @@ static void cite_unverified(const struct view *v, struct cause *cause)
 	cite_available(v, cause);
 }
 
-/* Finds the first switch to tsc, and not to tsc-early. */
-static const struct kernel_log_line *find_tsc_in_use(const struct evidence *evidence)
-{
-	const struct kernel_log_line *line = log_find_switch(evidence, NULL);
-
-	while (line && strcmp(log_switched_to(line), "tsc") != 0)
-		line = log_find_switch(evidence, line);
-	return line;
-}
-
 /*
  * True if no line is missing between the first about tsc and now: only then does the absence of a
  * line count. A log of KERNEL_LOG_MAX lines has lost some in its middle (collect/kernel_log.c).
@@ -73,7 +63,7 @@ static bool is_log_whole(const struct kernel_log_evidence *log)
 static bool is_unbound(const struct view *v)
 {
 	return is_tsc_missing(v) && !v->tsc_distrusted && !v->tsc_delay &&
-	       find_tsc_in_use(v->evidence) && is_log_whole(&v->evidence->kernel_log);
+	       log_find_tsc_in_use(v->evidence) && is_log_whole(&v->evidence->kernel_log);
 }
 
 static void cite_invariance(const struct view *v, struct cause *cause)
@@ -123,7 +113,7 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	const struct flag_fact *invariant = &evidence->host.invariant_tsc;
 	bool is_missing = is_tsc_missing(v);
 	bool is_trusted = !v->boot_disables_tsc && !v->tsc_distrusted;
-	const struct kernel_log_line *was_in_use = find_tsc_in_use(evidence);
+	const struct kernel_log_line *was_in_use = log_find_tsc_in_use(evidence);
 	/* A log that exists and was not read comes first: it may say why. */
 	bool is_log_unread = evidence->kernel_log.fact.state == FACT_DENIED ||
 	                     evidence->kernel_log.fact.state == FACT_FAILED;
@@ -187,8 +177,9 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			.signs = "The kernel log has \"Switched to clocksource tsc\", tsc is not "
 				 "available any more, and lines of the log are lost or unreadable.",
 			.line = was_in_use, .with_switch = true,
-			.advice = {{&advice_find_which_clock, !v->guest},
-				{&advice_ask_which_clock, v->guest}}},
+			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
+				{&advice_find_which_clock, !v->guest},
+				{&advice_ask_which_clock, v->guest && !v->tsc_lost}}},
 	};
 
 	cause_add(list, v, rows, ARRAY_SIZE(rows));
@@ -233,7 +224,7 @@ void cause_unused(const struct view *v, struct cause_list *list)
 			.signs = "The kernel log is complete and has \"Switched to clocksource "
 				 "tsc\", but nothing against the TSC, and tsc is not available any "
 				 "more.",
-			.line = find_tsc_in_use(v->evidence), .with_switch = true,
+			.line = log_find_tsc_in_use(v->evidence), .with_switch = true,
 			.advice = {{&reboot_for_tsc, true}}},
 	};
 

@@ -12,6 +12,9 @@
 
 #include "base/memory.h"
 
+/* All CPUs of a machine are started by then. */
+#define BOOTED_S 60
+
 static const struct {
 	const char *words; /* how the reason begins */
 	enum unstable_reason reason;
@@ -78,19 +81,33 @@ const struct advice_row advice_ask_hyperv_for_tsc = {"ask-hyperv-for-tsc", RANK_
 #define ASSUMED "The kernel assumes that the TSCs of this machine's CPUs disagree, since "
 #define MEASURED " It has not measured them, as `vdsocheck warp` does."
 
+static const struct advice_row start_with_all_cpus = {"start-with-all-cpus", RANK_UPDATE,
+	.text = "Restart this guest: the TSCs of its CPUs then start together. Give it all its CPUs "
+		"at the start, and add none while it runs.",
+	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
+
+/* Finds the warp that a CPU showed which was added long after the kernel had started. */
+static const struct kernel_log_line *find_added_cpu(const struct evidence *evidence)
+{
+	const struct kernel_log_line *line = log_find(evidence, "TSC warp between CPUs");
+
+	return line && line->seconds > BOOTED_S ? line : NULL;
+}
+
 void cause_unstable(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
-	enum unstable_reason reason = v->second_choice ? v->unstable_reason : UNSTABLE_UNSAID;
+	bool is_wanted = v->second_choice || v->tsc_lost;
+	enum unstable_reason reason = is_wanted ? v->unstable_reason : UNSTABLE_UNSAID;
 	const struct kernel_log_line *line = log_find(evidence, "Marking TSC unstable due to ");
+	const struct kernel_log_line *added = find_added_cpu(evidence);
 	bool has_host = v->guest && !v->on_tcg;
 	/* A constant rate, which an invariant TSC has, is what the kernel trusts. */
 	bool asks_for_invariant = has_host && !v->has_switch && !v->may_be_restored && !v->on_xen &&
 	                          !tsc_is_invariant(evidence);
 	char other[CAUSE_TEXT_SIZE];
 	const struct cause_row rows[] = {
-		{"tsc-unsynchronized", v->second_choice && v->tsc_unsynchronized, CERTAINTY_PROVEN,
-			NULL,
+		{"tsc-unsynchronized", is_wanted && v->tsc_unsynchronized, CERTAINTY_PROVEN, NULL,
 			"The kernel found that the TSCs of this machine's CPUs "
 			"disagree." TSC_READERS_AFFECTED,
 			.signs = "The kernel log has \"TSC warp\", \"check_tsc_sync_source "
@@ -99,6 +116,15 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 			.advice = {{&advice_update_firmware, !v->guest},
 				{&advice_move, has_host && !v->has_switch},
 				{&advice_ask_about_unstable_tsc, has_host}}},
+		/* kvm_track_tsc_matching() takes the stable bit from a guest whose CPUs differ. */
+		{"kvm-clock-cpu-added",
+			v->on_kvm_clock && (v->falls_back || !evidence->live) && added,
+			CERTAINTY_LIKELY, NULL,
+			"The TSC of a CPU that was added to this running guest differs from the "
+			"others', so KVM does not mark its clock stable.",
+			.signs = "The clocksource is kvm-clock, and the kernel log has \"TSC warp "
+				 "between CPUs\" more than a minute after boot.",
+			.line = added, .advice = {{&start_with_all_cpus, !v->on_tcg}}},
 		/* unsynchronized_tsc(): also for clustered boxes, such as vSMP. */
 		{"tsc-assumed-unsynchronized", reason == UNSTABLE_ASSUMED, CERTAINTY_PROVEN, NULL,
 			tsc_has_flag(evidence, "constant_tsc") ? ASSUMED "they are in several "

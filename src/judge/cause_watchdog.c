@@ -225,6 +225,11 @@ static const struct advice_row ask_about_pauses = {"ask-about-pauses", RANK_ASK,
 	       "hypervisor offer its own clock (kvm-clock, Hyper-V's reference TSC), or resume the "
 	       "TSC where it stopped?"};
 
+const struct advice_row advice_restart_for_tsc = {"restart-for-tsc", RANK_UPDATE,
+	.text = "Restart this guest: its kernel then uses tsc again. If its host slept at that time, "
+		"have the guest suspended with it from now on.",
+	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
+
 const struct advice_row advice_update_firmware = {"update-firmware", RANK_UPDATE,
 	.text = "Update the firmware, reboot, and check again after a few days, since it can take "
 		"that long to show. Do not force the TSC: the kernel's measurements show that it "
@@ -270,13 +275,13 @@ static const struct advice_row correct_stated_rate = {"correct-stated-rate", RAN
 
 void cause_watchdog(const struct view *v, struct cause_list *list)
 {
-	enum watchdog_culprit culprit =
-		v->second_choice ? v->watchdog.culprit : WATCHDOG_UNDETERMINED;
+	bool is_wanted = v->second_choice || v->tsc_lost;
+	enum watchdog_culprit culprit = is_wanted ? v->watchdog.culprit : WATCHDOG_UNDETERMINED;
 	bool is_newer = has_newer_watchdog(v);
 	/* The guests of TCG get another piece of advice, whatever the figures. */
-	bool has_host = v->guest && !v->on_tcg, may_stay = !v->on_tcg;
+	bool has_host = v->guest && !v->on_tcg && !v->tsc_lost, may_stay = !v->on_tcg;
 	/* The kernel marked the TSC unstable, and nothing shows why. */
-	bool is_unexplained = v->second_choice && v->tsc_distrusted && !v->boot_disables_tsc &&
+	bool is_unexplained = is_wanted && v->tsc_distrusted && !v->boot_disables_tsc &&
 	                      culprit == WATCHDOG_UNDETERMINED && !v->tsc_delay &&
 	                      v->tsc_rates.stated <= 0 && !v->tsc_unsynchronized &&
 	                      !v->tsc_uncalibrated && v->unstable_reason <= UNSTABLE_BY_WATCHDOG;
@@ -284,7 +289,7 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 	char marked[CAUSE_TEXT_SIZE] = "", delay[CAUSE_TEXT_SIZE] = "",
 	     misstated[CAUSE_TEXT_SIZE] = "";
 	const struct cause_row rows[] = {
-		{"tsc-read-delay", v->second_choice && v->tsc_delay, CERTAINTY_PROVEN, NULL, delay,
+		{"tsc-read-delay", is_wanted && v->tsc_delay, CERTAINTY_PROVEN, NULL, delay,
 			.signs = "The kernel log has \"read-back delay of ... ns\" and \"marking "
 				 "tsc unstable\".",
 			.line = v->tsc_delay,
@@ -325,7 +330,8 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 			.signs = "The watchdog's figures in the kernel log of a guest: one clock "
 				 "counted more than 2.5 times as much as the other, which counted "
 				 "0.45 s or more.",
-			.advice = {{&ask_about_pauses, may_stay}}},
+			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
+				{&ask_about_pauses, has_host}}},
 		{"tsc-guest-moved", culprit == WATCHDOG_MOVED, CERTAINTY_LIKELY, cite_marked,
 			marked,
 			.means = "The kernel marked the TSC unstable: this guest was moved to a "
@@ -333,7 +339,8 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 				 "clocks lost time.",
 			.signs = "The watchdog's figures in the kernel log of a guest: one clock "
 				 "counted 10% to 150% more than the other.",
-			.advice = {{&advice_ask_which_clock, has_host}}},
+			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
+				{&advice_ask_which_clock, has_host}}},
 		{"tsc-jumped", culprit == WATCHDOG_TSC_JUMPED, CERTAINTY_LIKELY, cite_marked,
 			marked,
 			.means = "The kernel marked the TSC unstable: it was reset or overwritten "
@@ -341,10 +348,11 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 				 "CPU's registers.",
 			.signs = "The watchdog's figures in the kernel log: the TSC went back, or "
 				 "ahead by more than 10 minutes.",
-			.advice = {{&advice_update_firmware, !v->guest},
+			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
+				{&advice_update_firmware, !v->guest},
 				{&advice_ask_about_unstable_tsc, has_host}}},
 		{"tsc-rate-misstated",
-			is_misstated && (v->second_choice || clocksource_is(v->evidence, "tsc")),
+			is_misstated && (is_wanted || clocksource_is(v->evidence, "tsc")),
 			CERTAINTY_PROVEN, NULL, misstated,
 			.means = "CPUID or the firmware states a wrong rate of the TSC.",
 			.signs = "The kernel log has \"TSC freq calibrated by CPUID/MSR differs "
@@ -361,7 +369,8 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 			.signs = "The watchdog's figures in the kernel log: the reference clock "
 				 "counted 0.45 s to 1 s, and the TSC less than 0.45 s, which is "
 				 "less than the timer's period.",
-			.advice = {{&advice_update_firmware, !v->guest},
+			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
+				{&advice_update_firmware, !v->guest},
 				{&advice_ask_about_unstable_tsc, has_host}}},
 		{"tsc-skewed", culprit == WATCHDOG_TSC_SKEWED && !is_misstated, CERTAINTY_LIKELY,
 			cite_marked, marked,
@@ -370,7 +379,8 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 				 "wrong.",
 			.signs = "The watchdog's figures in the kernel log: both clocks counted "
 				 "all of the time, and their rates differ by 10% at most.",
-			.advice = {{&recalibrate_tsc, is_rate_stated(v) && !v->guest},
+			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
+				{&recalibrate_tsc, is_rate_stated(v) && !v->guest},
 				{&advice_find_which_clock, !v->guest},
 				{&advice_ask_which_clock, has_host}}},
 		{"tsc-distrusted", is_unexplained, CERTAINTY_PROVEN, cite_marked, marked,
@@ -379,7 +389,8 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 			.signs = "The kernel log has \"Marking clocksource 'tsc' as unstable\" or "
 				 "the like, without figures that decide; or tsc is ranked behind "
 				 "slower clocksources.",
-			.advice = {{&advice_find_which_clock, !v->guest},
+			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
+				{&advice_find_which_clock, !v->guest},
 				{&advice_ask_which_clock, has_host}}},
 	};
 

@@ -135,6 +135,8 @@ struct view {
 	bool may_read_hpet;      /* it may, on hpet: as slow as a system call, then */
 	/* unsupported, or on hpet, on x86, where the kernel should prefer the TSC */
 	bool second_choice;
+	/* The kernel used the TSC, and a hypervisor's clock now, which falls back or may do so. */
+	bool tsc_lost;
 	bool tsc_avoided; /* second_choice, by the kernel command line */
 
 	/* The TSC, and what the kernel log has against it. */
@@ -191,6 +193,9 @@ bool nowatchdog_is_missed(const struct view *v);
 
 /* Returns the first line of the kernel log that holds this text, or NULL. */
 const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text);
+
+/* Finds the first switch to tsc, and not to tsc-early, or NULL. */
+const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidence);
 
 /* Returns the next such line after this one, or NULL. */
 const struct kernel_log_line *log_find_after(
@@ -391,7 +396,7 @@ cause_table cause_process, cause_vdso, cause_current, cause_xen, cause_pvclock, 
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
 	advice_update_firmware, advice_ask_about_unstable_tsc, advice_find_which_clock,
 	advice_ask_which_clock, advice_ask_for_invariant_tsc, advice_ask_hyperv_for_tsc,
-	advice_send_report;
+	advice_restart_for_tsc, advice_send_report;
 
 /* The step that switches to {to}, after a guard that ends with "&&", or none. */
 #define SWITCH_STEP(guard)                                                                         \

@@ -142,6 +142,15 @@ const struct kernel_log_line *log_find_after(
 	return NULL;
 }
 
+const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidence)
+{
+	const struct kernel_log_line *line = log_find_switch(evidence, NULL);
+
+	while (line && strcmp(log_switched_to(line), "tsc") != 0)
+		line = log_find_switch(evidence, line);
+	return line;
+}
+
 /* Returns the first line with the earliest of these texts that occurs. */
 static const struct kernel_log_line *log_find_first(
 	const struct evidence *evidence, const char *const *texts, size_t count)
@@ -525,6 +534,10 @@ static void view_add_tsc(struct view *v)
 	const struct evidence *evidence = v->evidence;
 
 	v->tsc_offered = clocksource_is_offered(evidence, "tsc");
+	v->tsc_lost = (v->on_xen || v->on_kvm_clock || v->on_hyperv_page) &&
+	              (v->falls_back || !evidence->live) && !v->tsc_offered &&
+	              fact_is_known(&evidence->clocksource.available_fact) &&
+	              log_find_tsc_in_use(evidence);
 	v->tsc_rated_unstable = is_tsc_rated_unstable(evidence);
 	v->tsc_distrust = log_find_first(evidence, distrust, ARRAY_SIZE(distrust));
 	v->tsc_distrusted = v->tsc_distrust || v->tsc_rated_unstable;

@@ -214,6 +214,14 @@ static const struct log {
 			"clocksource: 'tsc' cs_nsec: 523000000 cs_now: 9 cs_last: 1 mask: "
 			"ffffffffffffffff"},
 		NULL, false, WATCHDOG_STOPPED, 0, 0},
+	{"6.12: the line on the skew alone, of a TSC that did not count",
+		{"clocksource:                       Clocksource 'tsc' skewed -503966000 ns (-503 "
+		 "ms) over watchdog 'hpet' interval of 503966000 ns (503 ms)"},
+		NULL, true, WATCHDOG_TSC_SLOW, 0, 0},
+	{"6.12: the line on the skew alone, of a delayed read",
+		{"clocksource: Clocksource 'tsc' skewed 436888 ns (0 ms) over watchdog 'hpet' "
+		 "interval of 503029760 ns (503 ms)"},
+		NULL, true, WATCHDOG_DELAYED_READ, 0, 0},
 	{"a guest neither of whose clocks shows that the check came in time",
 		{"clocksource: 'hpet' wd_nsec: 120000000 wd_now: 9 wd_last: 1 mask: ffffffff",
 			"clocksource: 'tsc' cs_nsec: 9000000000 cs_now: 9 cs_last: 1 mask: "
