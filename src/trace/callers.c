@@ -75,9 +75,11 @@ void trace_callers_add(const struct trace_run *run, pid_t pid, uint64_t group, u
 {
 	const struct trace_callers *processes = &run->trace->top.processes;
 	struct trace_caller *process = find_process(processes, pid, &group);
+	struct trace_caller *sampled = process ? NULL : find_process(processes, pid, NULL);
 
 	if (!process)
-		process = add_process(run, pid, group);
+		process = sampled && !sampled->calls ? sampled : add_process(run, pid, group);
+	process->group = group;
 	process->calls += calls;
 }
 

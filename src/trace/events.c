@@ -302,6 +302,7 @@ bool trace_events_start(struct trace_events *events, struct trace_run *run, stru
 	struct event_program program = {.scope = run->trace->system_wide ? EVENTS_OF_HOST
 	                                         : run->arguments        ? EVENTS_OF_PROGRAM
 	                                                                 : EVENTS_OF_PROCESS,
+		.finds_groups = run->trace->lists_groups,
 		.process = run->trace->program.pid,
 		.maps = events->maps};
 
@@ -368,8 +369,7 @@ static void add_calls(const struct trace_run *run, const struct event_key *key, 
 		return;
 	trace->counts[is_compat][row] += calls;
 	if (trace->system_wide)
-		trace_callers_add(
-			run, pid, trace->lists_groups ? key->where : CGROUP_ROOT_ID, calls);
+		trace_callers_add(run, pid, key->where, calls);
 	else if (run->call_places && served_is_call(trace->plan->rows[row].call->name))
 		call_sites_add(run->call_places,
 			&(struct trace_place){.row = row, .is_compat = is_compat, .count = calls},

@@ -36,7 +36,7 @@ enum event_map {
 
 /* A CPU adds to the counts of its own shard. Keys of all zeros but `call` have what did not fit. */
 struct event_key {
-	uint64_t where;   /* instruction pointer, or ID of the control group */
+	uint64_t where;   /* instruction pointer, or ID of the control group, or 0 */
 	uint32_t process; /* its ID as we see it; 0: it is of another PID namespace */
 	uint32_t call;    /* number | clock << 16 | is 32-bit << 24 | shard << 28 */
 };
@@ -51,6 +51,7 @@ enum event_scope {
 
 struct event_program {
 	enum event_scope scope;
+	bool finds_groups;         /* of the host */
 	pid_t process;             /* unless the scope is the host */
 	uint64_t namespace_device; /* of our PID namespace; 0: the first one */
 	uint64_t namespace_inode;

@@ -20,7 +20,8 @@
 #define INSTRUCTION REGISTER(rip)
 #define ARGUMENT REGISTER(rdi)
 #define COMPAT_ARGUMENT REGISTER(rbx)
-#define REGISTERS_SIZE (REGISTER(ss) + 8)
+#define FIRST REGISTER(rcx)
+#define LAST REGISTER(ss)
 #define USER32_CS 0x23 /* selector of 32-bit code, arch/x86/include/asm/segment.h */
 #define FRED_MASK 0x020f00ff
 #define FRED_SYSCALL_64 0x02070001
@@ -28,9 +29,13 @@
 #define INSTRUCTION REGISTER(pc)
 #define ARGUMENT REGISTER(regs)
 #define COMPAT_ARGUMENT REGISTER(regs)
-#define REGISTERS_SIZE sizeof(struct user_regs_struct)
+#define FIRST REGISTER(pc)
+#define LAST REGISTER(pstate)
 #define PSTATE_32_BIT 4 /* number of the bit */
 #endif
+
+/* The registers that each call is looked at for lie together. */
+#define REGISTERS_SIZE (LAST - FIRST + 8)
 
 /* Places on the program's stack, below its frame pointer. */
 enum {
@@ -39,7 +44,8 @@ enum {
 	NUMBER = -32,
 	ZERO = -40,
 	NAMESPACE = -48, /* struct bpf_pidns_info */
-	REGISTERS = -48 - (int)REGISTERS_SIZE
+	VALUE = -56,     /* of one register */
+	REGISTERS = VALUE - (int)REGISTERS_SIZE
 };
 
 #define KEY_WHERE (KEY + (int)offsetof(struct event_key, where))
@@ -187,25 +193,53 @@ static void require_process(struct event_program *program)
 	require(program, BPF_JEQ, BPF_REG_0, (int)program->process);
 }
 
-/* Goes on for a thread that is followed, and follows that of the process which it begins with. */
+/* A program is followed from its first execve(2) on. */
+static void follow_execve(struct event_program *program)
+{
+	size_t executes = jump_if(program, BPF_JSET, WANTED, EVENT_EXECUTES);
+	size_t is_over = jump_if(program, BPF_JA, 0, 0), is_other;
+
+	land(program, executes);
+	find_process(program);
+	is_other = jump_if(program, BPF_JNE, BPF_REG_0, (int)program->process);
+	call(program, BPF_FUNC_get_current_task);
+	store(program, BPF_DW, TASK, BPF_REG_0);
+	insert(program, EVENT_FOLLOWED, TASK, TASK, BPF_ANY);
+	land(program, is_other);
+	land(program, is_over);
+}
+
+/* Goes on for a thread that is followed. */
 static void require_followed(struct event_program *program)
 {
-	size_t is_followed;
+	size_t is_first = 0;
 
+	if (program->scope == EVENTS_OF_PROCESS) {
+		load(program, BPF_W, BPF_REG_0, BPF_REG_10, KEY_PROCESS);
+		is_first = jump_if(program, BPF_JEQ, BPF_REG_0, (int)program->process);
+	}
 	call(program, BPF_FUNC_get_current_task);
 	store(program, BPF_DW, TASK, BPF_REG_0);
 	call_map(program, BPF_FUNC_map_lookup_elem, EVENT_FOLLOWED, TASK);
-	is_followed = jump_if(program, BPF_JNE, BPF_REG_0, 0);
-	require_process(program);
-	if (program->scope == EVENTS_OF_PROGRAM)
-		require(program, BPF_JSET, WANTED, EVENT_EXECUTES);
-	insert(program, EVENT_FOLLOWED, TASK, TASK, BPF_ANY);
-	land(program, is_followed);
+	require(program, BPF_JNE, BPF_REG_0, 0);
+	if (is_first)
+		land(program, is_first);
+}
+
+/* Reads registers of the program, which the first argument of the tracepoint points to. */
+static void read_registers(struct event_program *program, int to, size_t offset, size_t size)
+{
+	set_address(program, BPF_REG_1, to);
+	set(program, BPF_REG_2, (int)size);
+	load(program, BPF_DW, BPF_REG_3, CONTEXT, 0);
+	if (offset)
+		compute(program, BPF_ADD, BPF_REG_3, (int)offset);
+	call(program, BPF_FUNC_probe_read);
 }
 
 static void load_register(struct event_program *program, int size, int to, size_t offset)
 {
-	load(program, size, to, BPF_REG_10, REGISTERS + (int)offset);
+	load(program, size, to, BPF_REG_10, REGISTERS + (int)(offset - FIRST));
 }
 
 #if defined(__x86_64__)
@@ -256,13 +290,16 @@ static void find_compat(struct event_program *program)
 static void add_clock(struct event_program *program)
 {
 	size_t takes_clock = jump_if(program, BPF_JSET, WANTED, EVENT_TAKES_CLOCK);
-	size_t takes_none = jump_if(program, BPF_JA, 0, 0), is_native, is_known;
+	size_t takes_none = jump_if(program, BPF_JA, 0, 0), is_native, is_read, is_known;
 
 	land(program, takes_clock);
-	load_register(program, BPF_W, BPF_REG_1, ARGUMENT);
 	is_native = jump_if(program, BPF_JEQ, COMPAT, 0);
-	load_register(program, BPF_W, BPF_REG_1, COMPAT_ARGUMENT);
+	read_registers(program, VALUE, COMPAT_ARGUMENT, 8);
+	is_read = jump_if(program, BPF_JA, 0, 0);
 	land(program, is_native);
+	read_registers(program, VALUE, ARGUMENT, 8);
+	land(program, is_read);
+	load(program, BPF_W, BPF_REG_1, BPF_REG_10, VALUE);
 	is_known = jump_if(program, BPF_JLT, BPF_REG_1, EVENT_CLOCK_OTHER);
 	set(program, BPF_REG_1, EVENT_CLOCK_OTHER);
 	land(program, is_known);
@@ -273,13 +310,13 @@ static void add_clock(struct event_program *program)
 
 static void make_key(struct event_program *program)
 {
-	if (program->scope == EVENTS_OF_HOST) {
+	if (program->scope != EVENTS_OF_HOST)
+		load_register(program, BPF_DW, BPF_REG_0, INSTRUCTION);
+	else if (program->finds_groups)
 		call(program, BPF_FUNC_get_current_cgroup_id);
-		store(program, BPF_DW, KEY_WHERE, BPF_REG_0);
-	} else {
-		load_register(program, BPF_DW, BPF_REG_1, INSTRUCTION);
-		store(program, BPF_DW, KEY_WHERE, BPF_REG_1);
-	}
+	else
+		set(program, BPF_REG_0, 0);
+	store(program, BPF_DW, KEY_WHERE, BPF_REG_0);
 	find_process(program);
 	store(program, BPF_W, KEY_PROCESS, BPF_REG_0);
 	copy(program, BPF_REG_1, COMPAT);
@@ -292,13 +329,18 @@ static void make_key(struct event_program *program)
 	store(program, BPF_W, KEY_CALL, BPF_REG_0);
 }
 
-/* Counts with the key. Where the map is full, counts among those whose origin is not known. */
+/*
+ * Counts with the key. A process that has one is followed; the keys of ended ones are deleted long
+ * before their IDs are used again. Where the map is full, counts among those of unknown origin.
+ */
 static void count_key(struct event_program *program)
 {
 	size_t is_known, is_new, is_lost;
 
 	call_map(program, BPF_FUNC_map_lookup_elem, EVENT_COUNTS, KEY);
 	is_known = jump_if(program, BPF_JNE, BPF_REG_0, 0);
+	if (program->scope != EVENTS_OF_HOST)
+		require_followed(program);
 	set(program, BPF_REG_0, 0);
 	store(program, BPF_DW, ZERO, BPF_REG_0);
 	insert(program, EVENT_COUNTS, KEY, ZERO, BPF_NOEXIST);
@@ -327,12 +369,9 @@ bool event_program_count(struct event_program *program)
 	require(program, BPF_JNE, BPF_REG_0, 0);
 	load(program, BPF_W, WANTED, BPF_REG_0, 0);
 	require(program, BPF_JNE, WANTED, 0);
-	if (program->scope != EVENTS_OF_HOST)
-		require_followed(program);
-	set_address(program, BPF_REG_1, REGISTERS);
-	set(program, BPF_REG_2, (int)REGISTERS_SIZE);
-	load(program, BPF_DW, BPF_REG_3, CONTEXT, 0);
-	call(program, BPF_FUNC_probe_read);
+	if (program->scope == EVENTS_OF_PROGRAM)
+		follow_execve(program);
+	read_registers(program, REGISTERS, FIRST, REGISTERS_SIZE);
 	find_compat(program);
 	copy(program, BPF_REG_1, COMPAT);
 	compute(program, BPF_MUL, BPF_REG_1, EVENT_COMPAT_SHIFT);
