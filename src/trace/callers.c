@@ -106,7 +106,7 @@ static void add_to_group(struct trace_callers *groups, const struct trace_caller
 	}
 	group->calls += process->calls;
 	group->in_vdso += process->in_vdso;
-	group->processes++;
+	group->processes += process->calls > 0;
 }
 
 static int by_time(const void *left, const void *right)

@@ -37,6 +37,9 @@
 struct event_count {
 	struct event_key key;
 	uint64_t count;
+	uint64_t change; /* since the time before */
+	size_t place;
+	bool is_jitted, has_place;
 };
 
 /* A hash table of COUNT_SLOTS; a slot with no count is free. */
@@ -353,28 +356,78 @@ static struct event_count *find_count(struct event_count *counts, const struct e
 	}
 }
 
-/* Adds calls with this key to the evidence. `maps` is the memory map of the process `gone`. */
-static void add_calls(const struct trace_run *run, const struct event_key *key, uint64_t calls,
-	pid_t gone, struct span maps)
+static size_t find_row(const struct trace_plan *plan, const struct event_key *key)
+{
+	return trace_plan_find(plan, plan->arch[key->call >> 24 & 1 ? TRACE_COMPAT : TRACE_NATIVE],
+		key->call & (EVENT_CALLS - 1), key->call >> 16 & 31);
+}
+
+/* Adds calls to the counts, and to those who make them. */
+static void add_calls(const struct trace_run *run, const struct event_key *key, uint64_t calls)
 {
 	struct trace_evidence *trace = run->trace;
-	const bool is_compat = key->call >> 24 & 1;
-	const uint64_t clock = key->call >> 16 & 31;
-	const pid_t pid = (pid_t)key->process;
-	size_t row = trace_plan_find(trace->plan,
-		trace->plan->arch[is_compat ? TRACE_COMPAT : TRACE_NATIVE],
-		key->call & (EVENT_CALLS - 1), clock);
+	size_t row = find_row(trace->plan, key);
 
 	if (row == TRACE_ROW_MAX)
 		return;
-	trace->counts[is_compat][row] += calls;
+	trace->counts[key->call >> 24 & 1][row] += calls;
 	if (trace->system_wide)
-		trace_callers_add(run, pid, key->where, calls);
-	else if (run->call_places && served_is_call(trace->plan->rows[row].call->name))
-		call_sites_add(run->call_places,
-			&(struct trace_place){.row = row, .is_compat = is_compat, .count = calls},
-			key->process, pid == gone ? 0 : pid,
-			pid == gone ? maps : (struct span){NULL, 0}, key->where);
+		trace_callers_add(run, (pid_t)key->process, key->where, calls);
+}
+
+/* Adds calls to their place, which is found in the memory map of the process for its first ones. */
+static void add_place(const struct trace_run *run, struct event_count *count, uint64_t calls,
+	struct place_process *process)
+{
+	const struct trace_plan *plan = run->trace->plan;
+	const struct event_key *key = &count->key;
+	size_t row = find_row(plan, key);
+	struct trace_place place = {.row = row, .is_compat = key->call >> 24 & 1, .count = calls};
+
+	if (row == TRACE_ROW_MAX || !served_is_call(plan->rows[row].call->name))
+		return;
+	if (count->has_place)
+		places_count(run->call_places, count->place, count->is_jitted, calls);
+	else
+		count->place = places_add(
+			run->call_places, &place, process, key->where, &count->is_jitted);
+	count->has_place = true;
+}
+
+static int by_process(const void *left, const void *right)
+{
+	const struct event_count *a = *(struct event_count *const *)left,
+				 *b = *(struct event_count *const *)right;
+
+	return (a->key.process > b->key.process) - (a->key.process < b->key.process);
+}
+
+/* The memory map of each process is read once. That of the process `gone` is `maps`. */
+static void add_places(const struct trace_run *run, struct event_count **changed, size_t number,
+	pid_t gone, struct span maps)
+{
+	struct place_process process = {.jitted = -1};
+	struct span read = {NULL, 0};
+	struct maps parsed = {.count = 0};
+
+	qsort(changed, number, sizeof(*changed), by_process);
+	for (size_t i = 0; i < number; i++) {
+		const pid_t pid = (pid_t)changed[i]->key.process;
+
+		if (!i || pid != process.pid) {
+			maps_free(&parsed);
+			span_free(read);
+			read = pid == gone ? (struct span){NULL, 0} : maps_read(pid);
+			parsed = maps_parse(pid == gone ? maps : read);
+			process = (struct place_process){
+				.maps = &parsed, .pid = pid, .owner = (uint64_t)pid, .jitted = -1};
+		}
+		add_place(run, changed[i], changed[i]->change, &process);
+		/* It executes another program. */
+		changed[i]->has_place &= pid != gone;
+	}
+	maps_free(&parsed);
+	span_free(read);
 }
 
 /* A count of an ended process that has not changed since the last time is forgotten. */
@@ -383,23 +436,19 @@ static bool is_over(const struct event_key *key)
 	return key->process && kill((pid_t)key->process, 0) < 0 && errno == ESRCH;
 }
 
-void trace_events_take(struct trace_run *run, pid_t gone, struct span maps)
+/* Reads all counts into a new table. 0 or an errno value. */
+static int read_counts(struct trace_events *events, struct event_count *counts,
+	struct event_count **changed, size_t *number)
 {
-	struct trace_events *events = run->events;
-	const int map = events ? events->maps[EVENT_COUNTS] : -1;
-	struct event_count *counts;
+	const int map = events->maps[EVENT_COUNTS];
 	struct event_key key, next;
-	int64_t begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	size_t left = COUNTS_MAX; /* keys may be added as fast as they are read */
 	int error = 0;
-	bool is_more;
+	bool is_more = next_key(map, NULL, &key, &error);
 
-	if (!events)
-		return;
-	counts = xcalloc(COUNT_SLOTS, sizeof(*counts));
-	is_more = next_key(map, NULL, &key, &error);
 	for (; is_more && left && !error; key = next, left--) {
-		struct event_count *before = find_count(events->counts, &key);
+		const struct event_count *before = find_count(events->counts, &key);
+		struct event_count *now;
 		uint64_t count = 0;
 
 		is_more = next_key(map, &key, &next, &error);
@@ -407,19 +456,43 @@ void trace_events_take(struct trace_run *run, pid_t gone, struct span maps)
 			error = errno;
 		if (!count)
 			continue;
-		if (count != before->count)
-			add_calls(run, &key, count - before->count, gone, maps);
-		else if (is_over(&key)) {
+		if (count == before->count && is_over(&key)) {
 			delete_element(map, &key);
 			continue;
 		}
-		*find_count(counts, &key) = (struct event_count){key, count};
+		now = find_count(counts, &key);
+		*now = *before;
+		now->key = key;
+		now->change = count - before->count;
+		now->count = count;
+		if (now->change)
+			changed[(*number)++] = now;
 	}
+	return error;
+}
+
+void trace_events_take(struct trace_run *run, pid_t gone, struct span maps)
+{
+	struct trace_events *events = run->events;
+	int64_t begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	struct event_count *counts, **changed;
+	size_t number = 0;
+	int error;
+
+	if (!events)
+		return;
+	counts = xcalloc(COUNT_SLOTS, sizeof(*counts));
+	changed = xcalloc(COUNTS_MAX, sizeof(struct event_count *));
+	error = read_counts(events, counts, changed, &number);
+	for (size_t i = 0; i < number; i++)
+		add_calls(run, &changed[i]->key, changed[i]->change);
+	if (run->call_places && number)
+		add_places(run, changed, number, gone, maps);
 	if (error && !run->failure.error)
 		run->failure = (struct trace_failure){TRACE_FOLLOWING, error};
+	free(changed);
 	free(events->counts);
 	events->counts = counts;
-	call_sites_forget(run->call_places);
 	events->next_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	events->next_ns += READING_LEAST_NS + READING_PART * (events->next_ns - begin_ns);
 }

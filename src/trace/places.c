@@ -417,6 +417,14 @@ size_t places_add(struct trace_places *places, const struct trace_place *calls,
 	return add_place(places, &place);
 }
 
+void places_count(struct trace_places *places, size_t place, bool is_jitted, uint64_t calls)
+{
+	if (is_jitted)
+		places->jitted->sites[place].count += calls;
+	else
+		places->list[place].count += calls;
+}
+
 /* ---- the addresses of system calls ---- */
 
 #define SITE_COUNT 1024
@@ -430,12 +438,12 @@ struct call_site {
 
 /* The sites are a cache: one that was replaced is looked up again, and no count is lost. */
 void call_sites_add(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
-	pid_t thread, struct span maps, uint64_t address)
+	pid_t thread, uint64_t address)
 {
 	uint64_t hash = (owner ^ address ^ (uint64_t)calls->row << 32) * 0x9e3779b97f4a7c15;
 	struct place_process process = {.pid = thread, .owner = owner, .jitted = -1};
-	struct span read = {NULL, 0};
 	struct call_site *site;
+	struct span maps;
 	struct maps parsed;
 
 	if (!places->sites)
@@ -443,14 +451,10 @@ void call_sites_add(struct trace_places *places, const struct trace_place *calls
 	site = &places->sites[hash >> 32 & (SITE_COUNT - 1)];
 	if (site->is_known && site->owner == owner && site->address == address &&
 		site->row == calls->row && site->is_compat == calls->is_compat) {
-		if (site->is_jitted)
-			places->jitted->sites[site->place].count += calls->count;
-		else
-			places->list[site->place].count += calls->count;
+		places_count(places, site->place, site->is_jitted, calls->count);
 		return;
 	}
-	if (!maps.length)
-		maps = read = maps_read(thread);
+	maps = maps_read(thread);
 	parsed = maps_parse(maps);
 	process.maps = &parsed;
 	*site = (struct call_site){.owner = owner,
@@ -460,7 +464,7 @@ void call_sites_add(struct trace_places *places, const struct trace_place *calls
 		.is_known = true};
 	site->place = places_add(places, calls, &process, address, &site->is_jitted);
 	maps_free(&parsed);
-	span_free(read);
+	span_free(maps);
 }
 
 void call_sites_forget(struct trace_places *places)
