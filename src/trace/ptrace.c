@@ -243,7 +243,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 		if (thread && thread->table && syscall(SYS_tgkill, id, id, 0) == 0)
 			served_end(thread->table, id);
 		if (thread && ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) == 0)
-			take_end(tracer, thread, message & 0x7f);
+			take_end(tracer, thread, (int)(message & 0x7f));
 	} else if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) < 0) {
 		return;
 	} else if (event != PTRACE_EVENT_EXEC) {
