@@ -210,24 +210,78 @@ void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
 	add_line(log, is_timed ? (double)microseconds / 1e6 : NAN, line);
 }
 
-/* Adds the line if it is the kernel's; the first line of a boot begins a new log. */
-static void add_parsed(struct kernel_log_evidence *log, struct span line, bool is_pasted)
-{
-	struct log_line parsed;
+/* A reader of lines. In what may be a paste, a line is complete when the next one begins. */
+struct reader {
+	struct kernel_log_evidence *log;
+	bool is_pasted;
+	bool is_open;   /* `line` is not added yet */
+	size_t columns; /* of the last line that was read */
+	struct log_line line;
+};
 
-	if (!log_line_parse(line, is_pasted, &parsed))
+/* The first line of a boot begins a new log. */
+static void finish_line(struct reader *reader)
+{
+	if (!reader->is_open)
 		return;
-	if (text_starts(parsed.text, "Linux version "))
-		log->count = 0;
-	add_line(log, parsed.seconds, parsed.text);
+	if (text_starts(reader->line.text, "Linux version "))
+		reader->log->count = 0;
+	add_line(reader->log, reader->line.seconds, reader->line.text);
+	reader->is_open = false;
+}
+
+/* Mail programs break a line before the word that passes their margin, which is no wider. */
+#define MARGIN_LEAST 68
+#define MARGIN_MOST 80
+
+/* True if this line, which lacks what stands before the others, is the rest of the last one. */
+static bool is_rest(const struct reader *reader, const struct log_line *line)
+{
+	struct span rest = line->text, word;
+
+	return reader->is_open && !reader->line.is_bare && line->is_bare &&
+	       text_next_word(&rest, &word) && *word.at != '[' && reader->columns <= MARGIN_MOST &&
+	       reader->columns + 1 + word.length > MARGIN_LEAST;
+}
+
+static void join_line(struct log_line *line, struct span rest)
+{
+	char *end = line->buffer + (line->text.at - line->buffer) + line->text.length;
+	size_t room = sizeof(line->buffer) - (size_t)(end - line->buffer);
+
+	if (rest.length + 1 > room)
+		return;
+	*end = ' ';
+	memcpy(end + 1, rest.at, rest.length);
+	line->text.length += rest.length + 1;
+}
+
+/* Reads a line, and adds it if it is the kernel's. */
+static void read_line(struct reader *reader, struct span text)
+{
+	struct log_line line;
+
+	if (!log_line_parse(text, reader->is_pasted, &line))
+		return;
+	if (reader->is_pasted && is_rest(reader, &line)) {
+		join_line(&reader->line, line.text);
+	} else {
+		finish_line(reader);
+		reader->line = line;
+		reader->line.text.at = reader->line.buffer + (line.text.at - line.buffer);
+		reader->is_open = true;
+	}
+	reader->columns = text_trim(text).length;
 }
 
 void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)
 {
+	struct reader reader = {.log = log, .is_pasted = true};
 	struct span line;
 
 	while (text_next_line(&dmesg, &line))
-		add_parsed(log, line, true);
+		read_line(&reader, line);
+	finish_line(&reader);
 }
 
 /* The descriptor of the live host's /dev/kmsg; -1: not open. */
@@ -318,6 +372,7 @@ static bool is_since_boot(int file)
 static void read_lines(FILE *file, const struct place *place, const char *release,
 	struct content *content, char text[LINE_SIZE])
 {
+	struct reader reader = {.log = &content->log, .is_pasted = place->kind == PLACE_DMESG};
 	bool begins = ftello(file) == 0; /* the text begins where a line does */
 
 	while (ftello(file) < FILE_SIZE_MOST && fgets(text, LINE_SIZE, file)) {
@@ -327,11 +382,11 @@ static void read_lines(FILE *file, const struct place *place, const char *releas
 		if (strstr(text, "Linux version "))
 			content->names_kernel = strstr(text, release);
 		/* A journal's last line may be cut. */
-		if (begins && (ends || place->kind == PLACE_DMESG))
-			add_parsed(&content->log, (struct span){text, length},
-				place->kind == PLACE_DMESG);
+		if (begins && (ends || reader.is_pasted))
+			read_line(&reader, (struct span){text, length});
 		begins = ends;
 	}
+	finish_line(&reader);
 }
 
 /*

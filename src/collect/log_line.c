@@ -234,7 +234,7 @@ bool log_line_parse(struct span line, bool is_pasted, struct log_line *parsed)
 		return false;
 	for (;;) {
 		rest = text_trim(rest);
-		if (take_stamp(&rest, &parsed->seconds)) {
+		if (take_stamp(&rest, &parsed->seconds) || (!is_stamped && take_iso(&rest))) {
 			is_stamped = true;
 		} else if (!is_stamped && is_pasted && take_quote(&rest)) {
 			continue;
@@ -243,8 +243,6 @@ bool log_line_parse(struct span line, bool is_pasted, struct log_line *parsed)
 			has_priority = true;
 		} else if (!is_stamped && take_level(&rest, &is_of_kernel)) {
 			has_priority = true;
-		} else if (!is_stamped && take_iso(&rest)) {
-			is_stamped = true;
 		} else if (!has_head && !(is_stamped && has_priority) &&
 			   take_head(&rest, is_stamped)) {
 			has_head = true;
@@ -255,5 +253,6 @@ bool log_line_parse(struct span line, bool is_pasted, struct log_line *parsed)
 			return false;
 	}
 	parsed->text = rest;
+	parsed->is_bare = !is_stamped && !has_priority && !has_head;
 	return true;
 }

@@ -47,6 +47,7 @@ void platform_collect(const struct root *root, struct host_evidence *host);
 struct log_line {
 	double seconds;    /* since boot, by the kernel's stamp; NAN: the line does not say */
 	struct span text;  /* the kernel's words, in `buffer` */
+	bool is_bare;      /* nothing but quotation stood before them */
 	char buffer[1280]; /* The kernel's lines have 1 KiB at most, with what stands before them.
 	                    */
 };

@@ -295,6 +295,37 @@ static void lines_about_clocks_are_kept_with_their_time(void **state)
 	}
 }
 
+/* As mail programs break long lines: of a paste, and of one that was quoted. */
+static void lines_that_mail_wrapped_are_joined(void **state)
+{
+	static const char wrapped[] =
+		"[ 8996.144254] clocksource: timekeeping watchdog on CPU1: Marking\n"
+		"clocksource 'tsc' as unstable because the skew is too large:\n"
+		"> [ 8996.144260] clocksource:                       'acpi_pm' wd_now:\n"
+		"> f4b7d wd_last: 6c50c5 mask: ffffff\n"
+		"[    0.298820] tsc: Marking TSC unstable due to check_tsc_sync_source\n"
+		"failed\n"
+		"[    1.201778] clocksource: Switched to clocksource hpet\n"
+		"Welcome to a system\n"
+		"[    1.301778] clocksource: Switched to clocksource tsc and what follows\n"
+		"[  OK  ] Started it.\n";
+	static const char *const texts[] = {
+		"clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable "
+		"because the skew is too large:",
+		"clocksource: 'acpi_pm' wd_now: f4b7d wd_last: 6c50c5 mask: ffffff",
+		"tsc: Marking TSC unstable due to check_tsc_sync_source failed",
+		"clocksource: Switched to clocksource hpet",
+		"clocksource: Switched to clocksource tsc and what follows",
+	};
+	struct kernel_log_evidence log = {0};
+
+	(void)state;
+	kernel_log_add_dmesg(&log, text_span(wrapped));
+	assert_int_equal(log.count, COUNT(texts));
+	for (size_t i = 0; i < COUNT(texts); i++)
+		assert_string_equal(log.lines[i].text, texts[i]);
+}
+
 static void records_of_kmsg_are_parsed(void **state)
 {
 	struct kernel_log_evidence log = {0};
@@ -571,6 +602,7 @@ int main(void)
 		IN_TREE(an_sosreport_has_uname_in_a_file),
 		IN_TREE(an_empty_tree_says_what_is_missing),
 		cmocka_unit_test(lines_about_clocks_are_kept_with_their_time),
+		cmocka_unit_test(lines_that_mail_wrapped_are_joined),
 		cmocka_unit_test(records_of_kmsg_are_parsed),
 		cmocka_unit_test(a_long_log_keeps_its_first_and_its_last_half),
 		IN_TREE(a_captured_log_is_found),
