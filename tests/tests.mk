@@ -72,7 +72,8 @@ check-hosts: $(TEST_BINARY) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL) $(
 		{ echo 'FAIL  man/vdsocheck-causes.7 is stale: make causes'; exit 1; }
 	$(QUIET)if command -v python3 >/dev/null; then python3 -B tests/hosts/run $(TEST_BINARY) $(HOST) && \
 		$(if $(HOST),:,python3 -B tests/hosts/recipes $(TEST_BINARY) && \
-			python3 -B tests/lore/run $(TEST_BINARY)); \
+			python3 -B tests/lore/run $(TEST_BINARY) && \
+			python3 -B tests/lore/machines $(TEST_BINARY)); \
 	else echo 'skip  hosts: no python3'; echo '0 passed, 0 failed, 1 skipped'; fi
 
 check-printed: $(PRINTED_TEST)

@@ -159,7 +159,14 @@ static const struct {
 	{"oracle", .hypervisor = "VirtualBox"},
 	{"qemu", .hypervisor = "QEMU"},
 	{"uml", .hypervisor = "User-Mode Linux"},
-	{"vm-other", .hypervisor = "unknown hypervisor's"},
+	{"acrn", .hypervisor = "ACRN"},
+	{"apple", .hypervisor = "Apple"},
+	{"bochs", .hypervisor = "Bochs"},
+	{"parallels", .hypervisor = "Parallels"},
+	{"powervm", .hypervisor = "PowerVM"},
+	{"qnx", .hypervisor = "QNX"},
+	{"sre", .hypervisor = "SRE"},
+	{"zvm", .hypervisor = "z/VM"},
 	{"vmware", .hypervisor = "VMware"},
 	{"xen", .hypervisor = "Xen"},
 	{"alibaba", .cloud = "Alibaba Cloud"},
@@ -167,16 +174,38 @@ static const struct {
 	{"aws-xen", .cloud = "Amazon EC2"},
 	{"azure", .cloud = "Azure"},
 	{"oracle-cloud", .cloud = "Oracle Cloud"},
+	{"akamai", .cloud = "Akamai"},
+	{"cloudcix", .cloud = "CloudCIX"},
+	{"cloudsigma", .cloud = "CloudSigma"},
+	{"cloudstack", .cloud = "CloudStack"},
+	{"digitalocean", .cloud = "DigitalOcean"},
+	{"e24cloud", .cloud = "e24cloud"},
+	{"exoscale", .cloud = "Exoscale"},
+	{"hetzner", .cloud = "Hetzner"},
+	{"huawei", .cloud = "Huawei Cloud"},
+	{"nwcs", .cloud = "NWCS"},
+	{"open-telekom-cloud", .cloud = "Open Telekom Cloud"},
+	{"openstack", .cloud = "OpenStack"},
+	{"outscale", .cloud = "3DS Outscale"},
+	{"samsung", .cloud = "Samsung Cloud Platform"},
+	{"sap-ccloud", .cloud = "SAP Converged Cloud"},
+	{"scaleway", .cloud = "Scaleway"},
+	{"smartdc", .cloud = "SmartDC"},
+	{"tilaa", .cloud = "Tilaa"},
+	{"upcloud", .cloud = "UpCloud"},
+	{"vultr", .cloud = "Vultr"},
+	{"zstack", .cloud = "ZStack"},
 	{"cloud-hypervisor", .product = "Cloud Hypervisor"},
 	{"firecracker", .product = "Firecracker"},
 	{"gvisor", .product = "gVisor"},
+	{"lpar", .product = "LPAR of IBM Z"},
 	{"microvm", .product = "microVM"},
 	{"qubes", .product = "Qubes OS"},
 	{"wsl1", .product = "WSL 1"},
 	{"wsl2", .product = "WSL 2"},
 };
 
-/* "Xen guest on Amazon EC2", "KVM guest (Firecracker)" */
+/* "Xen guest on Amazon EC2", "KVM guest (Firecracker)", "guest of an unknown hypervisor" */
 static void add_machine(const struct host_evidence *host, struct strbuf *sb)
 {
 	bool is_guest = fact_is_known(&host->hypervisor.fact);
@@ -190,7 +219,9 @@ static void add_machine(const struct host_evidence *host, struct strbuf *sb)
 			product = names[i].product;
 		}
 	}
-	if (is_guest)
+	if (fact_is_text(&host->hypervisor, "vm-other"))
+		strbuf_add(sb, cloud ? "guest" : "guest of an unknown hypervisor");
+	else if (is_guest)
 		strbuf_add(sb, "%s guest", hypervisor);
 	if (cloud)
 		strbuf_add(sb, "%s%s", is_guest ? " on " : "", cloud);
@@ -237,7 +268,9 @@ void describe_host(const struct evidence *evidence, size_t most, struct strbuf *
 	const struct host_evidence *host = &evidence->host;
 	struct strbuf cpu = {.used = 0};
 
-	add_machine(host, sb);
+	/* An emulator of programs shows parts of another machine. */
+	if (!fact_is_known(&host->emulator.fact))
+		add_machine(host, sb);
 	add_container(&host->container, sb);
 	add_text(sb, "Linux ", &host->kernel, "");
 	if (most == SIZE_MAX)

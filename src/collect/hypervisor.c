@@ -53,6 +53,8 @@ static const struct mark hypervisor_marks[] = {
 	{"/proc/device-tree/hypervisor/compatible", "xen,xen", "xen"},
 	{"/proc/device-tree/hypervisor/compatible", "vmware", "vmware"},
 	{"/proc/device-tree/hypervisor/compatible", "qemu,pseries", "qemu"},
+	{"/proc/device-tree/compatible", "qemu,pseries", "qemu"},
+	{"/proc/device-tree/ibm,partition-name", "", "powervm"},
 	/* QEMU's own machines have these devices, where firmware has no table of names. */
 	{"/proc/device-tree/fw-cfg@9020000", "", "qemu"},
 	{"/proc/device-tree/fw-cfg@10100000", "", "qemu"},
@@ -104,6 +106,14 @@ static const char *word_by_lscpu(const struct root *root)
 		{"Microsoft", "microsoft"},
 		{"VMware", "vmware"},
 		{"Xen", "xen"},
+		{"Innotek GmbH", "oracle"},
+		{"Oracle", "oracle"},
+		{"Parallels", "parallels"},
+		{"pHyp", "powervm"},
+		{"User-mode Linux", "uml"},
+		{"Unisys s-Par", "vm-other"},
+		{"Hitachi", "vm-other"},
+		{"OS/400", "vm-other"},
 	};
 	char buffer[FILE_SIZE];
 	struct span content, vendor;

@@ -20,13 +20,10 @@ static const struct mark platforms[] = {
 	{"/proc/sys/kernel/osrelease", "-microsoft-standard", "wsl2"},
 	{"/proc/sys/kernel/osrelease", "-Microsoft", "wsl1"},
 	{"/usr/share/qubes/marker-vm", "", "qubes"},
-	{"/sys/class/dmi/id/sys_vendor", "Amazon EC2", "aws-nitro"},
 	{"/sys/class/dmi/id/bios_version", "amazon", "aws-xen"},
 	/* Azure gives this number to the chassis of all its machines. */
 	{"/sys/class/dmi/id/chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77", "azure"},
 	{"/sys/class/dmi/id/chassis_asset_tag", "OracleCloud.com", "oracle-cloud"},
-	{"/sys/class/dmi/id/product_name", "Google Compute Engine", "google"},
-	{"/sys/class/dmi/id/sys_vendor", "Alibaba Cloud", "alibaba"},
 	{"/sys/class/dmi/id/sys_vendor", "VMware", "vmware"},
 	/* Firecracker marks its ACPI tables, which only root may read, and adds a parameter. */
 	{"/sys/firmware/acpi/tables/FACP", "FIRECK", "firecracker"},
@@ -35,6 +32,44 @@ static const struct mark platforms[] = {
 	/* Its releases 1.8 to 1.15 have this device for generation IDs (vmgenid.rs). */
 	{"/sys/bus/acpi/devices/FCVMGID:00", "", "firecracker"},
 	{"/sys/class/dmi/id/sys_vendor", "Cloud Hypervisor", "cloud-hypervisor"}, /* smbios.rs */
+};
+
+#define SYS_VENDOR "/sys/class/dmi/id/sys_vendor"
+#define PRODUCT_NAME "/sys/class/dmi/id/product_name"
+#define ASSET_TAG "/sys/class/dmi/id/chassis_asset_tag"
+
+/*
+ * The names of clouds, of which a machine without a hypervisor may bear one, too: those of
+ * cloud-init's ds-identify (22.4 to 26.2) and of systemd's virt.c. tests/lore/clouds.txt has each.
+ */
+static const struct mark clouds[] = {
+	{SYS_VENDOR, "Amazon EC2", "aws-nitro"},
+	{PRODUCT_NAME, "Google Compute Engine", "google"},
+	{SYS_VENDOR, "Alibaba Cloud", "alibaba"},
+	{PRODUCT_NAME, "Alibaba Cloud", "alibaba"},
+	{SYS_VENDOR, "Hetzner", "hetzner"},
+	{SYS_VENDOR, "DigitalOcean", "digitalocean"},
+	{SYS_VENDOR, "Vultr", "vultr"},
+	{SYS_VENDOR, "UpCloud", "upcloud"},
+	{SYS_VENDOR, "NWCS", "nwcs"},
+	{SYS_VENDOR, "Scaleway", "scaleway"},
+	{SYS_VENDOR, "Akamai", "akamai"},
+	{SYS_VENDOR, "Linode", "akamai"},
+	{SYS_VENDOR, "e24cloud", "e24cloud"},
+	{SYS_VENDOR, "Tilaa", "tilaa"},
+	{SYS_VENDOR, "3DS Outscale", "outscale"},
+	{PRODUCT_NAME, "CloudStack", "cloudstack"},
+	{PRODUCT_NAME, "CloudCIX", "cloudcix"},
+	{PRODUCT_NAME, "Exoscale", "exoscale"},
+	{PRODUCT_NAME, "CloudSigma", "cloudsigma"},
+	{PRODUCT_NAME, "SmartDC", "smartdc"},
+	{ASSET_TAG, "OpenTelekomCloud", "open-telekom-cloud"},
+	{ASSET_TAG, "HUAWEICLOUD", "huawei"},
+	{ASSET_TAG, "SAP CCloud VM", "sap-ccloud"},
+	{ASSET_TAG, "Samsung Cloud Platform", "samsung"},
+	{ASSET_TAG, ".zstack.io", "zstack"},
+	{PRODUCT_NAME, "OpenStack", "openstack"},
+	{ASSET_TAG, "OpenStack", "openstack"},
 };
 
 const char *mark_find(const struct root *root, const struct mark *marks, size_t count)
@@ -69,20 +104,24 @@ static const char *find_platform(const struct root *root, const struct host_evid
 	bool is_virtual = fact_is_known(&host->hypervisor.fact);
 	bool has_names = root_has(root, "/sys/class/dmi/id");
 
-	/* The clouds' machines without a hypervisor carry their names too. */
-	if (word && !is_virtual &&
-		(strcmp(word, "aws-nitro") == 0 || strcmp(word, "google") == 0 ||
-			strcmp(word, "alibaba") == 0))
-		return "bare-metal";
+	if (!word && is_virtual)
+		word = mark_find(root, clouds, ARRAY_SIZE(clouds));
 	if (word)
 		return word;
 	if (fact_is_text(&host->hypervisor, "xen") && is_ec2_uuid(root))
 		return "aws-xen";
-	/* Machine monitors that boot a kernel without firmware leave no tables of names. */
-	if (fact_is_text(&host->hypervisor, "kvm") && !has_names &&
-		root_has(root, "/sys/devices") && !root_has(root, "/proc/device-tree"))
+	/*
+	 * Machine monitors that boot an x86 kernel without firmware leave no tables of names. Those
+	 * of a captured tree may not have been captured.
+	 */
+	if (root->live && fact_is_text(&host->hypervisor, "kvm") && !has_names &&
+		fact_is_text(&host->arch, "x86_64") && root_has(root, "/sys/devices"))
 		return "microvm";
-	return !is_virtual && has_names ? "bare-metal" : NULL;
+	if (is_virtual)
+		return NULL;
+	if (root_holds(root, "/proc/sysinfo", "LPAR"))
+		return "lpar";
+	return has_names ? "bare-metal" : NULL;
 }
 
 void platform_collect(const struct root *root, struct host_evidence *host)
