@@ -35,6 +35,9 @@ void trace_program_read(struct trace_program *program, const unsigned char *byte
  */
 bool trace_program_traces(const char *path);
 
+/* Sets reads_counter by the code of the program's file. */
+void trace_program_find_counter(struct trace_program *program);
+
 /* ---- run.c ---- */
 
 /* TRACE_STARTING, TRACE_EXECUTING: the program was not started. */

@@ -257,6 +257,9 @@ static const struct field run_fields[] = {
 		.doc = "why no BPF program counted them; null: it did"},
 	{TEXT("program", program.path),
 		.doc = "path of the program; null: unknown, or the whole host was traced"},
+	{FLAG("program_reads_counter", program.reads_counter),
+		.doc = "whether the code of a program that was started reads the CPU's counter "
+		       "itself; such reads are not calls, and are not counted"},
 	{INTEGER("pid", program.pid, INT32_MAX), .given = GIVEN(program.pid),
 		.doc = "process ID of the program; null: unknown, or the whole host was traced"},
 	{REAL("duration_s", duration_s.value, 3), .fact = FACT(duration_s.fact), .reason = "reason",

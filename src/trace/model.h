@@ -61,6 +61,7 @@ struct trace_program {
 	char path[1024];     /* of its file, for the report */
 	bool is_static;      /* its file is an ELF file that names no dynamic loader */
 	bool is_32_bit;      /* on a 64-bit host */
+	bool reads_counter;  /* its code reads the CPU's counter itself, which is not a call */
 };
 
 #define CGROUP_SIZE 512

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/elf.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -172,8 +173,8 @@ static char *read_names(int file, size_t *length)
 
 bool trace_program_traces(const char *path)
 {
-	/* LeakSanitizer traces its own process when that ends. */
-	static const char *const symbols[] = {"__asan_init", "__lsan_init"};
+	/* LeakSanitizer traces its own process when that ends. The symbols begin with "__". */
+	static const char *const symbols[] = {"asan_init", "lsan_init"};
 	static const char *const tracers[] = {
 		"gdb", "gdbserver", "lldb-server", "ltrace", "proot", "rr", "strace"};
 	char target[PATH_MAX] = "";
@@ -195,4 +196,65 @@ bool trace_program_traces(const char *path)
 	for (size_t i = 0; i < ARRAY_SIZE(tracers) && name && !traces; i++)
 		traces = strcmp(name + 1, tracers[i]) == 0;
 	return traces;
+}
+
+/* ---- programs that read the CPU's counter themselves ---- */
+
+/* rdtsc or rdtscp gives two halves, which compilers put together: shl $32, %rdx. arm64: CNTVCT_EL0.
+ */
+static bool has_counter(const unsigned char *code, size_t length)
+{
+#if defined(__x86_64__)
+	static const unsigned char shift[] = {0x48, 0xc1, 0xe2, 0x20};
+	const unsigned char *at = code, *end = code + length;
+
+	while ((at = memchr(at, 0x0f, (size_t)(end - at))) && end - at > 16) {
+		bool is_read = at[1] == 0x31 || (at[1] == 0x01 && at[2] == 0xf9);
+
+		if (is_read && memmem(at + 2, 14, shift, sizeof(shift)))
+			return true;
+		at++;
+	}
+#elif defined(__aarch64__)
+	for (size_t at = 0; at + 4 <= length; at += 4) {
+		uint32_t instruction;
+
+		memcpy(&instruction, code + at, sizeof(instruction));
+		if ((instruction & 0xffffff60) == 0xd53be040)
+			return true;
+	}
+#else
+	(void)code;
+	(void)length;
+#endif
+	return false;
+}
+
+/* The file is that of a program that may be hostile, and may shrink. */
+static void find_counter(void *argument)
+{
+	struct trace_program *program = argument;
+	int file = open(program->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct elf elf;
+
+	if (file < 0 || !elf_map(&elf, file))
+		return;
+	for (uint64_t at = 0; (at = elf_segment(&elf, PT_LOAD, at));) {
+		uint64_t start = ELF_READ(&elf, at, Phdr, p_offset);
+		uint64_t size = ELF_READ(&elf, at, Phdr, p_filesz);
+
+		if (ELF_READ(&elf, at, Phdr, p_flags) & PF_X && start < elf.length)
+			program->reads_counter |= has_counter(elf.bytes + start,
+				(size_t)(size < elf.length - start ? size : elf.length - start));
+	}
+}
+
+void trace_program_find_counter(struct trace_program *program)
+{
+	struct deadline deadline = deadline_after(CHILD_PROBE_NS);
+	struct trace_program found = *program;
+	struct fact why;
+
+	if (child_compute(find_counter, &found, sizeof(found), &deadline, &why))
+		program->reads_counter = found.reads_counter;
 }

@@ -339,6 +339,7 @@ static int count_program(struct cli *cli, bool *counted)
 	if (error)
 		return refuse_program(name, error);
 	*counted = true;
+	trace_program_find_counter(&trace->program);
 	if (request->repeats)
 		compare_runs(request, input);
 	privileges_keep(run->privileges);

@@ -551,11 +551,21 @@ static bool knows_reads(const struct view *view)
 		       (view->host_is_ok && !view->trace->uncounted && !view->trace->let_go));
 }
 
+/* Programs that read the counter read the clock seldom, to set it by. */
+#define SELDOM_PER_S 1000
+
 static void say_served(const struct view *view, char *text)
 {
+	const struct trace_evidence *trace = view->trace;
+	double per_s = (double)view->sums->reads.value / fmax(trace->duration_s.value, 1);
+
 	say_reads(view, text);
 	say_costs(view, text);
 	say(text, ".");
+	if (trace->program.reads_counter && per_s < SELDOM_PER_S)
+		say(text,
+			" Its code also reads the CPU's counter itself: such reads are not calls, "
+			"and are not counted.");
 }
 
 static bool always(const struct view *view)

@@ -12,6 +12,7 @@
  *	                             many of them failed
  *	contract untraced N          a child that asks not to be traced reads the clock N times
  *	contract strict              reads the clock in seccomp's strict mode
+ *	contract counter             reads the CPU's counter itself
  *	contract sent                ends by SIGSYS of a child while it reads the clock
  */
 /* clang-format on */
@@ -139,6 +140,20 @@ static int be_sent(void)
 		read_clock(1000);
 }
 
+static int read_counter(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc() == 0;
+#elif defined(__aarch64__)
+	unsigned long now;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+	return now == 0;
+#else
+	return 77;
+#endif
+}
+
 static int try_ptrace(void)
 {
 	pid_t child = fork();
@@ -174,6 +189,8 @@ int main(int argc, char **argv)
 		return be_stopped(count);
 	if (strcmp(what, "untraced") == 0)
 		return clone_untraced(count);
+	if (strcmp(what, "counter") == 0)
+		return read_counter();
 	if (strcmp(what, "strict") == 0)
 		return read_strictly();
 	return strcmp(what, "sent") == 0 ? be_sent() : 2;
