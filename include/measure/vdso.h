@@ -92,6 +92,7 @@ void vvar_load_rate(const struct vdso_image *vdso, const struct vclock_evidence 
  * the bit that allows the vDSO to use the page. The first word of Hyper-V's page (TLFS,
  * HV_REFERENCE_TSC_PAGE) is the sequence: 0 forbids it.
  */
+#define VVAR_PVCLOCK_BASE 8 /* tsc_timestamp and system_time, of 64 bits each */
 #define VVAR_PVCLOCK_FLAGS 29
 #define VVAR_PVCLOCK_STABLE 1
 

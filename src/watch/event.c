@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "model.h"
 
 const char *const watch_event_names[] = {"start", "change", "restored", "end", NULL};
@@ -70,4 +71,32 @@ bool watch_checks_agree(const struct watch_check *before, const struct watch_che
 	return before->diagnosis.verdict.kind == now->diagnosis.verdict.kind &&
 	       strcmp(watch_describe_state(&before->evidence, state_before),
 		       watch_describe_state(&now->evidence, state_now)) == 0;
+}
+
+bool watch_find_stood(const struct watch_check *before, const struct watch_check *now,
+	double *stood_s, double *error_s, struct fact *why)
+{
+	static const enum witness_source sources[] = {
+		WITNESS_VMCLOCK, WITNESS_PTP, WITNESS_RTC, WITNESS_PVCLOCK};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		const struct witness *one = witness_of(&before->evidence, sources[i]);
+		const struct witness *other = witness_of(&now->evidence, sources[i]);
+
+		if (!one || !other)
+			continue;
+		*stood_s = one->offset_s - other->offset_s;
+		*error_s = one->error_s + other->error_s;
+		return true;
+	}
+	fact_set(why, FACT_ABSENT, "no other clock that could be read has the time of day");
+	return false;
+}
+
+bool watch_fell_behind(const struct watch_check *before, const struct watch_check *now)
+{
+	double stood_s, error_s;
+
+	return watch_find_stood(before, now, &stood_s, &error_s, &(struct fact){0}) &&
+	       stood_s > error_s + 1;
 }

@@ -45,6 +45,12 @@ static const struct field check_fields[] = {
 		.doc = "0: ok; 1: fallback, slow or wrong; 2: unknown"},
 	{TEXT("summary", diagnosis.verdict.summary), .options = FIELD_FILLED,
 		.doc = "verdict in a sentence"},
+	{WORD("clock", diagnosis.wall_clock.state, wall_clock_names), .options = FIELD_FILLED,
+		.doc = "the wall clock beside other clocks: unknown, right, behind or ahead"},
+	{REAL("clock_offset_s", diagnosis.wall_clock.offset_s, 6), .options = FIELD_SIGNED,
+		.fact = FACT(diagnosis.wall_clock.fact), .reason = "clock_reason",
+		.doc = "seconds by which the clock is ahead of the other one; negative: behind"},
+	{REASON("clock_reason")},
 	{0},
 };
 
@@ -66,12 +72,10 @@ const struct field watch_event_fields[] = {
 	{INLINE(timestamp, timestamp_fields)},
 	{WORD("event", kind, watch_event_names), .options = FIELD_FILLED,
 		.doc = "start: watching begins; change: clocksource, mode, page or verdict "
-		       "changed; restored: see restored_by, and the host was judged again; end: "
+		       "changed; restored: the guest was restored, migrated or paused; end: "
 		       "watching ends"},
-	{WORD("restored_by", restored, watch_restore_names),
-		.doc = "vmclock: /dev/vmclock0 reports a disruption; vmgenid: the guest was "
-		       "restored from a snapshot or copied; hyperv: restored or migrated; suspend: "
-		       "the host was suspended and resumed; null: no restore"},
+	{REAL("stood_s", stood_s.value, 3), .fact = FACT(stood_s.fact), .options = FIELD_OWN_REASON,
+		.doc = "seconds that the guest's clock stood still at a restore"},
 	{INLINE_AT(now, check_fields)},
 	{COMPUTED("verdict_before", FIELD_WORD, verdict_before), .words = verdict_names,
 		.given = GIVEN(before),
@@ -90,6 +94,8 @@ const struct field watch_event_fields[] = {
 	{REASON("watching_page_reason"), .doc = "why the data page is not watched; null: it is"},
 	{REAL("interval_s", interval_s, 3), .options = FIELD_FILLED,
 		.doc = "seconds between two readings of the clock mode"},
+	{REAL("recheck_s", recheck_s, 3), .options = FIELD_FILLED,
+		.doc = "seconds between two checks where no pvclock page shows a restore"},
 	{INTEGER("changes", counts.changes, INT64_MAX), .options = FIELD_FILLED,
 		.doc = "changes since watching began, also those at a restore"},
 	{INTEGER("restores", counts.restores, INT64_MAX), .options = FIELD_FILLED,

@@ -17,86 +17,41 @@
 
 /* ---- words.c: what stands in the mapped pages ---- */
 
-/* The words that the vDSO reads, where they are mapped in this process. */
+/* The words that are watched, where they are mapped in this process. */
 struct watch_place {
 	const volatile uint32_t *mode;               /* NULL: not found, nothing can be read */
 	const volatile unsigned char *pvclock_flags; /* NULL: the clocksource has none */
 	const volatile uint32_t *hyperv_sequence;    /* NULL: there is no such page */
+	const volatile unsigned char *pvclock;       /* KVM's page; NULL: its base is not watched */
 };
 
-/* The values that decide whether the vDSO serves the clock. */
 struct watch_words {
+	/* They decide whether the vDSO serves the clock. */
 	uint32_t mode;
 	bool page_valid; /* true without such a page */
+	/* The base of KVM's page, and whether the page marks the TSC stable. */
+	uint64_t base[2];
+	bool base_valid; /* false without such a page */
 };
 
-/* Finds them where mode and page were read; all are NULL if the mode was not read. */
+/*
+ * Finds them where mode and page were read; all are NULL if the mode was not read. The pvclock page
+ * may not be mapped: then reading it faults.
+ */
 void watch_place_find(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
 	struct watch_place *place);
 
 /* Reads them without a system call. A page that is gone raises SIGBUS or SIGSEGV. */
 struct watch_words watch_words_read(const struct watch_place *place);
 
-/*
- * A Hyper-V sequence that goes from one valid number to another is not a change of the words: it is
- * a sign of a migration.
- */
+/* Returns true if the words that the vDSO decides by differ. */
 bool watch_words_differ(const struct watch_words *one, const struct watch_words *other);
 
-/* ---- restore.c: whether the guest was restored or migrated, or the host suspended ---- */
-
-/* The signs of it; the first that has changed is reported. */
-enum watch_restore {
-	RESTORE_NONE,
-	RESTORE_VMCLOCK, /* the disruption marker in the page of /dev/vmclock0 */
-	RESTORE_VMGENID, /* a uevent of drivers/virt/vmgenid.c */
-	RESTORE_HYPERV,  /* the sequence number of the Hyper-V TSC page */
-	RESTORE_SUSPEND, /* CLOCK_BOOTTIME went on while CLOCK_MONOTONIC stood still */
-};
-
-/* "", "vmclock" ...; ended by NULL. */
-extern const char *const watch_restore_names[];
-
-struct watch_vmclock;
-
-/* The signs that are not in the pages of the vDSO come from these. */
-struct watch_sources {
-	const volatile struct watch_vmclock *vmclock; /* NULL: no device, or it cannot be read */
-	int uevents;                                  /* a socket to poll; -1: none */
-	uint64_t generations;                         /* uevents of vmgenid so far */
-};
-
-/* The signs; each is 0 where it cannot be read. */
-struct watch_signs {
-	uint64_t disruption;
-	uint64_t generations;
-	uint32_t hyperv_sequence;
-	/* Bounds of the time that the host was suspended; none: INT64_MIN and INT64_MAX. */
-	int64_t suspended_least_ns, suspended_most_ns;
-};
-
-/* Opens those that are there. */
-void watch_sources_open(struct watch_sources *sources);
-
-/* Counts the uevents that have arrived, by system calls. */
-void watch_uevents_take(struct watch_sources *sources);
-
-/* Returns whether a uevent's text, strings ended by NUL, says that the vmgenid is new. */
-bool watch_uevent_is_vmgenid(const char *text, size_t length);
-
-/* Reads what is mapped, without a system call; faults as watch_words_read(). */
-struct watch_signs watch_signs_read(
-	const struct watch_sources *sources, const struct watch_place *place);
-
-/* Reads the clocks too: by the vDSO, or else by system calls, which a sandbox may punish. */
-void watch_signs_read_suspended(struct watch_signs *signs);
-
 /*
- * Returns the first sign that has changed. The time between the reads of two clocks is not a sign:
- * the bounds before and now must be 100 ms apart.
+ * Returns true if the guest was restored, migrated, or paused and resumed between the two: the base
+ * is another one. A host that leaves tsc replaces it as well, and marks the page as not stable.
  */
-enum watch_restore watch_restore_find(
-	const struct watch_signs *before, const struct watch_signs *now);
+bool watch_words_restored(const struct watch_words *before, const struct watch_words *now);
 
 /* ---- events ---- */
 
@@ -126,12 +81,12 @@ struct watch_counts {
 struct watch_event {
 	enum watch_event_kind kind;
 	struct timestamp_evidence timestamp; /* of noticing it */
-	enum watch_restore restored;         /* RESTORE_NONE unless that is the event */
 	struct watch_check *before, *now;    /* before: of a change and a restore; else NULL */
 	struct ntp_evidence ntp;
 	struct watch_log_line log; /* what the kernel logged about the change */
 	struct fact page;          /* known: the data page is watched; else why not */
-	double interval_s;
+	double interval_s, recheck_s;
+	struct real_fact stood_s; /* of a restore: seconds that the guest's clock stood still */
 	struct watch_counts counts;
 };
 
@@ -154,6 +109,17 @@ char *watch_describe_state(const struct evidence *evidence, char text[WATCH_STAT
 
 /* True if clocksource, mode and verdict are the same. */
 bool watch_checks_agree(const struct watch_check *before, const struct watch_check *now);
+
+/*
+ * Finds by how many seconds the clock fell behind between two checks, and the error of that: by the
+ * clock with the time of day that both were compared with, or else by what tsc missed. Returns
+ * false with the reason if neither is known.
+ */
+bool watch_find_stood(const struct watch_check *before, const struct watch_check *now,
+	double *stood_s, double *error_s, struct fact *why);
+
+/* Returns true if the clock fell behind by a second more than the error. */
+bool watch_fell_behind(const struct watch_check *before, const struct watch_check *now);
 
 /* ---- reports ---- */
 

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "cli/text.h"
 #include "model.h"
 
 static void write_change(const struct watch_event *event, FILE *out)
@@ -11,7 +13,7 @@ static void write_change(const struct watch_event *event, FILE *out)
 
 	watch_describe_state(&event->before->evidence, before);
 	watch_describe_state(&event->now->evidence, now);
-	if (event->restored && strcmp(before, now) == 0)
+	if (event->kind == WATCH_RESTORED && strcmp(before, now) == 0)
 		fputs(now, out);
 	else if (watch_checks_agree(event->before, event->now))
 		fprintf(out, "%s: changed and changed back", now);
@@ -19,18 +21,37 @@ static void write_change(const struct watch_event *event, FILE *out)
 		fprintf(out, "%s -> %s", before, now);
 }
 
-static const char *const restores[] = {
-	[RESTORE_VMCLOCK] =
-		"restored or migrated: /dev/vmclock0 reports a disruption of the counter",
-	[RESTORE_VMGENID] = "restored from a snapshot or copied: there is a new vmgenid",
-	[RESTORE_HYPERV] = "restored or migrated: Hyper-V replaced the parameters of the TSC page",
-	[RESTORE_SUSPEND] = "suspended and resumed: CLOCK_BOOTTIME went on without CLOCK_MONOTONIC",
-};
+/* An indented paragraph. */
+static void write_text(const char *text, FILE *out)
+{
+	fputs("    ", out);
+	wrap_text(out, 4, 4, text);
+}
+
+static void write_restore(const struct watch_event *event, FILE *out)
+{
+	const struct base_evidence *base = &event->now->evidence.base;
+	struct strbuf text = {.used = 0};
+	char age[32];
+
+	strbuf_add(&text, "restored, migrated or paused");
+	if (fact_is_known(&base->fact))
+		strbuf_add(&text, " %s ago", format_age(base->ago_s, age));
+	if (fact_is_known(&event->stood_s.fact))
+		strbuf_add(&text, "; the clock stood still for %s",
+			format_age(event->stood_s.value, age));
+	else
+		strbuf_add(&text, "; no other clock shows for how long the clock stood still");
+	write_text(text.text, out);
+	write_text(event->now->diagnosis.wall_clock.summary, out);
+}
 
 static void write_details(const struct watch_event *event, FILE *out)
 {
-	if (event->restored)
-		fprintf(out, "    %s\n", restores[event->restored]);
+	if (event->kind == WATCH_RESTORED)
+		write_restore(event, out);
+	else if (event->now->diagnosis.wall_clock.state > WALL_CLOCK_RIGHT)
+		write_text(event->now->diagnosis.wall_clock.summary, out);
 	fprintf(out, "    %s\n", event->now->diagnosis.verdict.summary);
 	if (event->before && fact_is_known(&event->log.fact))
 		fprintf(out, "    kernel: %s\n", event->log.text);
@@ -42,12 +63,15 @@ static void write_details(const struct watch_event *event, FILE *out)
 
 static void write_watched(const struct watch_event *event, FILE *out)
 {
-	char why[FACT_REASON_SIZE + 16];
+	char why[FACT_REASON_SIZE + 16], age[32];
 
 	fact_describe(&event->page, why, sizeof(why));
 	fprintf(out, "    watching %s every %g s%s%s\n",
 		*why ? "current_clocksource" : "the vDSO's data page", event->interval_s,
 		*why ? ", not the vDSO's data page: " : "", why);
+	if (!fact_is_known(&event->now->evidence.base.fact))
+		fprintf(out, "    no pvclock page shows a restore: checking again every %s\n",
+			format_age(event->recheck_s, age));
 }
 
 bool watch_event_text(const void *result, const struct style *style, FILE *out)

@@ -31,10 +31,13 @@
 /* The output may stay full for this time once a signal came. */
 #define LAST_WRITE_S 2
 
-enum own_option { OPTION_INTERVAL = OPTION_OWN, OPTION_EXEC };
+#define DEFAULT_RECHECK_NS (15 * 60 * NS_PER_SECOND)
+
+enum own_option { OPTION_INTERVAL = OPTION_OWN, OPTION_RECHECK, OPTION_EXEC };
 
 struct watch_request {
 	int64_t interval_ns; /* 0: not given */
+	int64_t recheck_ns;  /* 0: not given */
 	int64_t duration_ns; /* 0: not given */
 	const char *program; /* NULL: none */
 };
@@ -43,7 +46,15 @@ struct watch_request {
 static volatile bool stop;
 
 /* The sleep ends for one of these reasons. */
-enum wake { WAKE_CHANGE, WAKE_SIGNAL, WAKE_TIME_OVER, WAKE_FAILED };
+enum wake {
+	WAKE_NOT,
+	WAKE_CHANGE,
+	WAKE_RESTORED,
+	WAKE_RECHECK,
+	WAKE_SIGNAL,
+	WAKE_TIME_OVER,
+	WAKE_FAILED
+};
 
 struct watch {
 	const struct root *root;
@@ -53,9 +64,6 @@ struct watch {
 	struct fact name_fact;            /* of the last attempt to read it */
 	struct watch_place place;
 	struct watch_words words; /* at `place` before the last check */
-	struct watch_sources sources;
-	struct watch_signs signs; /* before the last check */
-	bool reads_clocks;        /* those that a suspend parts */
 	sigset_t unblocked;       /* mask of the waits, the only places where a signal arrives */
 	int timer;                /* descriptor that --duration ends by; -1: there is no end */
 	enum wake wake;
@@ -82,6 +90,8 @@ static bool watch_take(struct cli *cli, int id, const char *value)
 
 	if (id == OPTION_INTERVAL)
 		return take_duration("--interval", value, &request->interval_ns);
+	if (id == OPTION_RECHECK)
+		return take_duration("--recheck", value, &request->recheck_ns);
 	if (id == 'd')
 		return take_duration("--duration", value, &request->duration_ns);
 	return take_program(request, value);
@@ -109,46 +119,20 @@ static void read_words(void *argument)
 	watch->words = watch_words_read(&watch->place);
 }
 
-static void read_signs(void *argument)
-{
-	struct watch *watch = argument;
-
-	watch->signs = watch_signs_read(&watch->sources, &watch->place);
-}
-
-static void read_suspended(void *argument)
-{
-	watch_signs_read_suspended(argument);
-}
-
-/*
- * Whether clocks may be read between the checks: without a system call, as the proof saw it of this
- * process. CLOCK_BOOTTIME is not a deciding call; where it is not served (x86 before 5.3) it is a
- * system call, and a child finds out whether a sandbox kills for it.
- */
-static bool may_read_clocks(struct watch *watch)
-{
-	const struct call_evidence *call =
-		clock_gettime_of(&watch->event.now->evidence, "CLOCK_MONOTONIC");
-	const struct path_evidence *path = call ? &call->path[PATH_LIBC] : NULL;
-
-	return path && path->attempts && !path->entered &&
-	       child_probe(read_suspended, &watch->signs, sizeof(watch->signs), DEADLINE_NONE,
-		       &(struct fact){0});
-}
-
 /* The addresses of a page that has gone may have been reused since. */
 static void find_words(struct watch *watch, const struct vclock_evidence *vclock)
 {
 	watch_place_find(&watch->vdso, vclock, &watch->place);
-	if (watch->place.mode && fault_guard(read_words, watch)) {
+	if (watch->place.mode && fault_guard(read_words, watch))
+		watch->place.pvclock = NULL;
+	if (watch->place.mode && !watch->place.pvclock && fault_guard(read_words, watch)) {
 		watch->place = (struct watch_place){0};
 		fact_set(&watch->event.page, FACT_FAILED, "the vDSO's data page is gone");
 	}
 }
 
 /*
- * Checks the host. Name, words and signs are read before the check, so that no change is missed
+ * Checks the host. Name and words are read before the check, so that no change is missed
  * between the two; a check of another clocksource is made again.
  */
 static void check_again(struct watch *watch)
@@ -162,8 +146,6 @@ static void check_again(struct watch *watch)
 		vvar_collect(&watch->vdso, watch->name, &vclock, DEADLINE_NONE);
 		watch->event.page = vclock.fact;
 		find_words(watch, &vclock);
-		if (fault_guard(read_signs, watch))
-			watch->sources.vmclock = NULL;
 		check_in_child(watch->root, evidence, &watch->event.now->diagnosis);
 		if (!fact_is_known(&evidence->clocksource.current_fact) ||
 			strcmp(watch->name, evidence->clocksource.latest) == 0)
@@ -174,67 +156,54 @@ static void check_again(struct watch *watch)
 		find_words(watch,
 			&(struct vclock_evidence){.how = VCLOCK_COPY, .at = evidence->copy.at});
 	}
-	watch->reads_clocks = may_read_clocks(watch);
+	/* Xen's page, and one that is not marked stable, change their base at any time. */
+	if (!fact_is_known(&evidence->base.fact))
+		watch->place.pvclock = NULL;
 }
 
-static bool state_has_changed(struct watch *watch)
+/* Returns the reason to end the sleep, or WAKE_NOT. */
+static enum wake look(struct watch *watch)
 {
 	char before[CLOCKSOURCE_NAME_SIZE];
 	struct watch_words words;
 
 	if (watch->place.mode) {
 		words = watch_words_read(&watch->place);
-		return watch_words_differ(&words, &watch->words);
+		return watch_words_restored(&watch->words, &words) ? WAKE_RESTORED
+		       : watch_words_differ(&watch->words, &words) ? WAKE_CHANGE
+		                                                   : WAKE_NOT;
 	}
 	text_copy(before, sizeof(before), watch->name);
 	read_name(watch);
-	return strcmp(watch->name, before) != 0;
+	return strcmp(watch->name, before) != 0 ? WAKE_CHANGE : WAKE_NOT;
 }
 
-/* Where the state has changed the vDSO may have ceased to serve the clocks: they are not read. */
-static bool has_changed(struct watch *watch)
-{
-	bool changed = state_has_changed(watch);
-	struct watch_signs now = watch_signs_read(&watch->sources, &watch->place);
-
-	if (!changed && watch->reads_clocks)
-		watch_signs_read_suspended(&now);
-	if (!changed && !watch_restore_find(&watch->signs, &now))
-		return false;
-	/* The uevent of the same restore, which would else be a second one. */
-	watch_uevents_take(&watch->sources);
-	now.generations = watch->sources.generations;
-	watch->event.restored = watch_restore_find(&watch->signs, &now);
-	return true;
-}
-
-/* The sleep is the only system call where the words were found and no device has changed. */
+/* The sleep is the only system call where the words were found. */
 static void sleep_until_wake(void *argument)
 {
 	struct watch *watch = argument;
-	struct pollfd files[] = {{.fd = watch->timer, .events = POLLIN},
-		{.fd = watch->sources.uevents, .events = POLLIN}};
-	const struct timespec interval = {
-		.tv_sec = (time_t)(watch->request->interval_ns / NS_PER_SECOND),
-		.tv_nsec = (long)(watch->request->interval_ns % NS_PER_SECOND)};
+	const struct watch_request *request = watch->request;
+	struct pollfd timer = {.fd = watch->timer, .events = POLLIN};
+	const struct timespec interval = {.tv_sec = (time_t)(request->interval_ns / NS_PER_SECOND),
+		.tv_nsec = (long)(request->interval_ns % NS_PER_SECOND)};
+	int64_t slept_ns = 0;
 
-	watch->event.restored = RESTORE_NONE;
-	for (;;) {
-		int ready =
-			stop ? -1 : ppoll(files, ARRAY_SIZE(files), &interval, &watch->unblocked);
+	do {
+		int ready = stop ? -1 : ppoll(&timer, 1, &interval, &watch->unblocked);
 
-		watch->wake = stop                            ? WAKE_SIGNAL
-		              : ready > 0 && files[0].revents ? WAKE_TIME_OVER
-		              : ready >= 0 || errno == EINTR  ? WAKE_CHANGE
-		                                              : WAKE_FAILED;
-		if (watch->wake != WAKE_CHANGE)
+		watch->wake = stop                           ? WAKE_SIGNAL
+		              : ready > 0                    ? WAKE_TIME_OVER
+		              : ready == 0 || errno == EINTR ? WAKE_NOT
+		                                             : WAKE_FAILED;
+		if (watch->wake != WAKE_NOT)
 			return;
 		watch->event.counts.wakeups++;
-		if (ready > 0)
-			watch_uevents_take(&watch->sources);
-		if (has_changed(watch))
-			return;
-	}
+		slept_ns += request->interval_ns;
+		watch->wake = look(watch);
+		if (watch->wake == WAKE_NOT && !watch->place.pvclock &&
+			slept_ns >= request->recheck_ns)
+			watch->wake = WAKE_RECHECK;
+	} while (watch->wake == WAKE_NOT);
 }
 
 /* ---- events ---- */
@@ -255,19 +224,18 @@ static bool await_room(const struct watch *watch)
 	return ppoll(&output, 1, &patience, NULL) != 0;
 }
 
-/* Returns false after an error message: nothing to watch, or the event could not be written. */
-static bool report_event(struct cli *cli, struct watch *watch, enum watch_event_kind kind)
+/* Takes the time, and checks the host again unless watching ends. */
+static void begin_event(struct watch *watch, enum watch_event_kind kind)
 {
 	struct watch_event *event = &watch->event;
-	const char *program = watch->request->program;
-	struct fact why = {0};
-	struct rusage usage;
 
 	event->kind = kind;
 	event->timestamp = (struct timestamp_evidence){.uptime_s = 0};
 	timestamp_collect(watch->root, &event->timestamp, DEADLINE_NONE);
 	ntp_collect(&event->ntp, DEADLINE_NONE);
 	fact_set(&event->log.fact, FACT_ABSENT, "nothing has changed");
+	event->stood_s = (struct real_fact){.value = 0};
+	fact_set(&event->stood_s.fact, FACT_ABSENT, "not restored");
 	event->before = NULL;
 	if (kind == WATCH_CHANGE || kind == WATCH_RESTORED) {
 		event->before = event->now;
@@ -275,16 +243,37 @@ static bool report_event(struct cli *cli, struct watch *watch, enum watch_event_
 	}
 	if (kind != WATCH_END)
 		check_again(watch);
+}
+
+/* The time that the clock stood still is shown as 0 where it is less than its error. */
+static void find_stood(struct watch_event *event)
+{
+	double stood_s, error_s;
+
+	if (watch_find_stood(event->before, event->now, &stood_s, &error_s, &event->stood_s.fact))
+		fact_set_real(&event->stood_s, stood_s > error_s ? stood_s : 0);
+}
+
+/* Returns false after an error message: nothing to watch, or the event could not be written. */
+static bool report_event(struct cli *cli, struct watch *watch)
+{
+	struct watch_event *event = &watch->event;
+	const char *program = watch->request->program;
+	struct fact why = {0};
+	struct rusage usage;
+
 	if (event->before)
 		watch_log_find(&event->before->evidence.kernel_log,
 			&event->now->evidence.kernel_log, &event->log);
-	event->counts.restores += kind == WATCH_RESTORED;
-	if (kind == WATCH_CHANGE ||
+	if (event->kind == WATCH_RESTORED)
+		find_stood(event);
+	event->counts.restores += event->kind == WATCH_RESTORED;
+	if (event->kind == WATCH_CHANGE ||
 		(event->before && !watch_checks_agree(event->before, event->now))) {
 		event->counts.changes++;
 		event->counts.last_change = event->timestamp.time;
 	}
-	if (kind == WATCH_START && !watch->place.mode && !*watch->name)
+	if (event->kind == WATCH_START && !watch->place.mode && !*watch->name)
 		return cli_error("nothing to watch: no clock mode: %s; no clocksource: %s",
 			event->page.reason, watch->name_fact.reason);
 	getrusage(RUSAGE_SELF, &usage);
@@ -294,7 +283,7 @@ static bool report_event(struct cli *cli, struct watch *watch, enum watch_event_
 	cli_print(cli, event);
 	if (!cli_flush(cli))
 		return false;
-	if (kind != WATCH_END)
+	if (event->kind != WATCH_END)
 		watch_notify(event);
 	if (event->before && program && !watch_hook_run(program, event, &why))
 		cli_error("--exec: %s: %s", program, why.reason);
@@ -315,9 +304,20 @@ static bool start_timer(struct watch *watch)
 	return cli_error("cannot set a timer for --duration: %s", strerror(errno));
 }
 
+/* What a check found that was made since nothing shows a restore; false: nothing new. */
+static bool is_news(struct watch_event *event)
+{
+	if (watch_fell_behind(event->before, event->now))
+		event->kind = WATCH_RESTORED;
+	return event->kind == WATCH_RESTORED || !watch_checks_agree(event->before, event->now);
+}
+
 static bool watch_until_end(struct cli *cli, struct watch *watch)
 {
-	if (!start_timer(watch) || !report_event(cli, watch, WATCH_START))
+	if (!start_timer(watch))
+		return false;
+	begin_event(watch, WATCH_START);
+	if (!report_event(cli, watch))
 		return false;
 	for (;;) {
 		int fault = fault_guard(sleep_until_wake, watch);
@@ -326,10 +326,15 @@ static bool watch_until_end(struct cli *cli, struct watch *watch)
 			cli_error("the vDSO's data page is gone: %s", fault_signal_name(fault));
 		if (!fault && watch->wake == WAKE_FAILED)
 			return cli_error("cannot sleep: ppoll: %s", strerror(errno));
-		if (!fault && watch->wake != WAKE_CHANGE)
-			return report_event(cli, watch, WATCH_END);
-		if (!report_event(
-			    cli, watch, watch->event.restored ? WATCH_RESTORED : WATCH_CHANGE))
+		if (!fault && watch->wake >= WAKE_SIGNAL) {
+			begin_event(watch, WATCH_END);
+			return report_event(cli, watch);
+		}
+		begin_event(watch,
+			!fault && watch->wake == WAKE_RESTORED ? WATCH_RESTORED : WATCH_CHANGE);
+		if (!fault && watch->wake == WAKE_RECHECK && !is_news(&watch->event))
+			continue;
+		if (!report_event(cli, watch))
 			return false;
 	}
 }
@@ -342,17 +347,19 @@ static int watch_run(struct cli *cli)
 
 	if (!request->interval_ns)
 		request->interval_ns = DEFAULT_INTERVAL_NS;
+	if (!request->recheck_ns)
+		request->recheck_ns = DEFAULT_RECHECK_NS;
 	if (!request->program)
 		privileges_gain_none();
 	watch.root = &cli->root;
 	watch.request = request;
 	watch.event.now = watch.checks;
 	watch.event.interval_s = (double)request->interval_ns / NS_PER_SECOND;
+	watch.event.recheck_s = (double)request->recheck_ns / NS_PER_SECOND;
 	/* A signal during a check ends the run after it. */
 	interrupts_catch(&stop, false);
 	interrupts_block(&watch.unblocked);
 	vdso_collect(&cli->root, &vdso, &watch.vdso);
-	watch_sources_open(&watch.sources);
 	if (!watch_until_end(cli, &watch))
 		return cli_trouble(cli);
 	if (watch.wake == WAKE_SIGNAL) {
@@ -366,6 +373,8 @@ static int watch_run(struct cli *cli)
 
 static const struct option_row options[] = {
 	{OPTION_INTERVAL, "interval", "TIME", "read the mode every TIME (default 1 s)"},
+	{OPTION_RECHECK, "recheck", "TIME",
+		"check again every TIME where no pvclock page shows a restore (default 15 m)"},
 	{'d', "duration", "TIME", "end after TIME (default: never)"},
 	{OPTION_EXEC, "exec", "PROGRAM",
 		"run the program at this path at each change or restore, without arguments: the "

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words that the vDSO decides by, read where the kernel maps them into this process: loads,
- * and no system call. Each is aligned and of 32 bits or less, so a load sees it whole.
+ * The words that the vDSO decides by and the base of KVM's page, read where the kernel maps them
+ * into this process: loads, and no system call. A number of 64 bits may be read in halves: a base
+ * that is being replaced differs either way.
  */
 #include <unistd.h>
 
@@ -19,6 +20,8 @@ void watch_place_find(const struct vdso_image *vdso, const struct vclock_evidenc
 	place->mode = (const volatile uint32_t *)(vdso->base + (uintptr_t)vclock->at);
 	if (fact_is_known(&vclock->pvclock_stable.fact))
 		place->pvclock_flags = (const volatile unsigned char *)page + VVAR_PVCLOCK_FLAGS;
+	if (vclock->page_at)
+		place->pvclock = (const volatile unsigned char *)page;
 	if (fact_is_known(&vclock->hyperv_sequence.fact))
 		place->hyperv_sequence =
 			(const volatile uint32_t *)(page + (uintptr_t)sysconf(_SC_PAGESIZE));
@@ -32,10 +35,25 @@ struct watch_words watch_words_read(const struct watch_place *place)
 		words.page_valid = *place->pvclock_flags & VVAR_PVCLOCK_STABLE;
 	if (place->hyperv_sequence)
 		words.page_valid = *place->hyperv_sequence != 0;
+	if (place->pvclock) {
+		const volatile uint64_t *base =
+			(const volatile uint64_t *)(const volatile void *)(place->pvclock +
+									   VVAR_PVCLOCK_BASE);
+
+		words.base[0] = base[0];
+		words.base[1] = base[1];
+		words.base_valid = place->pvclock[VVAR_PVCLOCK_FLAGS] & VVAR_PVCLOCK_STABLE;
+	}
 	return words;
 }
 
 bool watch_words_differ(const struct watch_words *one, const struct watch_words *other)
 {
 	return one->mode != other->mode || one->page_valid != other->page_valid;
+}
+
+bool watch_words_restored(const struct watch_words *before, const struct watch_words *now)
+{
+	return before->base_valid && now->base_valid &&
+	       (before->base[0] != now->base[0] || before->base[1] != now->base[1]);
 }

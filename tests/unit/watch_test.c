@@ -114,98 +114,144 @@ static void without_a_mode_nothing_is_read(void **state)
 static struct watch_check check_of(
 	const char *clocksource, const char *mode, enum verdict_kind kind);
 
-static void each_sign_of_a_restore_is_recognised_and_nothing_else(void **state)
+/* The base of KVM's page as it is in memory. */
+static void write_base(uint64_t tsc, uint64_t time, unsigned char flags)
 {
-	static const struct watch_signs before = {.disruption = 7,
-		.generations = 1,
-		.hyperv_sequence = 3,
-		.suspended_least_ns = 900,
-		.suspended_most_ns = 1100};
-	static const struct watch_signs unknown = {
-		.suspended_least_ns = INT64_MIN, .suspended_most_ns = INT64_MAX};
-	struct watch_signs now = before;
-
-	(void)state;
-	assert_int_equal(watch_restore_find(&before, &before), RESTORE_NONE);
-	now.disruption = 6;
-	assert_int_equal(watch_restore_find(&before, &now), RESTORE_VMCLOCK);
-	now = before;
-	now.generations++;
-	assert_int_equal(watch_restore_find(&before, &now), RESTORE_VMGENID);
-	now = before;
-	now.hyperv_sequence = 4;
-	assert_int_equal(watch_restore_find(&before, &now), RESTORE_HYPERV);
-	/* An invalid page is a change, and so is its end. */
-	now.hyperv_sequence = 0;
-	assert_int_equal(watch_restore_find(&before, &now), RESTORE_NONE);
-	assert_int_equal(watch_restore_find(&now, &before), RESTORE_NONE);
-	now = before;
-	now.suspended_least_ns = 1101 + 100 * NS_PER_MS;
-	now.suspended_most_ns = INT64_MAX;
-	assert_int_equal(watch_restore_find(&before, &now), RESTORE_SUSPEND);
-	/* However long another process ran between the reads of the clocks. */
-	now.suspended_least_ns = 1100 + 100 * NS_PER_MS;
-	assert_int_equal(watch_restore_find(&before, &now), RESTORE_NONE);
-	now.suspended_least_ns = -1000000000000;
-	now.suspended_most_ns = 1000000000000;
-	assert_int_equal(watch_restore_find(&before, &now), RESTORE_NONE);
-	assert_int_equal(watch_restore_find(&now, &before), RESTORE_NONE);
-	/* Clocks that are no longer read, or not yet. */
-	now = unknown;
-	assert_int_equal(watch_restore_find(&unknown, &unknown), RESTORE_NONE);
-	now.suspended_least_ns = 900;
-	now.suspended_most_ns = 1100;
-	assert_int_equal(watch_restore_find(&unknown, &now), RESTORE_NONE);
-	assert_int_equal(watch_restore_find(&now, &unknown), RESTORE_NONE);
+	memcpy(pvclock_page() + VVAR_PVCLOCK_BASE, &tsc, sizeof(tsc));
+	memcpy(pvclock_page() + VVAR_PVCLOCK_BASE + 8, &time, sizeof(time));
+	pvclock_page()[VVAR_PVCLOCK_FLAGS] = flags;
 }
 
-static void only_a_new_vmgenid_among_uevents_is_one(void **state)
+static void a_new_base_is_a_restore(void **state)
 {
-	static const char vmgenid[] = "change@/devices/LNXSYSTM:00/QEMUVGID:00\0ACTION=change\0"
-				      "SUBSYSTEM=acpi\0NEW_VMGENID=1\0SEQNUM=4242";
-	static const char other[] = "change@/devices/virtual/block/NEW_VMGENID=1\0ACTION=change\0"
-				    "SYNTH_ARG_NEW_VMGENID=1";
+	struct vclock_evidence vclock = vclock_read();
+	struct vdso_image image = image_at();
+	struct watch_place place;
+	struct watch_words before, now;
 
 	(void)state;
-	assert_true(watch_uevent_is_vmgenid(vmgenid, sizeof(vmgenid)));
-	assert_false(watch_uevent_is_vmgenid(other, sizeof(other)));
-	assert_false(watch_uevent_is_vmgenid("", 0));
+	watch_place_find(&image, &vclock, &place);
+	write_base(681740356, 172654194, VVAR_PVCLOCK_STABLE);
+	before = watch_words_read(&place);
+	assert_false(watch_words_restored(&before, &before));
+	/* Measured: a pause and resume by QEMU. */
+	write_base(27923390926, 10648000000, VVAR_PVCLOCK_STABLE);
+	now = watch_words_read(&place);
+	assert_true(watch_words_restored(&before, &now));
+	assert_false(watch_words_differ(&before, &now));
+	/* The host leaves tsc, and comes back: the page is not stable until it is paused again. */
+	before = now;
+	write_base(36156457434, 13814000000, 0);
+	now = watch_words_read(&place);
+	assert_false(watch_words_restored(&before, &now));
+	write_base(52862302938, 20238000000, VVAR_PVCLOCK_STABLE);
+	before = now;
+	now = watch_words_read(&place);
+	assert_false(watch_words_restored(&before, &now));
+	/* A page that is not KVM's is not watched. */
+	place.pvclock = NULL;
+	before = watch_words_read(&place);
+	write_base(1, 1, VVAR_PVCLOCK_STABLE);
+	now = watch_words_read(&place);
+	assert_false(watch_words_restored(&before, &now));
 }
 
-/* The host of this test may be suspended between the reads, but its clock does not go back. */
-static void the_time_suspended_lies_between_its_bounds(void **state)
+/* KVM rewrites the page with the same base every 300 s (KVMCLOCK_SYNC_PERIOD): for a year here. */
+static void a_page_that_is_rewritten_is_not_a_restore(void **state)
 {
-	struct watch_signs before = {0}, now = {0};
+	struct vclock_evidence vclock = vclock_read();
+	struct vdso_image image = image_at();
+	struct watch_place place;
+	struct watch_words before, now;
+	uint32_t version = 4;
 
 	(void)state;
-	watch_signs_read_suspended(&before);
-	watch_signs_read_suspended(&now);
-	assert_true(before.suspended_least_ns <= before.suspended_most_ns);
-	assert_true(before.suspended_least_ns <= now.suspended_most_ns);
+	watch_place_find(&image, &vclock, &place);
+	write_base(3498177966, 1346165080, VVAR_PVCLOCK_STABLE);
+	before = watch_words_read(&place);
+	for (int second = 0; second < 365 * 86400; second++) {
+		if (second % 300 == 0) {
+			version += 2;
+			memcpy(pvclock_page(), &version, sizeof(version));
+			write_base(3498177966, 1346165080, VVAR_PVCLOCK_STABLE);
+		}
+		now = watch_words_read(&place);
+		if (watch_words_restored(&before, &now) || watch_words_differ(&before, &now))
+			fail_msg("after %d s", second);
+	}
 }
 
-static void a_restore_without_a_change_names_its_sign(void **state)
+static void set_witness(
+	struct watch_check *check, enum witness_source source, double offset_s, double error_s)
+{
+	struct witness *witness = &check->evidence.witnesses[source];
+
+	check->evidence.witness_count = WITNESS_COUNT;
+	for (int i = 0; i < WITNESS_COUNT; i++)
+		check->evidence.witnesses[i].source = (enum witness_source)i;
+	*witness = (struct witness){.source = source, .offset_s = offset_s, .error_s = error_s};
+	fact_set_known(&witness->fact);
+}
+
+static void the_time_that_a_guest_stood_still_is_measured(void **state)
+{
+	struct watch_check before = check_of("tsc", "tsc", VERDICT_OK), now = before;
+	struct fact why = {0};
+	double stood_s, error_s;
+
+	(void)state;
+	assert_false(watch_find_stood(&before, &now, &stood_s, &error_s, &why));
+	assert_string_not_equal(why.reason, "");
+	/* By what tsc missed, with what it missed at earlier restores. */
+	set_witness(&before, WITNESS_PVCLOCK, -10, 0.5);
+	assert_false(watch_find_stood(&before, &now, &stood_s, &error_s, &why));
+	set_witness(&now, WITNESS_PVCLOCK, -70.25, 0.5);
+	assert_true(watch_find_stood(&before, &now, &stood_s, &error_s, &why));
+	assert_true(stood_s == 60.25 && error_s == 1);
+	assert_true(watch_fell_behind(&before, &now));
+	/* By a better clock, if both checks have it; one that was behind and is set is no restore.
+	 */
+	set_witness(&now, WITNESS_PTP, 0, 0.001);
+	assert_true(watch_find_stood(&before, &now, &stood_s, &error_s, &why));
+	assert_true(stood_s == 60.25);
+	set_witness(&before, WITNESS_PTP, -2472, 0.001);
+	assert_true(watch_find_stood(&before, &now, &stood_s, &error_s, &why));
+	assert_true(stood_s == -2472);
+	assert_false(watch_fell_behind(&before, &now));
+	set_witness(&before, WITNESS_PTP, 1, 0.001);
+	assert_false(watch_fell_behind(&before, &now));
+}
+
+static void a_restore_says_when_and_for_how_long(void **state)
 {
 	static struct watch_check before, now;
 	struct watch_event event = {.kind = WATCH_RESTORED, .before = &before, .now = &now};
+	char *text, *json;
 
 	(void)state;
 	before = now = check_of("tsc", "tsc", VERDICT_OK);
 	text_copy(now.diagnosis.verdict.summary, sizeof(now.diagnosis.verdict.summary), "Served.");
-	for (int sign = RESTORE_VMCLOCK; watch_restore_names[sign]; sign++) {
-		char *text, *json;
-
-		event.restored = (enum watch_restore)sign;
-		text = unit_print(watch_event_text, &event);
-		json = unit_print(watch_event_json, &event);
-		assert_non_null(strstr(text, " restored: tsc (mode tsc): ok (was ok)\n    "));
-		assert_null(strstr(text, "changed"));
-		assert_non_null(strstr(json, "\"event\":\"restored\""));
-		assert_non_null(strstr(json, watch_restore_names[sign]));
-		unit_assert_fits_terminal(text);
-		free(text);
-		free(json);
-	}
+	text_copy(now.diagnosis.wall_clock.summary, sizeof(now.diagnosis.wall_clock.summary),
+		"41 min 12 s behind the host's clock (PTP).");
+	now.evidence.base = (struct base_evidence){.fact.state = FACT_KNOWN, .ago_s = 0.8};
+	fact_set_real(&event.stood_s, 2472);
+	text = unit_print(watch_event_text, &event);
+	json = unit_print(watch_event_json, &event);
+	assert_non_null(strstr(text,
+		" restored: tsc (mode tsc): ok (was ok)\n"
+		"    restored, migrated or paused 0.8 s ago; the clock stood still for 41 minutes\n"
+		"    41 min 12 s behind the host's clock (PTP).\n"
+		"    Served.\n"));
+	assert_null(strstr(text, "changed"));
+	assert_non_null(strstr(json, "\"event\":\"restored\",\"stood_s\":2472.0"));
+	unit_assert_fits_terminal(text);
+	free(text);
+	free(json);
+	fact_set(&event.stood_s.fact, FACT_ABSENT, "no other clock");
+	text = unit_print(watch_event_text, &event);
+	assert_non_null(strstr(text, "no other clock shows for how long"));
+	unit_assert_fits_terminal(text);
+	free(text);
 }
 
 /* ---- the kernel's log ---- */
@@ -394,10 +440,10 @@ int main(void)
 		cmocka_unit_test(the_stable_bit_is_watched_where_pvclock_is_read),
 		cmocka_unit_test(a_sequence_that_stays_valid_is_no_change),
 		cmocka_unit_test(without_a_mode_nothing_is_read),
-		cmocka_unit_test(each_sign_of_a_restore_is_recognised_and_nothing_else),
-		cmocka_unit_test(only_a_new_vmgenid_among_uevents_is_one),
-		cmocka_unit_test(the_time_suspended_lies_between_its_bounds),
-		cmocka_unit_test(a_restore_without_a_change_names_its_sign),
+		cmocka_unit_test(a_new_base_is_a_restore),
+		cmocka_unit_test(a_page_that_is_rewritten_is_not_a_restore),
+		cmocka_unit_test(the_time_that_a_guest_stood_still_is_measured),
+		cmocka_unit_test(a_restore_says_when_and_for_how_long),
 		cmocka_unit_test(the_last_switch_and_what_came_right_before_it_explain),
 		cmocka_unit_test(a_log_that_cannot_be_read_gives_its_reason),
 		cmocka_unit_test(the_state_names_clocksource_mode_and_page),

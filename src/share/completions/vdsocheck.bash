@@ -14,7 +14,7 @@ _vdsocheck()
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --time | --cpu | --calls | --threads | --only | -e | --syscall | -p | --pid | --by | --interval | --as-if | --repeat | --top | --exec)
+		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --time | --cpu | --calls | --threads | --only | -e | --syscall | -p | --pid | --by | --interval | --as-if | --repeat | --top | --recheck | --exec)
 			[[ ${COMP_WORDS[i + 1]} != = ]] || ((i++))
 			((i++))
 			;;
@@ -104,9 +104,10 @@ _vdsocheck()
 		esac
 		;;
 	watch)
-		options='--interval -d --duration --exec --format -J --json -o --output --color -q --quiet -h --help -V --version'
+		options='--interval --recheck -d --duration --exec --format -J --json -o --output --color -q --quiet -h --help -V --version'
 		case $prev in
 		--interval) kind=none ;;
+		--recheck) kind=none ;;
 		-d | --duration) kind=none ;;
 		--exec) kind=files ;;
 		--format) kind=words words='text json prometheus' ;;

@@ -117,6 +117,7 @@ complete -c vdsocheck -n '__vdsocheck_is trace' -F -a '(__fish_complete_command)
 
 complete -c vdsocheck -n __vdsocheck_is_first -a watch -d 'report when the vDSO stops or begins to serve the clock'
 complete -c vdsocheck -n '__vdsocheck_is watch' -l interval -x -d 'read the mode every TIME'
+complete -c vdsocheck -n '__vdsocheck_is watch' -l recheck -x -d 'check again every TIME where no pvclock page shows a restore'
 complete -c vdsocheck -n '__vdsocheck_is watch' -s d -l duration -x -d 'end after TIME'
 complete -c vdsocheck -n '__vdsocheck_is watch' -l exec -r -F -d 'run the program at this path at each change or restore, without arguments: the event is on its standard input as JSON, and in variables VDSOCHECK_*'
 complete -c vdsocheck -n '__vdsocheck_is watch' -l format -x -a 'text json prometheus' -d 'how to print'
