@@ -125,16 +125,22 @@ void cite(struct cause *cause, const char *format, ...)
 /* Some kernels begin to count anew at a resume: the stamps go back by more than CPUs differ. */
 #define RESTART_S 1
 
+bool log_is_after_resume(const struct view *v, const struct kernel_log_line *line)
+{
+	for (const struct kernel_log_line *before = v->evidence->kernel_log.lines; before < line;
+		before++) {
+		if (before->seconds > line->seconds + RESTART_S)
+			return true;
+	}
+	return false;
+}
+
 char *log_time(const struct view *v, const struct kernel_log_line *line, char text[LOG_TIME_SIZE])
 {
-	const struct kernel_log_line *first = v->evidence->kernel_log.lines;
-	bool is_restarted = false;
 	char age[32];
 
-	while (!is_restarted && first < line)
-		is_restarted = first++->seconds > line->seconds + RESTART_S;
 	snprintf(text, LOG_TIME_SIZE, "%s after %s", format_age(line->seconds, age),
-		is_restarted ? "a resume" : "boot");
+		log_is_after_resume(v, line) ? "a resume" : "boot");
 	return text;
 }
 

@@ -93,11 +93,32 @@ void cause_current(const struct view *v, struct cause_list *list)
 	cause_add(list, v, rows, ARRAY_SIZE(rows));
 }
 
+/* These have no vDSO support in any kernel, and are the others that x86's has (4.4 to 7.2). */
+static const char *const rare_names[] = {
+	"scx200_hrt", "sgi_rtc", "apbt", "lguest", "wdtest-jiffies", "wdtest-ktime"};
+
+static bool is_of_module(const struct view *v)
+{
+	const char *name = v->evidence->clocksource.current;
+	bool is_known = vclock_name_has_mode(name) || vclock_name_has_no_mode(name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rare_names); i++)
+		is_known |= strcmp(name, rare_names[i]) == 0;
+	return v->second_choice && !is_known;
+}
+
+static const struct advice_row unload_module = {"unload-module", RANK_LOOK,
+	.text = "Find the module that registered {from}, unload it, and keep it from being loaded.",
+	.on_host = true,
+	.steps = {{.text = "the modules that are not part of Linux",
+		.command = "grep -E '\\([A-Z]*O[A-Z]*\\)$' /proc/modules"}}};
+
 void cause_slow(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
 	bool is_vmware = hypervisor_is(evidence, "vmware"), is_xen = hypervisor_is(evidence, "xen");
 	bool has_changed = *evidence->clocksource.changed_to;
+	char of_module[CAUSE_TEXT_SIZE];
 	const struct kernel_log_line *back = find_return(evidence);
 	/* Every kernel gives arch_sys_counter a mode; archtimer-nocompat is a cause of its own. */
 	bool is_arm_counter_denied = v->falls_back &&
@@ -119,6 +140,12 @@ void cause_slow(const struct view *v, struct cause_list *list)
 				 "calls fell back at times and the kernel log shows a return to an "
 				 "earlier clocksource.",
 			.line = back, .advice = {{&let_clocksource_settle, true}}},
+		{"clocksource-of-module", is_of_module(v), CERTAINTY_LIKELY, cite_mode, of_module,
+			.means = "The clocksource was registered by a module that is not part of "
+				 "Linux.",
+			.signs = "The calls fall back on x86, and no kernel has a clocksource of "
+				 "this name.",
+			.advice = {{&unload_module, true}}},
 		{"counter-trapped", v->verdict == VERDICT_SLOW && !v->firmware_counter,
 			CERTAINTY_PROVEN, cite_counter,
 			"The hypervisor or an emulator intercepts each read of the CPU's counter, "
@@ -131,6 +158,10 @@ void cause_slow(const struct view *v, struct cause_list *list)
 				{&ask_about_trapped_counter, !is_vmware && !is_xen}}},
 	};
 
+	snprintf(of_module, sizeof(of_module),
+		"No kernel has a clocksource named %s: a module that is not part of Linux "
+		"registered it.",
+		evidence->clocksource.current);
 	cause_add(list, v, rows, ARRAY_SIZE(rows));
 }
 

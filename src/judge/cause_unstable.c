@@ -12,9 +12,6 @@
 
 #include "base/memory.h"
 
-/* All CPUs of a machine are started by then. */
-#define BOOTED_S 60
-
 static const struct {
 	const char *words; /* how the reason begins */
 	enum unstable_reason reason;
@@ -81,6 +78,12 @@ const struct advice_row advice_ask_hyperv_for_tsc = {"ask-hyperv-for-tsc", RANK_
 #define ASSUMED "The kernel assumes that the TSCs of this machine's CPUs disagree, since "
 #define MEASURED " It has not measured them, as `vdsocheck warp` does."
 
+/* check_tsc_sync_source() compares them at boot, at CPU hotplug and at resume. */
+static const struct advice_row start_cold = {"start-cold", RANK_UPDATE,
+	.text = "Power the machine off, and on after some seconds: TSCs that disagree after a warm "
+		"start may agree after a cold one. If they do not, update the firmware. Do not "
+		"force the TSC: the kernel's measurements show that it is wrong."};
+
 static const struct advice_row start_with_all_cpus = {"start-with-all-cpus", RANK_UPDATE,
 	.text = "Restart this guest: the TSCs of its CPUs then start together. Give it all its CPUs "
 		"at the start, and add none while it runs.",
@@ -101,6 +104,8 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 	enum unstable_reason reason = is_wanted ? v->unstable_reason : UNSTABLE_UNSAID;
 	const struct kernel_log_line *line = log_find(evidence, "Marking TSC unstable due to ");
 	const struct kernel_log_line *added = find_added_cpu(evidence);
+	const struct kernel_log_line *warp = log_find(evidence, "TSC warp between CPUs");
+	bool is_at_boot = warp && !(warp->seconds > BOOTED_S) && !log_is_after_resume(v, warp);
 	bool has_host = v->guest && !v->on_tcg;
 	/* A constant rate, which an invariant TSC has, is what the kernel trusts. */
 	bool asks_for_invariant = has_host && !v->has_switch && !v->may_be_restored && !v->on_xen &&
@@ -113,7 +118,8 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 			.signs = "The kernel log has \"TSC warp\", \"check_tsc_sync_source "
 				 "failed\" or \"inter CPU skew\".",
 			.line = v->tsc_distrust, .with_switch = true,
-			.advice = {{&advice_update_firmware, !v->guest},
+			.advice = {{&start_cold, !v->guest && is_at_boot},
+				{&advice_update_firmware, !v->guest && !is_at_boot},
 				{&advice_move, has_host && !v->has_switch},
 				{&advice_ask_about_unstable_tsc, has_host}}},
 		/* kvm_track_tsc_matching() takes the stable bit from a guest whose CPUs differ. */

@@ -260,6 +260,14 @@ const struct advice_row advice_find_which_clock = {"find-which-clock", RANK_UPDA
 		{.text = "if it happens again",
 			.command = "sudo journalctl -k -b | grep -A3 'Marking clocksource'"}}};
 
+/* The msr module has logged writes since a7e1f67ed29f, in 5.9; 10 is the TSC, 3b TSC_ADJUST. */
+static const struct advice_row find_tsc_writer = {"find-tsc-writer", RANK_LOOK,
+	.text = "Find what wrote the TSC at that time (a suspend, the firmware, a tool that writes "
+		"the CPU's registers), then reboot. Do not force the TSC: it is wrong until then.",
+	.on_host = true,
+	.steps = {{.command =
+			   "sudo journalctl -k -b | grep -E 'MSR 0x(10|3b) |PM: (suspend|hiber)'"}}};
+
 /* With it the kernel warns of more than 500 ppm, and keeps the stated rate (a7ec817d5542). */
 static const struct advice_row recalibrate_tsc = {"recalibrate-tsc", RANK_UPDATE,
 	.text = "Boot with tsc=recalibrate: the kernel then measures the rate that the TSC is said "
@@ -285,6 +293,7 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 	                      culprit == WATCHDOG_UNDETERMINED && !v->tsc_delay &&
 	                      v->tsc_rates.stated <= 0 && !v->tsc_unsynchronized &&
 	                      !v->tsc_uncalibrated && v->unstable_reason <= UNSTABLE_BY_WATCHDOG;
+	bool is_long_after_boot = find_marking(v) && find_marking(v)->seconds > BOOTED_S;
 	bool is_misstated = v->tsc_rates.stated > 0;
 	char marked[CAUSE_TEXT_SIZE] = "", delay[CAUSE_TEXT_SIZE] = "",
 	     misstated[CAUSE_TEXT_SIZE] = "";
@@ -348,7 +357,8 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 				 "CPU's registers.",
 			.signs = "The watchdog's figures in the kernel log: the TSC went back, or "
 				 "ahead by more than 10 minutes.",
-			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
+			.advice = {{&find_tsc_writer, !v->guest && is_long_after_boot},
+				{&advice_restart_for_tsc, v->tsc_lost},
 				{&advice_update_firmware, !v->guest},
 				{&advice_ask_about_unstable_tsc, has_host}}},
 		{"tsc-rate-misstated",

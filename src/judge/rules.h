@@ -421,6 +421,9 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 /* The local disks are instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */
 #define MOVE_RISK "In a cloud, this may erase local disks (instance store, local SSD)."
 
+/* All CPUs of a machine are started by then. */
+#define BOOTED_S 60
+
 /* Ends the text of a cause that is a fault of the TSC. */
 #define TSC_READERS_AFFECTED " Programs that read the TSC themselves are affected, too."
 
@@ -454,6 +457,9 @@ void cite(struct cause *cause, const char *format, ...) __attribute__((format(pr
 
 /* Quotes a line of the kernel log with its time; NULL adds nothing. */
 void cite_line(const struct view *v, struct cause *cause, const struct kernel_log_line *line);
+
+/* True if the stamps began to count anew before this line. */
+bool log_is_after_resume(const struct view *v, const struct kernel_log_line *line);
 
 /* Writes the time of a line with a stamp: "0.5 s after boot", or "after a resume"; returns it. */
 #define LOG_TIME_SIZE 48
