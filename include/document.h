@@ -48,6 +48,7 @@ enum field_kind {
 	FIELD_OBJECT,  /* a struct described by `fields` */
 	FIELD_INLINE,  /* a struct whose fields are written among these; is not read */
 	FIELD_LIST,    /* an array of them, or of one value each if the only row has the key "" */
+	FIELD_WHOLE,   /* its fact's reason; while that is not known all rows below it are null */
 };
 
 /* Options of a field, to be added up. */
@@ -144,6 +145,7 @@ struct field {
 	.key = name, .kind = FIELD_WORD, .words = (names), SIZED(member, unsigned, unsigned)
 #define KNOWN(name, member) .key = name, .kind = FIELD_KNOWN, .fact = FACT(member)
 #define REASON(name) .key = name, .kind = FIELD_REASON
+#define WHOLE(name, member) .key = name, .kind = FIELD_WHOLE, .fact = FACT(member)
 #define OBJECT(name, member, rows)                                                                 \
 	.key = name, .kind = FIELD_OBJECT, .options = FIELD_FILLED, .fields = (rows), MEMBER(member)
 #define INLINE(member, rows) .key = #member, .kind = FIELD_INLINE, .fields = (rows), MEMBER(member)

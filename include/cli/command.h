@@ -64,14 +64,24 @@ struct option_row {
 	const char *help; /* NULL: an old name that works and is not listed */
 };
 
+/* A verdict: the word in documents and, in capitals, on the screen, its color and exit status. */
+struct answer {
+	const char *word, *color;
+	int status;
+	const char *meaning; /* for --help and the schema */
+};
+
 struct cli;
 
 /* A command. Its texts are static. */
 struct command {
 	const char *name;
-	const char *summary;              /* line in the list of commands */
-	const char *help;                 /* a paragraph: what it does */
-	const char *status;               /* its exit statuses */
+	const char *summary; /* line in the list of commands */
+	const char *help;    /* a paragraph: what it does */
+	const char *status;  /* its exit statuses, after those of its answers */
+	/* NULL: `status` has them all. The first is that of a run that found nothing; ended by {0}.
+	 */
+	const struct answer *answers;
 	const struct option_row *options; /* ended by a row without a name */
 	const struct format *formats;     /* ended by a row without a name */
 	size_t size;                      /* bytes of cli->data */
@@ -100,6 +110,7 @@ struct command {
 	 */
 	bool privileged;
 	bool runs_program; /* a program of the user's, which gets root's capabilities back */
+	const struct report_type *report; /* report.h; NULL: `run` does all by itself */
 };
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

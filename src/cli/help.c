@@ -40,8 +40,25 @@ static void write_option(
 
 static void write_status(const struct command *command, FILE *out)
 {
+	const struct answer *answers = command->answers;
+	char text[LINE_SIZE] = "";
+
+	for (int status = 0; answers && status <= 2; status++) {
+		const char *separator = status ? ", " : "";
+
+		for (size_t i = 0; answers[i].word; i++) {
+			if (answers[i].status != status)
+				continue;
+			text_append(text, sizeof(text), "%s", separator);
+			if (*separator != ' ')
+				text_append(text, sizeof(text), "%d ", status);
+			text_append(text, sizeof(text), "%s", answers[i].meaning);
+			separator = " or ";
+		}
+	}
+	text_append(text, sizeof(text), "%s%s", *text ? ", " : "", command->status);
 	fputs("\nExit status: ", out);
-	wrap_text(out, strlen("Exit status: "), 0, command->status);
+	wrap_text(out, strlen("Exit status: "), 0, text);
 }
 
 void cli_write_overview(const struct command *const *commands, FILE *out)

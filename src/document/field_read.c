@@ -174,6 +174,7 @@ static void read_value(
 	case FIELD_LIST:
 		read_list(reader, field, value, field->compute ? NULL : object);
 		break;
+	case FIELD_WHOLE:
 	case FIELD_INLINE: /* only in documents that are not read */
 		break;
 	}

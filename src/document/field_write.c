@@ -190,6 +190,8 @@ static json_t *write_reason(
 static void write_into(
 	json_t *to, const struct field *fields, const void *object, const void *whole)
 {
+	const struct fact *lost = NULL; /* of the FIELD_WHOLE above, if it is not known */
+
 	for (const struct field *field = fields; field->key; field++) {
 		bool is_reason = field->kind == FIELD_REASON && !field->compute;
 		char key[FIELD_KEY_SIZE];
@@ -201,6 +203,13 @@ static void write_into(
 		if (field->options & FIELD_COLUMN ||
 			(field->options & FIELD_LEFT_OUT && is_null(field, object)))
 			continue;
+		if (field->kind == FIELD_WHOLE)
+			lost = unknown_fact(field, object);
+		if (field->kind == FIELD_WHOLE || (lost && !(field->options & FIELD_FILLED))) {
+			is_reason = is_reason || field->kind == FIELD_WHOLE;
+			field_put(to, field->key, is_reason ? field_reason(lost) : json_null());
+			continue;
+		}
 		field_put(to, field->key,
 			is_reason ? write_reason(fields, field, object)
 				  : field_value(field, object, whole));

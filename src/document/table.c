@@ -16,17 +16,23 @@
 struct column {
 	const struct field *field;
 	const struct field *inside; /* the FIELD_INLINE that it is part of; NULL: none */
+	const size_t *whole;        /* where the fact of the FIELD_WHOLE above is; NULL: none */
 	size_t width;
 };
 
 static size_t find_columns(const struct field *fields, const struct field *inside,
 	struct column columns[COLUMN_MAX], size_t count)
 {
+	const size_t *above = NULL;
+
 	for (const struct field *field = fields; field->key; field++) {
-		if (field->kind == FIELD_INLINE)
+		if (field->kind == FIELD_WHOLE)
+			above = field->fact;
+		else if (field->kind == FIELD_INLINE)
 			count = find_columns(field->fields, field, columns, count);
 		else if (field->title && count < COLUMN_MAX)
-			columns[count++] = (struct column){field, inside, (size_t)field->width};
+			columns[count++] =
+				(struct column){field, inside, above, (size_t)field->width};
 	}
 	return count;
 }
@@ -65,7 +71,10 @@ static char *make_cell(const struct column *column, const void *object, const vo
 
 	if (column->inside)
 		object = field_member(column->inside, object);
-	if (column->field->cell) {
+	if (column->whole &&
+		!fact_is_known((const void *)((const char *)object + *column->whole))) {
+		/* It is null. */
+	} else if (column->field->cell) {
 		column->field->cell(object, whole, out);
 	} else {
 		struct field shown = *column->field;

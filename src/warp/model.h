@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The model of a run of warp: its clocks, the workers, the child's state, verdict and output. */
+/* The model of a run of warp: its clocks, the workers, the child's state, and the answer. */
 #ifndef VDSOCHECK_WARP_MODEL_H
 #define VDSOCHECK_WARP_MODEL_H
 
@@ -13,6 +13,7 @@
 #include "document.h"
 #include "measure/call.h"
 #include "measure/timebase.h"
+#include "report.h"
 #include "warp.h"
 
 /* ---- clock.c ---- */
@@ -147,44 +148,17 @@ void warp_drift_compute(const struct drift_mark marks[3], struct warp_drift *dri
 /* After the last slice: converts to ns and fills in everything that follows from the gaps. */
 void warp_finish(struct warp_state *state);
 
-/* ---- verdict.c: what the warps that were found, or not, mean; pure ---- */
+/* ---- command.c ---- */
 
-enum warp_outcome {
-	WARP_UNKNOWN = 0, /* no clock, or not all CPUs, could be tested */
-	WARP_OK,
-	WARP_WARPS,
+struct warp_run {
+	struct report report;
+	struct warp_evidence warp;
 };
 
-#define WARP_SENTENCE_SIZE 320
+/* Sets the answer; pure. */
+void warp_judge(const struct warp_evidence *warp, struct report *report);
 
-struct warp_verdict {
-	enum warp_outcome verdict;
-	const char *rule;                 /* id of the rule that decided; static storage */
-	char summary[WARP_SENTENCE_SIZE]; /* one sentence */
-	struct fact advice_fact;          /* known: there is something to do */
-	const char *advice;               /* what to do; static storage */
-	int exit_status;                  /* 0 for ok, 1 for warps, 2 for unknown */
-};
-
-void warp_judge(const struct warp_evidence *warp, struct warp_verdict *verdict);
-
-/* "unknown", "ok", "warps"; ended by NULL. */
-extern const char *const warp_outcome_names[];
-
-/* ---- text.c and json.c ---- */
-
-#define WARP_JSON_SCHEMA "vdsocheck-warp/1"
-
-struct warp_report {
-	const struct warp_evidence *warp;
-	const struct warp_verdict *verdict;
-	const struct timestamp_evidence *timestamp;
-};
-
-/* Both take a struct warp_report: for people, the verdict first; for programs. */
-bool warp_report_text(const void *result, const struct style *style, FILE *out);
-extern const struct field warp_report_fields[];
+extern const struct field warp_fields[];
 extern const struct field warp_result_fields[]; /* its columns are the table of the text */
-bool warp_report_json(const void *result, const struct style *style, FILE *out);
 
 #endif

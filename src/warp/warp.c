@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command warp: its row and options, and the parent of the child that reads the clocks. The
- * clocks are read in a child because a thread is pinned to each CPU there, a clock may raise a
- * signal when it is read, and all memory is released by its end.
+ * The parent of the child that reads the clocks: a thread is pinned to each CPU there, a clock may
+ * raise a signal when it is read, and all memory is released by its end.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/child.h"
 #include "base/memory.h"
-#include "base/privileges.h"
-#include "collect.h"
-#include "commands.h"
 #include "measure/call.h"
 #include "measure/cpus.h"
-#include "measure/vdso.h"
 #include "model.h"
 
 /* The start of a thread on each CPU may take this time of its own. */
@@ -102,55 +97,3 @@ void warp_release(struct warp_evidence *warp)
 	warp->pairs = NULL;
 	warp->pair_count = 0;
 }
-
-static int warp_run(struct cli *cli)
-{
-	static struct warp_evidence warp;
-	struct vdso_evidence vdso = {0};
-	struct vdso_image image;
-	struct call_table calls;
-	struct warp_verdict verdict;
-	struct timestamp_evidence timestamp = {0};
-	struct warp_report report = {.warp = &warp, .verdict = &verdict, .timestamp = &timestamp};
-
-	privileges_keep(PRIVILEGES_WRITE);
-	timestamp_collect(&cli->root, &timestamp, &cli->deadline);
-	vdso_collect(&cli->root, &vdso, &image);
-	call_table_make(&vdso, &image, &calls, &cli->deadline);
-	if (!warp_measure_shown(
-		    cli, "reading the clocks on all CPUs", &calls, WARP_ALL_CLOCKS, &warp))
-		return EXIT_TROUBLE;
-	warp_judge(&warp, &verdict);
-	verdict.exit_status = interrupt_status(verdict.exit_status);
-	cli_print(cli, &report);
-	warp_release(&warp);
-	return verdict.exit_status;
-}
-
-static const struct option_row options[] = {
-	{'d', "duration", "TIME", "test for TIME: 2 (the default), 0.5, 500ms, 5m"},
-	{0},
-};
-
-static const struct format formats[] = {
-	{.name = "text", .write = warp_report_text},
-	{.name = "json", .write = warp_report_json},
-	{0},
-};
-
-const struct command warp_command = {
-	.name = "warp",
-	.summary = "test whether clocks run backwards between CPUs",
-	.help = "Reads the clocks on all CPUs at the same time and reports whether any clock ever "
-		"returns an earlier time than one already read on another CPU, whether the vDSO "
-		"and the kernel agree, and how far apart the CPUs' counters are. Keeps all allowed "
-		"CPUs busy while it runs; needs no privileges. Ctrl-C ends the test early and "
-		"prints its result.",
-	.status =
-		"0 no clock ran backwards, 1 a clock did, 2 undetermined, 3 usage error or failed "
-		"output, 130 interrupted.",
-	.options = options,
-	.formats = formats,
-	.run = warp_run,
-	.duration_ns = 2 * NS_PER_SECOND,
-};

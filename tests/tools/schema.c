@@ -9,24 +9,39 @@
 #include "base/memory.h"
 #include "bench/model.h"
 #include "check/model.h"
+#include "commands.h"
 #include "compare/model.h"
 #include "counter/model.h"
 #include "diff/model.h"
 #include "document/field.h"
 #include "fleet/model.h"
+#include "report.h"
 #include "trace/model.h"
-#include "warp/model.h"
 #include "watch/model.h"
 
-static bool is_nullable(const struct field *field)
+/* Those of the command, for the rows of report_fields. */
+static const struct answer *answers;
+
+/* The row above in its table whose fact all rows below it need; NULL: none. */
+static const struct field *whole_above(const struct field *fields, const struct field *field)
+{
+	while (fields < field && fields->kind != FIELD_WHOLE)
+		fields++;
+	return fields < field ? fields : NULL;
+}
+
+static bool is_nullable(const struct field *fields, const struct field *field)
 {
 	if (field->options & FIELD_FILLED)
 		return false;
+	if (whole_above(fields, field))
+		return true;
 	switch (field->kind) {
 	case FIELD_TEXT:
 	case FIELD_STRING:
 	case FIELD_REAL:
 	case FIELD_REASON:
+	case FIELD_WHOLE:
 		return true;
 	case FIELD_KNOWN:
 		return field->options & FIELD_ABSENT_FALSE;
@@ -71,6 +86,8 @@ static const char *reason_key(
 	snprintf(own, FIELD_KEY_SIZE, "%s_reason", field->key);
 	if (field->reason || field->options & FIELD_OWN_REASON)
 		return field->reason ? field->reason : own;
+	if (field->kind != FIELD_WHOLE && whole_above(fields, field))
+		return whole_above(fields, field)->key;
 	for (; (field->fact || field->whole) && fields->key; fields++) {
 		if (fields->kind == FIELD_REASON && strcmp(fields->key, "reason") == 0)
 			return fields->key;
@@ -92,6 +109,24 @@ static json_t *describe_reason(const struct field *fields, const char *reason)
 	return used ? json_sprintf("why %s is null; else null", text) : NULL;
 }
 
+/* "ok: no clock ran backwards; warps: ...", or by exit status. */
+static json_t *describe_answers(const struct answer *answer, bool by_status)
+{
+	char text[1024];
+	size_t used = 0;
+
+	for (; answer->word && used < sizeof(text); answer++) {
+		const char *separator = used ? "; " : "";
+
+		used += (size_t)(by_status ? snprintf(text + used, sizeof(text) - used, "%s%d: %s",
+						     separator, answer->status, answer->word)
+					   : snprintf(text + used, sizeof(text) - used, "%s%s: %s",
+						     separator, answer->word, answer->meaning));
+	}
+	return json_sprintf(
+		"%s%s", text, by_status ? "; 128 and the number of a signal: interrupted" : "");
+}
+
 /* The row's doc, and where to find why it is null unless it says that itself. */
 static void put_description(json_t *schema, const struct field *fields, const struct field *field)
 {
@@ -99,9 +134,12 @@ static void put_description(json_t *schema, const struct field *fields, const st
 	const char *reason = reason_key(fields, field, own);
 	json_t *text = NULL;
 
-	if (!field->doc && field->kind == FIELD_REASON)
+	if (fields == report_fields && !field->doc && field->kind != FIELD_INLINE)
+		text = describe_answers(answers, field->kind == FIELD_INTEGER);
+	else if (!field->doc && field->kind == FIELD_REASON)
 		text = describe_reason(fields, field->key);
-	else if (field->doc && reason && is_nullable(field) && !strstr(field->doc, "null: "))
+	else if (field->doc && reason && is_nullable(fields, field) &&
+		 !strstr(field->doc, "null: "))
 		text = json_sprintf("%s; null: see %s", field->doc, reason);
 	else if (field->doc)
 		text = json_string(field->doc);
@@ -109,7 +147,7 @@ static void put_description(json_t *schema, const struct field *fields, const st
 		field_put(schema, "description", text);
 }
 
-static void put_words(json_t *schema, const struct field *field)
+static void put_words(json_t *schema, const struct field *fields, const struct field *field)
 {
 	json_t *words = json_array();
 
@@ -117,7 +155,7 @@ static void put_words(json_t *schema, const struct field *field)
 		if (**word)
 			json_array_append_new(words, json_string(*word));
 	}
-	if (is_nullable(field))
+	if (is_nullable(fields, field))
 		json_array_append_new(words, json_null());
 	field_put(schema, "enum", words);
 }
@@ -135,9 +173,15 @@ static json_t *value_schema(const struct field *fields, const struct field *fiel
 
 	put_description(schema, fields, field);
 	field_put(schema, "type",
-		is_nullable(field) ? json_pack("[ss]", type, "null") : json_string(type));
+		is_nullable(fields, field) ? json_pack("[ss]", type, "null") : json_string(type));
+	if (fields == report_fields && field->compute) {
+		items = json_array();
+		for (const struct answer *answer = answers; answer->word; answer++)
+			json_array_append_new(items, json_string(answer->word));
+		field_put(schema, "enum", items);
+	}
 	if (field->kind == FIELD_WORD)
-		put_words(schema, field);
+		put_words(schema, fields, field);
 	if (field->kind == FIELD_INTEGER || field->kind == FIELD_REAL) {
 		field_put(schema, "minimum", json_integer(least));
 		field_put(schema, "maximum", json_integer(field->most));
@@ -219,7 +263,6 @@ static const struct {
 	{"diff", DIFF_SCHEMA, diff_fields},
 	{"fleet", FLEET_SCHEMA, fleet_fields},
 	{"trace", TRACE_JSON_SCHEMA, trace_report_fields},
-	{"warp", WARP_JSON_SCHEMA, warp_report_fields},
 	{"watch", WATCH_JSON_SCHEMA, watch_event_fields},
 };
 
@@ -230,6 +273,15 @@ static bool print_schema(const char *name)
 	check_document_parts(check_parts, NULL, NULL);
 	if (strcmp(name, "check") == 0)
 		return write_schema(DOCUMENT_SCHEMA, check_parts, stdout);
+	for (size_t i = 0; command_list[i]; i++) {
+		const struct report_type *type = command_list[i]->report;
+		const struct document_part parts[] = {
+			{.fields = report_fields}, {.fields = type ? type->fields : NULL}, {0}};
+
+		answers = command_list[i]->answers;
+		if (type && strcmp(name, command_list[i]->name) == 0)
+			return write_schema(type->schema, parts, stdout);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
 		const struct document_part parts[] = {{.fields = documents[i].fields}, {0}};
 

@@ -376,7 +376,7 @@ static void finds_100_ns_under_load(void **state)
 static void runs_on_the_allowed_cpus_only(void **state)
 {
 	cpu_set_t all, one;
-	struct warp_verdict verdict;
+	struct report verdict;
 
 	(void)state;
 	sched_getaffinity(0, sizeof(all), &all);
@@ -410,7 +410,7 @@ static void gives_the_reason_where_no_clock_can_be_read(void **state)
 	static const struct call_table none;
 	struct warp_setup setup = {
 		.duration_ns = SHORT_NS / 10, .clocks = WARP_CLOCK(WARP_MONOTONIC)};
-	struct warp_verdict verdict;
+	struct report verdict;
 
 	(void)state;
 	warp_measure(&none, &setup, &warp);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "unit/unit.h"
 #include "warp/model.h"
 
@@ -51,11 +52,12 @@ static struct warp_evidence large_values(void)
 
 static void render_warp(const struct warp_evidence *warp, bool json)
 {
-	struct warp_verdict verdict;
-	struct warp_report report = {.warp = warp, .verdict = &verdict, .timestamp = &timestamp};
+	static struct warp_run run;
 
-	warp_judge(warp, &verdict);
-	bytes = unit_print(json ? warp_report_json : warp_report_text, &report);
+	run = (struct warp_run){
+		.report = {.type = warp_command.report, .timestamp = timestamp}, .warp = *warp};
+	warp_judge(warp, &run.report);
+	bytes = unit_print(json ? report_json : report_text, &run);
 }
 
 static void the_text_fits_80_columns(void **state)
@@ -214,7 +216,7 @@ static void *allocate(size_t size)
 }
 
 /* What is written when so many allocations succeed, to be freed; NULL: an error. */
-static char *write_with(const struct warp_report *report, size_t allocations)
+static char *write_with(const struct warp_run *run, size_t allocations)
 {
 	const struct style style = {0};
 	char *some = NULL;
@@ -225,7 +227,7 @@ static char *write_with(const struct warp_report *report, size_t allocations)
 	assert_non_null(out);
 	allocations_left = allocations;
 	json_set_alloc_funcs(allocate, free);
-	written = warp_report_json(report, &style, out);
+	written = report_json(run, &style, out);
 	json_set_alloc_funcs(malloc, free);
 	assert_int_equal(fclose(out), 0);
 	if (written)
@@ -237,16 +239,18 @@ static char *write_with(const struct warp_report *report, size_t allocations)
 /* Without memory a document is whole or an error: no key is dropped in silence. */
 static void json_is_whole_or_an_error_when_memory_runs_out(void **state)
 {
-	const struct warp_evidence warp = large_values();
-	const struct warp_verdict verdict = {.rule = "no-warps", .summary = "one sentence"};
-	const struct warp_report report = {
-		.warp = &warp, .verdict = &verdict, .timestamp = &timestamp};
-	char *whole = write_with(&report, SIZE_MAX);
+	const struct warp_run run = {.warp = large_values(),
+		.report = {.type = warp_command.report,
+			.timestamp = timestamp,
+			.answer = warp_command.answers,
+			.rule = "no-warps",
+			.summary = "one sentence"}};
+	char *whole = write_with(&run, SIZE_MAX);
 	size_t failures = 0;
 	char *some;
 
 	(void)state;
-	while ((some = write_with(&report, failures)) == NULL)
+	while ((some = write_with(&run, failures)) == NULL)
 		failures++;
 	assert_string_equal(some, whole);
 	assert_true(failures > 100);

@@ -34,7 +34,7 @@ static void set_warp(
 static void expect_verdict(
 	const struct warp_evidence *evidence, const char *rule, int status, const char *words)
 {
-	struct warp_verdict verdict;
+	struct report verdict;
 
 	warp_judge(evidence, &verdict);
 	assert_string_equal(verdict.rule, rule);
@@ -80,7 +80,7 @@ static void rules_disagreement(void **state)
 static void rules_counters(void **state)
 {
 	struct warp_evidence evidence = two_quiet_cpus();
-	struct warp_verdict verdict;
+	struct report verdict;
 
 	(void)state;
 	set_warp(&evidence, WARP_COUNTER, 900, 1, 0);
@@ -103,7 +103,7 @@ static void rules_not_compared(void **state)
 static void a_clock_that_cannot_be_read_is_unknown_and_no_longer_test_is_advised(void **state)
 {
 	struct warp_evidence evidence = two_quiet_cpus();
-	struct warp_verdict verdict;
+	struct report verdict;
 
 	(void)state;
 	fact_set(

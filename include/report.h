@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A command that measures and then answers is a row here: its answers, the fields of its document,
+ * a function that measures and one that writes the text. The rest is the same for all of them: the
+ * time, the exit status, the heading, the keys that each document has.
+ */
+#ifndef VDSOCHECK_REPORT_H
+#define VDSOCHECK_REPORT_H
+
+#include "cli/command.h"
+#include "cli/text.h"
+#include "document.h"
+
+#define REPORT_SENTENCE_SIZE 400
+
+/* The first member of cli->data of such a command. */
+struct report {
+	const struct report_type *type;
+	struct timestamp_evidence timestamp;
+	const struct answer *answer; /* one of the command's; at first the first one */
+	const char *rule;            /* id of the rule that gave it; static; NULL: it has none */
+	struct fact advice_fact;     /* known: there is something to do */
+	const char *advice;          /* what to do, the last line of the text; static */
+	char summary[REPORT_SENTENCE_SIZE]; /* the answer in a sentence */
+	int exit_status;
+};
+
+/* Text with labels: a line begins with its label, grows, and is wrapped when the next one begins.
+ */
+struct page {
+	FILE *out;
+	int indent;
+	bool all; /* --verbose */
+	bool color;
+	const char *label; /* of the line that grows; NULL: none does */
+	struct strbuf text;
+};
+
+struct report_type {
+	const char *schema;
+	const struct field *fields;       /* of cli->data, after report_fields */
+	int indent;                       /* column behind the labels */
+	bool (*measure)(struct cli *cli); /* fills cli->data; false after an error message */
+	void (*text)(const void *data, struct page *page); /* what follows the answer */
+	void (*release)(void *data); /* frees what measure() allocated; may be NULL */
+};
+
+/* For struct command: .run = report_run, .formats = report_formats, .report = &its type. */
+int report_run(struct cli *cli);
+extern const struct format report_formats[];
+
+/* The formats of these, for a command that has others, too. */
+bool report_text(const void *report, const struct style *style, FILE *out);
+bool report_json(const void *report, const struct style *style, FILE *out);
+
+/* The keys that each document has; the words and texts of the answer are the command's. */
+extern const struct field report_fields[];
+
+/* Rule and advice may be NULL. */
+void report_answer(struct report *report, const struct answer *answer, const char *rule,
+	const char *advice, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Begins a line; an empty label continues the block above. */
+void page_line(struct page *page, const char *label, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Adds to the line. */
+void page_add(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints the line that grows; then page->out is free for text without a label. */
+void page_end(struct page *page);
+
+/* Prints a blank line, and the table below it. */
+void page_table(struct page *page, const struct table *table);
+
+/* Numbers as people read them, in one of 16 buffers: good for the arguments of one printf(). */
+const char *as_ns(double ns);
+const char *as_count(uint64_t count);
+const char *as_mhz(double hz, int decimals);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs the commands of report.h, and prints what they answer, for people and for programs. */
+#include "report.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "collect.h"
+
+void report_answer(struct report *report, const struct answer *answer, const char *rule,
+	const char *advice, const char *format, ...)
+{
+	va_list arguments;
+
+	report->answer = answer;
+	report->rule = rule;
+	report->advice = advice;
+	if (advice)
+		fact_set_known(&report->advice_fact);
+	else
+		fact_set(&report->advice_fact, FACT_ABSENT, "there is nothing to be done");
+	report->exit_status = answer->status;
+	va_start(arguments, format);
+	vsnprintf(report->summary, sizeof(report->summary), format, arguments);
+	va_end(arguments);
+}
+
+int report_run(struct cli *cli)
+{
+	struct report *report = cli->data;
+
+	report->type = cli->command->report;
+	report->answer = cli->command->answers;
+	timestamp_collect(&cli->root, &report->timestamp, &cli->deadline);
+	if (!report->type->measure(cli))
+		return EXIT_TROUBLE;
+	report->exit_status = interrupt_status(report->exit_status);
+	cli_print(cli, report);
+	if (report->type->release)
+		report->type->release(report);
+	return report->exit_status;
+}
+
+/* ---- for programs ---- */
+
+static json_t *verdict(const void *object, const void *whole)
+{
+	(void)whole;
+	return json_string(((const struct report *)object)->answer->word);
+}
+
+#define OF struct report
+
+const struct field report_fields[] = {
+	{INLINE(timestamp, timestamp_fields)},
+	{COMPUTED("verdict", FIELD_STRING, verdict), .options = FIELD_FILLED},
+	{INTEGER("exit_status", exit_status, 255)},
+	{TEXT("summary", summary), .options = FIELD_FILLED, .doc = "verdict in a sentence"},
+	{0},
+};
+
+bool report_json(const void *result, const struct style *style, FILE *out)
+{
+	const struct report *report = result;
+	const struct document_part parts[] = {{.fields = report_fields, .from = report},
+		{.fields = report->type->fields, .from = report}, {0}};
+
+	return document_write_parts(report->type->schema, parts, style->compact, out);
+}
+
+/* ---- for people ---- */
+
+void page_end(struct page *page)
+{
+	if (page->label)
+		wrap_print(page->out, page->label, page->indent, page->text.text);
+	page->label = NULL;
+	page->text = (struct strbuf){.used = 0};
+}
+
+static void add(struct page *page, const char *format, va_list arguments)
+{
+	struct strbuf *text = &page->text;
+	int length = vsnprintf(
+		text->text + text->used, sizeof(text->text) - text->used, format, arguments);
+
+	text->used += length > 0 ? (size_t)length : 0;
+	if (text->used >= sizeof(text->text))
+		text->used = sizeof(text->text) - 1;
+}
+
+void page_line(struct page *page, const char *label, const char *format, ...)
+{
+	va_list arguments;
+
+	page_end(page);
+	page->label = label;
+	va_start(arguments, format);
+	add(page, format, arguments);
+	va_end(arguments);
+}
+
+void page_add(struct page *page, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	add(page, format, arguments);
+	va_end(arguments);
+}
+
+void page_table(struct page *page, const struct table *table)
+{
+	page_end(page);
+	fputc('\n', page->out);
+	table_write(table, page->out);
+}
+
+bool report_text(const void *result, const struct style *style, FILE *out)
+{
+	const struct report *report = result;
+	struct page page = {.out = out,
+		.indent = report->type->indent,
+		.all = style->verbose,
+		.color = style->color};
+	char word[32];
+
+	text_copy(word, sizeof(word), report->answer->word);
+	for (char *at = word; *at; at++)
+		*at = (char)toupper((unsigned char)*at);
+	wrap_answer(
+		out, &(struct heading){word, report->answer->color}, style->color, report->summary);
+	report->type->text(report, &page);
+	page_end(&page);
+	if (report->advice) {
+		fputc('\n', out);
+		page_line(&page, "Do", "%s", report->advice);
+		page_end(&page);
+	}
+	return true;
+}
+
+const struct format report_formats[] = {
+	{.name = "text", .write = report_text},
+	{.name = "json", .write = report_json},
+	{0},
+};
+
+/* ---- numbers ---- */
+
+static char *next_buffer(void)
+{
+	static char buffers[16][48];
+	static unsigned next;
+
+	return buffers[next++ % 16];
+}
+
+const char *as_ns(double ns)
+{
+	return format_ns(ns, next_buffer());
+}
+
+const char *as_count(uint64_t count)
+{
+	return format_count(count, next_buffer());
+}
+
+const char *as_mhz(double hz, int decimals)
+{
+	return format_mhz(hz, decimals, next_buffer());
+}
