@@ -63,6 +63,7 @@ enum field_option {
 	FIELD_NAN_NONE = 1 << 7,     /* null is read as NAN, not left zero */
 	FIELD_COLUMN = 1 << 8,       /* only a column of tables, not a key of documents */
 	FIELD_ONCE = 1 << 9,         /* the column's cell is blank where it repeats the one above */
+	FIELD_NONE = 1 << 10,        /* an absent fact is a value: field_text() says "none" */
 };
 
 /* A bool, number or pointer that is zero where a value is null. */
@@ -280,6 +281,12 @@ struct table {
 
 /* Prints the table: null as "-", a number with the decimals of its column or else its field. */
 void table_write(const struct table *table, FILE *out);
+
+/* The facts of struct host_evidence; those with a title have their name for people in it. */
+extern const struct field host_fields[];
+
+/* Prints a text or an integer as text: "" for null, "none" where that is a value (FIELD_NONE). */
+void field_text(const struct field *field, const void *object, char *text, size_t size);
 
 /* The keys of every command's document that say when the host was checked. */
 extern const struct field timestamp_fields[];

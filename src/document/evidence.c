@@ -197,32 +197,47 @@ static const struct field what_if_fields[] = {
 #undef OF
 #define OF struct host_evidence
 
-static const struct field host_fields[] = {
+/* That there is none is a property of the host, too. */
+#define NONE_FACT(name, member)                                                                    \
+	TEXT(name, member.value), .fact = FACT(member.fact),                                       \
+				  .options = FIELD_OWN_REASON | FIELD_NONE
+
+/* Those with a title are compared between two hosts; the first ones explain most. */
+const struct field host_fields[] = {
+	{TEXT_FACT("kernel", kernel), .title = "kernel",
+		.doc = "release of the kernel, as uname -r"},
+	{TEXT_FACT("kernel_build", kernel_build), .title = "kernel build",
+		.doc = "version of the kernel, as uname -v"},
+	{NONE_FACT("boot_parameters", boot), .title = "boot parameters",
+		.doc = "boot parameters that concern the clock; empty: none does"},
+	{NONE_FACT("hypervisor", hypervisor), .title = "hypervisor",
+		.doc = "hypervisor below this host, in the words of systemd-detect-virt"},
+	{TEXT_FACT("hypervisor_version", hypervisor_version), .title = "hypervisor version",
+		.doc = "version of the hypervisor by its CPUID leaves"},
+	{TEXT_FACT("platform", platform), .title = "platform",
+		.doc = "cloud, product or sandbox around the system"},
 	{TEXT_FACT("name", name), .doc = "name of the host, only on request"},
-	{TEXT_FACT("instance_type", instance_type),
+	{TEXT_FACT("instance_type", instance_type), .title = "instance type",
 		.doc = "instance type of the cloud, only on request"},
 	{TEXT_FACT("instance_id", instance_id), .doc = "instance ID of the cloud, only on request"},
 	{TEXT_FACT("region", region), .doc = "region of the cloud, only on request"},
-	{TEXT_FACT("distribution", distribution), .doc = "PRETTY_NAME of os-release"},
-	{TEXT_FACT("kernel", kernel), .doc = "release of the kernel, as uname -r"},
-	{TEXT_FACT("kernel_build", kernel_build), .doc = "version of the kernel, as uname -v"},
-	{TEXT_FACT("arch", arch), .doc = "architecture of the kernel, as uname -m"},
-	{TEXT_FACT("cpu_model", cpu), .doc = "brand of the CPU"},
-	{TEXT_FACT("cpu_signature", cpu_model),
+	{TEXT_FACT("arch", arch), .title = "architecture",
+		.doc = "architecture of the kernel, as uname -m"},
+	{TEXT_FACT("cpu_model", cpu), .title = "CPU", .doc = "brand of the CPU"},
+	{TEXT_FACT("cpu_signature", cpu_model), .title = "microcode",
 		.doc = "family, model, stepping and microcode of an x86 CPU"},
-	{NUMBER_FACT("cpu_count", cpu_count, INT32_MAX), .doc = "CPUs that are online"},
-	{TEXT_FACT("hypervisor", hypervisor),
-		.doc = "hypervisor below this host, in the words of systemd-detect-virt"},
-	{TEXT_FACT("hypervisor_version", hypervisor_version),
-		.doc = "version of the hypervisor by its CPUID leaves"},
-	{TEXT_FACT("container", container),
+	{TEXT_FACT("libc", libc), .title = "libc", .doc = "C library of vdsocheck"},
+	{TEXT_FACT("distribution", distribution), .title = "distribution",
+		.doc = "PRETTY_NAME of os-release"},
+	{NONE_FACT("container", container), .title = "container",
 		.doc = "container around vdsocheck, in the words of systemd-detect-virt"},
-	{TEXT_FACT("platform", platform), .doc = "cloud, product or sandbox around the system"},
 	{TEXT("emulator", emulator.value), .fact = FACT(emulator.fact),
-		.options = FIELD_NEEDED | FIELD_OWN_REASON, .doc = "emulator that runs vdsocheck"},
-	{TEXT_FACT("libc", libc), .doc = "C library of vdsocheck"},
-	{TEXT_FACT("boot_parameters", boot),
-		.doc = "boot parameters that concern the clock; empty: none does"},
+		.options = FIELD_NEEDED | FIELD_OWN_REASON | FIELD_NONE, .title = "emulator",
+		.doc = "emulator that runs vdsocheck"},
+	{NUMBER_FACT("cpu_count", cpu_count, INT32_MAX), .title = "CPUs",
+		.doc = "CPUs that are online"},
+	{NUMBER_FACT("seccomp", seccomp, INT32_MAX), .title = "seccomp mode",
+		.doc = "seccomp mode of vdsocheck; 0: none, 1: strict, 2: filter"},
 	{TEXT_FACT("boot_tool", boot_tool), .doc = "tool that changes the kernel command line"},
 	{TEXT_FACT("tsc_flags", tsc_flags),
 		.doc = "flags of the CPU that concern the TSC, from /proc/cpuinfo"},
@@ -251,8 +266,6 @@ static const struct field host_fields[] = {
 		.doc = "tsc_mode of the guest by Xen's CPUID leaf; 2: never emulated"},
 	{NUMBER_FACT("tracer_pid", tracer, INT32_MAX),
 		.doc = "process ID of the tracer of vdsocheck; 0: none"},
-	{NUMBER_FACT("seccomp", seccomp, INT32_MAX),
-		.doc = "seccomp mode of vdsocheck; 0: none, 1: strict, 2: filter"},
 	{0},
 };
 

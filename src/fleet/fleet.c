@@ -346,7 +346,7 @@ static const struct field group_fields[] = {
 #undef OF
 #define OF struct fleet_host
 
-static const struct field host_fields[] = {
+static const struct field dear_fields[] = {
 	{STRING("cause", cause), .title = "first cause", .width = 32, .left = true,
 		.doc = "id of the first cause; null: none found, or ok"},
 	{NS("call_ns", call_ns), .title = "ns each", .width = 8,
@@ -386,7 +386,7 @@ const struct field fleet_fields[] = {
 	{GROUPS("by_verdict", BY_VERDICT), .doc = "hosts by verdict"},
 	{GROUPS("by_first_cause", BY_CAUSE), .doc = "hosts that are not ok, by their first cause"},
 	{GROUPS("by_kernel", BY_KERNEL), .doc = "hosts by release of the kernel"},
-	{LIST_AT("dearest", hosts, listed, host_fields),
+	{LIST_AT("dearest", hosts, listed, dear_fields),
 		.doc = "hosts that are not ok, with -v every host; those that lose most first"},
 	{0},
 };
@@ -454,7 +454,7 @@ static bool write_text(const void *result, const struct style *style, FILE *out)
 	if (!most)
 		return true;
 	fputc('\n', out);
-	table_write(&(struct table){.fields = host_fields, TABLE_ROWS(fleet->hosts, most)}, out);
+	table_write(&(struct table){.fields = dear_fields, TABLE_ROWS(fleet->hosts, most)}, out);
 	return true;
 }
 

@@ -9,24 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "diff/model.h"
-
-static void render(const struct diff *diff)
-{
-	bool (*const writes[])(const void *, const struct style *, FILE *) = {
-		diff_write_text, diff_write_json};
-
-	for (size_t i = 0; i < ARRAY_SIZE(writes); i++) {
-		const struct style style = {.verbose = true};
-		char *bytes = NULL;
-		size_t length;
-		FILE *out = open_memstream(&bytes, &length);
-
-		if (!out || !writes[i](diff, &style, out) || fclose(out) != 0)
-			abort();
-		free(bytes);
-	}
-}
 
 static void compare_with_itself(const char *bytes, size_t length)
 {
@@ -36,6 +20,7 @@ static void compare_with_itself(const char *bytes, size_t length)
 	struct fact why = {0};
 
 	memset(&diff, 0, sizeof(diff));
+	diff.report.type = diff_command.report;
 	strcpy(diff.old.file, "old");
 	if (!document_parse(bytes, length, parts, &why)) {
 		if (!*why.reason)
@@ -43,12 +28,19 @@ static void compare_with_itself(const char *bytes, size_t length)
 		return;
 	}
 	diff.new = diff.old;
-	diff_document_judge(&diff, &diff.old);
-	diff_document_judge(&diff, &diff.new);
-	diff_find(&diff);
-	if (diff.answer == DIFF_WORSE || diff.answer == DIFF_BETTER || diff.suspect_count)
+	diff_compare(&diff);
+	if (diff.report.exit_status == 1 || diff.better_count || diff.suspect_count)
 		abort();
-	render(&diff);
+	for (const struct format *format = diff_command.formats; format->name; format++) {
+		const struct style style = {.verbose = true};
+		char *rendered = NULL;
+		size_t size;
+		FILE *out = open_memstream(&rendered, &size);
+
+		if (!out || !format->write(&diff, &style, out) || fclose(out) != 0)
+			abort();
+		free(rendered);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

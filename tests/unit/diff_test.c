@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of diff/find.c: what is worse, what is noise, and what is named as a suspect. */
+/* Tests of diff/diff.c: what is worse, what is noise, and what is named as a suspect. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "diff/model.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
@@ -27,15 +28,11 @@ static int begin(void **state)
 	return 0;
 }
 
-static enum diff_answer compare(void)
+static enum diff_change compare(void)
 {
-	diff_document_judge(&diff, &diff.old);
-	diff_document_judge(&diff, &diff.new);
-	diff_find(&diff);
-	assert_int_equal(diff.exit_status, diff.answer == DIFF_WORSE     ? 1
-					   : diff.answer == DIFF_UNKNOWN ? 2
-									 : 0);
-	return diff.answer;
+	diff.report.type = diff_command.report;
+	diff_compare(&diff);
+	return (enum diff_change)(diff.report.answer - diff_command.answers);
 }
 
 static void make_unproven(struct evidence *evidence)
@@ -53,7 +50,7 @@ static void make_on_hpet(struct evidence *evidence)
 struct pair {
 	const char *name;
 	void (*before)(struct evidence *), (*now)(struct evidence *);
-	enum diff_answer answer;
+	enum diff_change answer;
 	const char *summary; /* its beginning */
 };
 
@@ -82,15 +79,15 @@ static void a_verdict_is_compared(void **state)
 	pair->before(old);
 	pair->now(new);
 	assert_int_equal(compare(), pair->answer);
-	if (strncmp(diff.summary, pair->summary, strlen(pair->summary)) != 0)
-		fail_msg("%s", diff.summary);
+	if (strncmp(diff.report.summary, pair->summary, strlen(pair->summary)) != 0)
+		fail_msg("%s", diff.report.summary);
 }
 
 struct mode {
 	const char *name;
 	int before, now;
 	const char *name_before, *name_now;
-	enum diff_answer answer;
+	enum diff_change answer;
 };
 
 /* The verdict stays: the documents differ in nothing else. */
@@ -116,7 +113,7 @@ struct rise {
 	const char *name;
 	double least, median, p99; /* before */
 	double now;                /* all of them */
-	enum diff_answer answer;
+	enum diff_change answer;
 };
 
 static const struct rise rises[] = {
@@ -163,7 +160,7 @@ static void a_counter_that_became_slow_is_named(void **state)
 	new->timing.counter_ns = 60;
 	assert_int_equal(compare(), DIFF_WORSE);
 	assert_string_equal(
-		diff.summary, "reading the CPU's counter took 10.0 ns and takes 60.0 ns.");
+		diff.report.summary, "reading the CPU's counter took 10.0 ns and takes 60.0 ns.");
 }
 
 /* What is worse is worse, whatever the proof. */
@@ -201,11 +198,11 @@ static void what_else_differs_is_a_suspect(void **state)
 	compare();
 	suspect = find_suspect("kernel");
 	assert_non_null(suspect);
-	assert_string_equal(suspect->before, "6.1.0");
-	assert_string_equal(suspect->now, "6.12.0");
+	assert_string_equal(suspect->old, "6.1.0");
+	assert_string_equal(suspect->new, "6.12.0");
 	assert_null(find_suspect("kernel build"));
-	assert_string_equal(find_suspect("hypervisor")->before, "none");
-	assert_string_equal(find_suspect("CPUs")->now, "64");
+	assert_string_equal(find_suspect("hypervisor")->old, "none");
+	assert_string_equal(find_suspect("CPUs")->new, "64");
 	assert_null(find_suspect("libc"));
 	assert_int_equal(diff.suspect_count, 3);
 	assert_false(diff.two_hosts);
@@ -236,14 +233,15 @@ static void two_hosts_are_told_apart_by_name(void **state)
 static void a_document_is_not_worse_than_itself(void **state)
 {
 	struct dice dice = dice_start();
+	enum diff_change answer;
 
 	(void)state;
 	for (int i = 0; i < ROLLS; i++) {
 		begin(NULL);
 		evidence_roll(old, &dice);
 		*new = *old;
-		compare();
-		assert_true(diff.answer == DIFF_SAME || diff.answer == DIFF_UNKNOWN);
+		answer = compare();
+		assert_true(answer == DIFF_SAME || answer == DIFF_UNKNOWN);
 		assert_int_equal(diff.suspect_count, 0);
 	}
 }
@@ -261,7 +259,7 @@ static void what_is_worse_one_way_is_better_the_other(void **state)
 		evidence_roll(old, &dice);
 		evidence_roll(new, &dice);
 		compare();
-		text = unit_print(diff_write_text, &diff);
+		text = unit_print(report_text, &diff);
 		unit_assert_fits_terminal(text);
 		free(text);
 		first = diff;
