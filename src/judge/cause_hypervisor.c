@@ -41,7 +41,7 @@ void cause_xen(const struct view *v, struct cause_list *list)
 	/* The vDSO can read it since 2229f70b5bbb, in 4.15, and wherever the page has a mode. */
 	bool is_kernel_too_old = on_xen && !v->mode_set && kernel_is_before(evidence, 4, 15);
 	/* "(err N)", not "(tsc unstable)": Xen lacks the hypercall then (xen/time.c). */
-	bool has_no_page = on_xen && log_find(evidence, "PVCLOCK not supported (err");
+	bool has_no_page = on_xen && v->xen_refused && strstr(v->xen_refused->text, "(err");
 	bool is_known_unstable =
 		v->page_unstable || log_find(evidence, "PVCLOCK not supported (tsc unstable)");
 	const struct cause_row rows[] = {
@@ -56,8 +56,9 @@ void cause_xen(const struct view *v, struct cause_list *list)
 			"Xen did not register the page through which the vDSO would read its "
 			"clock, so the xen clocksource has no vDSO support.",
 			.signs = "The calls fall back, the clocksource is xen, and the kernel log "
-				 "has \"PVCLOCK not supported (err\".",
-			.line = log_find(evidence, "PVCLOCK not supported"),
+				 "has \"PVCLOCK not supported (err\" or \"Cannot restore secondary "
+				 "vcpu_time_info\".",
+			.line = v->xen_refused,
 			.advice = {{&ask_xen_host_for_page, !v->ec2_xen},
 				{&move_to_nitro, v->ec2_xen}}},
 		{"xen-clock-unstable",
@@ -69,8 +70,7 @@ void cause_xen(const struct view *v, struct cause_list *list)
 				 "page does not have the TSC_STABLE bit, or nothing else explains "
 				 "it; the kernel log may have \"PVCLOCK not supported (tsc "
 				 "unstable)\".",
-			.more = "xen-tscmode(7)",
-			.line = log_find(evidence, "PVCLOCK not supported"),
+			.more = "xen-tscmode(7)", .line = v->xen_refused,
 			.advice = {{&ask_xen_host, !v->ec2_xen}, {&move_to_nitro, v->ec2_xen}}},
 	};
 

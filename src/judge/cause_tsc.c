@@ -107,6 +107,10 @@ static const struct advice_row newer_kernel_for_cpu = {"newer-kernel-for-cpu", R
 	.text = "Try a newer kernel, which may know this CPU's TSC; the kernel log since boot says "
 		"more, if it is still available."};
 
+#define TOO_OLD                                                                                    \
+	"The kernel is too old to know this CPU's invariant TSC, or rejected it in a log entry "   \
+	"that is gone or unreadable."
+
 void cause_tsc(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
@@ -162,8 +166,10 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			is_missing && is_trusted && !is_uncalibrated && !is_unverified(v) &&
 				!was_in_use && fact_is_flag(invariant, true),
 			CERTAINTY_POSSIBLE, cite_invariance,
-			"The kernel is too old to know this CPU's invariant TSC, or rejected it in "
-			"a log entry that is gone or unreadable.",
+			is_log_unread ? "The kernel rejected this CPU's invariant TSC, which its "
+					"log would show, or is too old to know it."
+				      : TOO_OLD,
+			.means = TOO_OLD,
 			.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel "
 				 "log does not say why.",
 			.advice = {{&newer_kernel_for_cpu, !is_log_unread}}},

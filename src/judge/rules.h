@@ -119,6 +119,7 @@ struct view {
 	bool vdso_replaced; /* by a tool, for this process: the clocksource decides nothing */
 	bool falls_back; /* the kernel's vDSO is there and made system calls, or is expected to */
 	bool on_xen, on_kvm_clock, on_hyperv_page;
+	const struct kernel_log_line *xen_refused;   /* by which Xen's page is of no use to it */
 	const struct kernel_log_line *vdso_disabled; /* by which the kernel's vDSO refuses it */
 	bool mode_none;     /* found in the data page, or by its effect on a copy */
 	bool mode_set;      /* a mode was read from the data page, and it is not none */

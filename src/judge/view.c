@@ -441,8 +441,7 @@ static enum verdict_kind find_expected(const struct view *v)
 	if (v->may_read_hpet)
 		return VERDICT_UNKNOWN;
 	if (vclock_name_has_no_mode(evidence->clocksource.current) ||
-		(v->on_xen && (kernel_is_before(evidence, 4, 15) ||
-				      log_find(evidence, "PVCLOCK not supported"))) ||
+		(v->on_xen && (kernel_is_before(evidence, 4, 15) || v->xen_refused)) ||
 		(v->on_kvm_clock &&
 			(v->kvm_clock_32_bit || boot_has(evidence, "no-kvmclock-vsyscall"))) ||
 		(v->on_hyperv_page && !v->reads_hyperv_page) || v->vdso_disabled)
@@ -452,6 +451,9 @@ static enum verdict_kind find_expected(const struct view *v)
 
 static void view_add_clocksource(struct view *v)
 {
+	/* At boot, and after a move to another host (arch/x86/xen/time.c). */
+	static const char *const xen_refused[] = {
+		"PVCLOCK not supported", "Cannot restore secondary vcpu_time_info"};
 	const struct evidence *evidence = v->evidence;
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	const struct vclock_evidence *vclock = &evidence->vclock;
@@ -468,6 +470,7 @@ static void view_add_clocksource(struct view *v)
 	/* The vDSO of x86-64 could read hpet before 1ed95e52d902, in 4.7. */
 	v->may_read_hpet = !evidence->live && !v->vdso_without_clock &&
 	                   clocksource_is(evidence, "hpet") && kernel_is_before(evidence, 4, 7);
+	v->xen_refused = log_find_first(evidence, xen_refused, ARRAY_SIZE(xen_refused));
 	v->vdso_disabled = find_vdso_disabled(evidence);
 	v->expected = find_expected(v);
 	v->falls_back = v->expected == VERDICT_FALLBACK
