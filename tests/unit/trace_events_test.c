@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace/events_program: what the BPF programs count, by an interpreter of the instructions that
+ * they have. The kernel runs them in tests/trace; here are the registers of machines that are not
+ * at hand.
+ */
+#include <string.h>
+#include <sys/user.h>
+
+#include "trace/events.h"
+#include "unit/unit.h"
+
+#if defined(__x86_64__)
+
+#define COUNTS 4
+#define FILE_OF(map) (100 + (map))
+
+static struct {
+	uint32_t wanted[EVENT_CALLS];
+	uint64_t followed[8];
+	struct event_key keys[COUNTS];
+	uint64_t counts[COUNTS];
+	size_t count_room; /* less than COUNTS: the map is full then */
+	uint64_t task;
+	uint32_t process;
+} kernel;
+
+static uint64_t *find_followed(uint64_t task)
+{
+	for (size_t i = 0; i < COUNT(kernel.followed); i++) {
+		if (kernel.followed[i] == task)
+			return &kernel.followed[i];
+	}
+	return NULL;
+}
+
+static uint64_t *find_count(const struct event_key *key)
+{
+	for (size_t i = 0; i < COUNTS; i++) {
+		if (memcmp(&kernel.keys[i], key, sizeof(*key)) == 0)
+			return &kernel.counts[i];
+	}
+	return NULL;
+}
+
+static uint64_t to_number(const void *pointer)
+{
+	return (uintptr_t)pointer;
+}
+
+static void *to_pointer(uint64_t number)
+{
+	return (void *)(uintptr_t)number;
+}
+
+static uint64_t look_up(uint64_t map, const void *key)
+{
+	uint32_t index;
+	uint64_t task;
+
+	if (map == FILE_OF(EVENT_COUNTS))
+		return to_number(find_count(key));
+	if (map == FILE_OF(EVENT_FOLLOWED)) {
+		memcpy(&task, key, sizeof(task));
+		return to_number(find_followed(task));
+	}
+	memcpy(&index, key, sizeof(index));
+	return index < EVENT_CALLS ? to_number(&kernel.wanted[index]) : 0;
+}
+
+static void update(uint64_t map, const void *key)
+{
+	static const struct event_key none;
+	uint64_t task;
+
+	if (map == FILE_OF(EVENT_FOLLOWED)) {
+		memcpy(&task, key, sizeof(task));
+		if (!find_followed(task))
+			*find_followed(0) = task;
+		return;
+	}
+	for (size_t i = 0; i < kernel.count_room; i++) {
+		if (memcmp(&kernel.keys[i], &none, sizeof(none)) == 0) {
+			memcpy(&kernel.keys[i], key, sizeof(none));
+			return;
+		}
+	}
+}
+
+static uint64_t call(int helper, const uint64_t *arguments)
+{
+	uint64_t task;
+
+	switch (helper) {
+	case BPF_FUNC_map_lookup_elem:
+		return look_up(arguments[1], to_pointer(arguments[2]));
+	case BPF_FUNC_map_update_elem:
+		update(arguments[1], to_pointer(arguments[2]));
+		return 0;
+	case BPF_FUNC_map_delete_elem:
+		memcpy(&task, to_pointer(arguments[2]), sizeof(task));
+		if (find_followed(task))
+			*find_followed(task) = 0;
+		return 0;
+	case BPF_FUNC_probe_read:
+		memcpy(to_pointer(arguments[1]), to_pointer(arguments[3]), arguments[2]);
+		return 0;
+	case BPF_FUNC_get_current_task:
+		return kernel.task;
+	case BPF_FUNC_get_current_pid_tgid:
+		return (uint64_t)kernel.process << 32;
+	case BPF_FUNC_get_smp_processor_id:
+		return 0;
+	case BPF_FUNC_get_current_cgroup_id:
+		return 77;
+	default:
+		fail_msg("helper %d", helper);
+		return 0;
+	}
+}
+
+static uint64_t compute(unsigned operation, uint64_t left, uint64_t right)
+{
+	switch (operation) {
+	case BPF_ADD:
+		return left + right;
+	case BPF_MUL:
+		return left * right;
+	case BPF_OR:
+		return left | right;
+	case BPF_AND:
+		return left & right;
+	case BPF_XOR:
+		return left ^ right;
+	case BPF_LSH:
+		return left << right;
+	case BPF_RSH:
+		return left >> right;
+	default:
+		assert_int_equal(operation, BPF_MOV);
+		return right;
+	}
+}
+
+static bool holds(unsigned operation, uint64_t left, uint64_t right)
+{
+	switch (operation) {
+	case BPF_JA:
+		return true;
+	case BPF_JEQ:
+		return left == right;
+	case BPF_JNE:
+		return left != right;
+	case BPF_JSET:
+		return left & right;
+	default:
+		assert_int_equal(operation, BPF_JLT);
+		return left < right;
+	}
+}
+
+static size_t size_of(uint8_t code)
+{
+	return BPF_SIZE(code) == BPF_DW ? 8 : BPF_SIZE(code) == BPF_W ? 4 : 2;
+}
+
+static void run(const struct event_program *program, const uint64_t context[2])
+{
+	unsigned char stack[512];
+	uint64_t r[11] = {[1] = to_number(context), [10] = to_number(stack + sizeof(stack))};
+
+	assert_in_range(program->count, 1, EVENT_CODE_MAX);
+	for (size_t at = 0; at < program->count; at++) {
+		const struct bpf_insn *one = &program->code[at];
+		unsigned to = one->dst_reg, from = one->src_reg, operation = BPF_OP(one->code);
+		uint64_t right = BPF_SRC(one->code) == BPF_X ? r[from] : (uint64_t)one->imm;
+
+		switch (BPF_CLASS(one->code)) {
+		case BPF_ALU64:
+			r[to] = compute(operation, r[to], right);
+			break;
+		case BPF_LDX:
+			memcpy(&right, to_pointer(r[from] + (uint64_t)one->off), 8);
+			r[to] = right & (UINT64_MAX >> (64 - 8 * size_of(one->code)));
+			break;
+		case BPF_STX:
+			if (BPF_MODE(one->code) == BPF_XADD)
+				++*(uint64_t *)to_pointer(r[to] + (uint64_t)one->off);
+			else
+				memcpy(to_pointer(r[to] + (uint64_t)one->off), &r[from],
+					size_of(one->code));
+			break;
+		case BPF_LD:
+			r[to] = (uint32_t)one->imm | (uint64_t)(uint32_t)one[1].imm << 32;
+			at++;
+			break;
+		default:
+			if (operation == BPF_EXIT)
+				return;
+			if (operation == BPF_CALL)
+				r[0] = call(one->imm, r);
+			else if (holds(operation, r[to], right))
+				at += (size_t)one->off;
+		}
+	}
+	fail_msg("the program does not end");
+}
+
+/* ---- system calls ---- */
+
+#define NATIVE 228 /* clock_gettime */
+#define COMPAT 265 /* clock_gettime of 32-bit code, linkat of 64-bit code */
+
+static struct event_program program;
+
+static void prepare(enum event_scope scope)
+{
+	static const int maps[] = {FILE_OF(0), FILE_OF(1), FILE_OF(2)};
+	const uint32_t wanted = EVENT_IS_COUNTED | EVENT_TAKES_CLOCK;
+
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.wanted[NATIVE] = wanted;
+	kernel.wanted[COMPAT] = wanted << EVENT_COMPAT_SHIFT;
+	kernel.wanted[59] = EVENT_EXECUTES;
+	kernel.count_room = COUNTS;
+	kernel.process = 1000;
+	kernel.task = 0xa000;
+	program = (struct event_program){.scope = scope, .process = 1000, .maps = maps};
+}
+
+static struct user_regs_struct by_syscall(uint64_t clock)
+{
+	return (struct user_regs_struct){
+		.rip = 0x5000, .rcx = 0x5000, .cs = 0x33, .ss = 0x2b, .rdi = clock, .rbx = 9};
+}
+
+static void enter(uint64_t number, struct user_regs_struct registers)
+{
+	const uint64_t context[2] = {to_number(&registers), number};
+
+	assert_true(event_program_count(&program));
+	run(&program, context);
+}
+
+static uint64_t count_of(uint64_t where, uint32_t process, uint32_t number, uint32_t rest)
+{
+	const struct event_key key = {where, process, number | rest};
+	const uint64_t *count = find_count(&key);
+
+	return count ? *count : 0;
+}
+
+#define CLOCK(id) ((uint32_t)(id) << 16)
+#define IS_COMPAT (1U << 24)
+
+static void registers_show_whose_call_it_is(void **state)
+{
+	static const struct {
+		uint64_t rcx, cs, ss;
+		bool is_compat;
+	} entries[] = {
+		{0x5000, 0x33, 0x2b, false},                    /* SYSCALL */
+		{0, 0x33, 0x2b, true},                          /* int 0x80 of 64-bit code */
+		{0x5000, 0x23, 0x2b, true},                     /* SYSCALL of 32-bit code */
+		{7, 0x23, 0x2b, true},                          /* int 0x80, SYSENTER */
+		{7, 0x33, UINT64_C(0x220700010000002b), false}, /* FRED: SYSCALL */
+		{7, 0x33, UINT64_C(0x220400800000002b), true},  /* FRED: int 0x80 of 64-bit code */
+		{7, 0x23, UINT64_C(0x200400800000002b), true},  /* FRED: int 0x80 */
+		{7, 0x23, UINT64_C(0x200700020000002b), true},  /* FRED: SYSENTER */
+		{0x5000, 0x33, UINT64_C(0x220400800000002b), true}, /* whatever is in RCX */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(entries); i++) {
+		struct user_regs_struct registers = by_syscall(1);
+
+		prepare(EVENTS_OF_PROCESS);
+		registers.rcx = entries[i].rcx;
+		registers.cs = entries[i].cs;
+		registers.ss = entries[i].ss;
+		enter(NATIVE, registers);
+		enter(COMPAT, registers);
+		enter(COMPAT, registers);
+		/* The clock is in another register. */
+		assert_int_equal(count_of(0x5000, 1000, NATIVE, CLOCK(1)), !entries[i].is_compat);
+		assert_int_equal(count_of(0x5000, 1000, COMPAT, CLOCK(9) | IS_COMPAT),
+			entries[i].is_compat ? 2 : 0);
+	}
+}
+
+static void other_numbers_are_not_counted(void **state)
+{
+	(void)state;
+	prepare(EVENTS_OF_HOST);
+	program.process = 1;
+	enter(NATIVE + 1, by_syscall(1));
+	enter(NATIVE | 0x40000000, by_syscall(1)); /* x32 */
+	enter(UINT64_MAX, by_syscall(1));
+	assert_int_equal(kernel.keys[0].process, 0);
+	enter(NATIVE, by_syscall((uint64_t)-6));
+	assert_int_equal(count_of(0, 1000, NATIVE, CLOCK(EVENT_CLOCK_OTHER)), 1);
+	program.finds_groups = true;
+	enter(NATIVE, by_syscall(UINT64_C(0xffffffff00000004))); /* ids have 32 bits */
+	assert_int_equal(count_of(77, 1000, NATIVE, CLOCK(4)), 1);
+	program.process = 1000; /* ours */
+	enter(NATIVE, by_syscall(4));
+	assert_int_equal(count_of(77, 1000, NATIVE, CLOCK(4)), 1);
+}
+
+static void what_does_not_fit_is_counted_without_its_origin(void **state)
+{
+	(void)state;
+	prepare(EVENTS_OF_HOST);
+	program.process = 1;
+	kernel.keys[3] = (struct event_key){.call = NATIVE | CLOCK(1)};
+	kernel.count_room = 2;
+	for (uint32_t i = 0; i < 5; i++) {
+		kernel.process = 1000 + i;
+		enter(NATIVE, by_syscall(1));
+	}
+	assert_int_equal(count_of(0, 1000, NATIVE, CLOCK(1)), 1);
+	assert_int_equal(count_of(0, 1001, NATIVE, CLOCK(1)), 1);
+	assert_int_equal(kernel.counts[3], 3);
+}
+
+static void go(void (*write)(struct event_program *program), uint64_t one, uint64_t other)
+{
+	const uint64_t context[2] = {one, other};
+
+	write(&program);
+	run(&program, context);
+}
+
+static void a_program_is_followed_from_its_execve_on(void **state)
+{
+	(void)state;
+	prepare(EVENTS_OF_PROGRAM);
+	enter(NATIVE, by_syscall(1));
+	go(event_program_fork, kernel.task, 0xb000);
+	assert_null(find_followed(0xb000));
+	kernel.process = 1001;
+	enter(59, by_syscall(1));
+	assert_null(find_followed(kernel.task));
+	kernel.process = 1000;
+	enter(59, by_syscall(1));
+	enter(NATIVE, by_syscall(1));
+	assert_int_equal(count_of(0x5000, 1000, NATIVE, CLOCK(1)), 1);
+	go(event_program_fork, kernel.task, 0xc000);
+	kernel.process = 1002;
+	kernel.task = 0xb000; /* of another program */
+	enter(NATIVE, by_syscall(1));
+	assert_int_equal(count_of(0x5000, 1002, NATIVE, CLOCK(1)), 0);
+	kernel.task = 0xc000;
+	enter(NATIVE, by_syscall(1));
+	assert_int_equal(count_of(0x5000, 1002, NATIVE, CLOCK(1)), 1);
+	go(event_program_exit, 0xc000, 0);
+	assert_null(find_followed(0xc000));
+	assert_non_null(find_followed(0xa000));
+}
+
+static void a_process_is_followed_at_once(void **state)
+{
+	(void)state;
+	prepare(EVENTS_OF_PROCESS);
+	go(event_program_fork, kernel.task, 0xb000);
+	kernel.process = 1001;
+	enter(NATIVE, by_syscall(1));
+	assert_int_equal(count_of(0x5000, 1001, NATIVE, CLOCK(1)), 0);
+	go(event_program_fork, kernel.task, 0xc000);
+	assert_null(find_followed(0xc000));
+	kernel.task = 0xb000;
+	enter(NATIVE, by_syscall(1));
+	assert_int_equal(count_of(0x5000, 1001, NATIVE, CLOCK(1)), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(registers_show_whose_call_it_is),
+		cmocka_unit_test(other_numbers_are_not_counted),
+		cmocka_unit_test(what_does_not_fit_is_counted_without_its_origin),
+		cmocka_unit_test(a_program_is_followed_from_its_execve_on),
+		cmocka_unit_test(a_process_is_followed_at_once),
+	};
+
+	return cmocka_run_group_tests_name("events", tests, NULL, NULL);
+}
+
+#else
+
+static void the_registers_are_those_of_x86_64(void **state)
+{
+	(void)state;
+	skip();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_registers_are_those_of_x86_64),
+	};
+
+	return cmocka_run_group_tests_name("events", tests, NULL, NULL);
+}
+
+#endif
