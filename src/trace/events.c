@@ -306,7 +306,7 @@ bool trace_events_start(struct trace_events *events, struct trace_run *run, stru
 	                                         : run->arguments        ? EVENTS_OF_PROGRAM
 	                                                                 : EVENTS_OF_PROCESS,
 		.finds_groups = run->trace->lists_groups,
-		.process = run->trace->program.pid,
+		.process = run->trace->system_wide ? getpid() : run->trace->program.pid,
 		.maps = events->maps};
 
 	set_namespace(&program);

@@ -52,7 +52,7 @@ enum event_scope {
 struct event_program {
 	enum event_scope scope;
 	bool finds_groups;         /* of the host */
-	pid_t process;             /* unless the scope is the host */
+	pid_t process;             /* of the host: ours, which is not counted */
 	uint64_t namespace_device; /* of our PID namespace; 0: the first one */
 	uint64_t namespace_inode;
 	const int *maps; /* open files, by enum event_map */

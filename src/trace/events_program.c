@@ -318,6 +318,8 @@ static void make_key(struct event_program *program)
 		set(program, BPF_REG_0, 0);
 	store(program, BPF_DW, KEY_WHERE, BPF_REG_0);
 	find_process(program);
+	if (program->scope == EVENTS_OF_HOST)
+		require(program, BPF_JNE, BPF_REG_0, (int)program->process);
 	store(program, BPF_W, KEY_PROCESS, BPF_REG_0);
 	copy(program, BPF_REG_1, COMPAT);
 	compute(program, BPF_LSH, BPF_REG_1, 24);

@@ -267,7 +267,7 @@ static void take_record(
 	} else if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
 		samples->known[(size_t)pid % KNOWN_MAX].pid = 0;
 	} else if (is_sample && pid > 0 &&
-		   (run->trace->system_wide || pid == run->trace->program.pid)) {
+		   (run->trace->system_wide ? pid != getpid() : pid == run->trace->program.pid)) {
 		sampled->taken++;
 		if (!is_in_vdso(samples, pid, record->words[0]))
 			return;

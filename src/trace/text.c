@@ -114,21 +114,51 @@ static void write_samples(
 	wrap_print(out, "vDSO", LABEL_INDENT, sb.text);
 }
 
+/* Calls that are fewer than one in this number share a row, so that the answer fits a screen. */
+#define FOLDED_PART 100
+
+/* Writes the rows that are shown of a whole host. Returns their number. */
+static size_t fold_lines(const struct trace_diagnosis *diagnosis, struct trace_line *lines)
+{
+	struct trace_line rest = {.call = "others", .clock = "", .syscall_ns = NAN};
+	size_t count = 0;
+
+	for (size_t i = 0; i < diagnosis->line_count; i++) {
+		const struct trace_line *line = &diagnosis->lines[i];
+
+		if (line->count >= diagnosis->sums.calls / FOLDED_PART) {
+			lines[count++] = *line;
+			continue;
+		}
+		rest.count += line->count;
+		rest.per_s += line->per_s;
+		rest.cost_s += line->cost_s;
+		rest.vdso_cost_s += line->vdso_cost_s;
+	}
+	if (rest.count)
+		lines[count++] = rest;
+	return count;
+}
+
 static void write_tables(
 	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis, FILE *out)
 {
 	const struct trace_places *places = &trace->places, *call_places = &trace->call_places;
 	const struct trace_callers *processes = &trace->top.processes, *groups = &trace->top.groups;
+	struct trace_line lines[TRACE_ROW_MAX];
+	size_t line_count = trace->system_wide ? fold_lines(diagnosis, lines) : 0;
 	const struct table tables[] = {
+		{.fields = trace_process_fields, TABLE_ROWS(processes->list, processes->count)},
+		{.fields = trace_group_fields, TABLE_ROWS(groups->list, groups->count)},
+		{.fields = trace_line_fields, TABLE_ROWS(lines, line_count)},
 		{.fields = fact_is_known(&trace->served) ? trace_served_fields : trace_line_fields,
-			TABLE_ROWS(diagnosis->lines, diagnosis->line_count)},
+			TABLE_ROWS(
+				diagnosis->lines, trace->system_wide ? 0 : diagnosis->line_count)},
 		{.fields = trace_place_fields, TABLE_ROWS(places->list, places->count)},
 		/* If the vDSO made the calls, the places that it was called from say more. */
 		{.fields = trace_call_place_fields,
 			TABLE_ROWS(call_places->list,
 				diagnosis->has_call_places ? call_places->count : 0)},
-		{.fields = trace_process_fields, TABLE_ROWS(processes->list, processes->count)},
-		{.fields = trace_group_fields, TABLE_ROWS(groups->list, groups->count)},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {

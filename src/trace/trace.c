@@ -25,8 +25,7 @@
 #include "places.h"
 #include "served.h"
 
-#define DEFAULT_TOP 10 /* processes */
-#define DEFAULT_PLACES 5
+#define DEFAULT_TOP 5
 #define DEFAULT_ATTACH_NS 5000000000
 
 /* Limits the measurement of the host, which the program waits for. About 0.1 s is usual. */
@@ -458,7 +457,7 @@ static int run_trace(struct cli *cli)
 	trace->lists_processes = trace->system_wide && !trace->lists_groups;
 	report->is_interval = run->interval_ns > 0;
 	if (!run->shown)
-		run->shown = trace->system_wide ? DEFAULT_TOP : DEFAULT_PLACES;
+		run->shown = DEFAULT_TOP;
 	if (!cli->operand_count && !run->limit_ns && !report->is_interval)
 		run->limit_ns = DEFAULT_ATTACH_NS;
 	run->root = &cli->root;
@@ -499,7 +498,7 @@ static const struct option_row options[] = {
 		"with --as-if: also run it N times as this host is and N times simulated, and "
 		"compare the times"},
 	{OPTION_TOP, "top", "N",
-		"show N places in the program (default 5), or processes or control groups (10)"},
+		"show N places in the program, processes or control groups (default 5)"},
 	{OPTION_NO_SERVED, "no-served", NULL,
 		"do not count the calls that the vDSO serves: the program is left untouched"},
 	{'d', "duration", "TIME",

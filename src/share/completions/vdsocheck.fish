@@ -103,7 +103,7 @@ complete -c vdsocheck -n '__vdsocheck_is trace' -l by -x -a 'process cgroup' -d 
 complete -c vdsocheck -n '__vdsocheck_is trace' -l interval -x -d 'with --all: print a line every TIME until Ctrl-C, with --json a document each'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l as-if -x -a 'fallback' -d 'run the program as if this host fell back: each call that the vDSO would serve is a system call'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l repeat -x -d 'with --as-if: also run it N times as this host is and N times simulated, and compare the times'
-complete -c vdsocheck -n '__vdsocheck_is trace' -l top -x -d 'show N places in the program'
+complete -c vdsocheck -n '__vdsocheck_is trace' -l top -x -d 'show N places in the program, processes or control groups'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l no-served -d 'do not count the calls that the vDSO serves: the program is left untouched'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s d -l duration -x -d 'count for TIME'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l format -x -a 'text json' -d 'how to print'
