@@ -188,11 +188,11 @@ article() {
 trace() {
 	[ -x $LAB/$build/vdsocheck ] || return 0
 	report trace-bpf trace_article "$1"
-	(
-		chmod 1777 /tmp
-		prefix="$prefix $LAB/$build/sandbox nobody --"
-		report trace-ptrace trace_article "$1"
-	)
+	chmod 1777 /tmp
+	around=$prefix
+	prefix="$prefix $LAB/$build/sandbox nobody --"
+	report trace-ptrace trace_article "$1"
+	prefix=$around
 	report trace-as-if trace_article "$1" --as-if fallback
 }
 
