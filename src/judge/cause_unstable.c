@@ -19,6 +19,7 @@ static const struct {
 	{"clocksource watchdog", UNSTABLE_BY_WATCHDOG},
 	{"check_tsc_sync_source failed", UNSTABLE_WARPED},
 	{"TSCs unsynchronized", UNSTABLE_ASSUMED},
+	{"Summit based system", UNSTABLE_ASSUMED},
 	{"UV BIOS", UNSTABLE_BY_FIRMWARE},
 	{"KVM discovered backwards TSC", UNSTABLE_WENT_BACK},
 	{"TSC halts in idle", UNSTABLE_HALTS},
@@ -89,10 +90,18 @@ static const struct advice_row start_with_all_cpus = {"start-with-all-cpus", RAN
 		"at the start, and add none while it runs.",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
+/* Finds a line of check_tsc_sync_source(). */
+static const struct kernel_log_line *find_warp(const struct evidence *evidence)
+{
+	const struct kernel_log_line *line = log_find(evidence, "TSC warp between CPUs");
+
+	return line ? line : log_find(evidence, "check_tsc_sync_source failed");
+}
+
 /* Finds the warp that a CPU showed which was added long after the kernel had started. */
 static const struct kernel_log_line *find_added_cpu(const struct evidence *evidence)
 {
-	const struct kernel_log_line *line = log_find(evidence, "TSC warp between CPUs");
+	const struct kernel_log_line *line = find_warp(evidence);
 
 	return line && line->seconds > BOOTED_S ? line : NULL;
 }
@@ -104,12 +113,14 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 	enum unstable_reason reason = is_wanted ? v->unstable_reason : UNSTABLE_UNSAID;
 	const struct kernel_log_line *line = log_find(evidence, "Marking TSC unstable due to ");
 	const struct kernel_log_line *added = find_added_cpu(evidence);
-	const struct kernel_log_line *warp = log_find(evidence, "TSC warp between CPUs");
+	const struct kernel_log_line *warp = find_warp(evidence);
 	bool is_at_boot = warp && !(warp->seconds > BOOTED_S) && !log_is_after_resume(v, warp);
 	bool has_host = v->guest && !v->on_tcg;
 	/* A constant rate, which an invariant TSC has, is what the kernel trusts. */
 	bool asks_for_invariant = has_host && !v->has_switch && !v->may_be_restored && !v->on_xen &&
 	                          !tsc_is_invariant(evidence);
+	bool has_chassis =
+		tsc_has_flag(evidence, "constant_tsc") || log_find(evidence, "Summit based system");
 	char other[CAUSE_TEXT_SIZE];
 	const struct cause_row rows[] = {
 		{"tsc-unsynchronized", is_wanted && v->tsc_unsynchronized, CERTAINTY_PROVEN, NULL,
@@ -133,16 +144,16 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 			.line = added, .advice = {{&start_with_all_cpus, !v->on_tcg}}},
 		/* unsynchronized_tsc(): also for clustered boxes, such as vSMP. */
 		{"tsc-assumed-unsynchronized", reason == UNSTABLE_ASSUMED, CERTAINTY_PROVEN, NULL,
-			tsc_has_flag(evidence, "constant_tsc") ? ASSUMED "they are in several "
-									 "chassis." MEASURED
-							       : ASSUMED
+			has_chassis ? ASSUMED "they are in several chassis." MEASURED
+				    : ASSUMED
 				"they do not advertise a TSC of constant rate." MEASURED,
 			.means = ASSUMED "they do not advertise a TSC of constant rate, or are in "
 					 "several chassis." MEASURED,
-			.signs = "The kernel log has \"Marking TSC unstable due to TSCs "
-				 "unsynchronized\": the machine has several CPUs, which are not "
-				 "Intel's and do not advertise a TSC of constant rate, or several "
-				 "chassis.",
+			.signs =
+				"The kernel log has \"Marking TSC unstable due to TSCs "
+				"unsynchronized\" or \"Summit based system\": the machine has several CPUs, which are not "
+				"Intel's and do not advertise a TSC of constant rate, or several "
+				"chassis.",
 			.line = line, .with_switch = true,
 			.advice = {{&advice_ask_for_invariant_tsc, asks_for_invariant}}},
 		{"tsc-unsynchronized-chassis", reason == UNSTABLE_BY_FIRMWARE, CERTAINTY_PROVEN,

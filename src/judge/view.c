@@ -537,8 +537,9 @@ static void view_add_tsc(struct view *v)
 	const struct evidence *evidence = v->evidence;
 
 	v->tsc_offered = clocksource_is_offered(evidence, "tsc");
+	/* For a captured tree it is likely on Xen, whose page is seldom marked stable. */
 	v->tsc_lost = (v->on_xen || v->on_kvm_clock || v->on_hyperv_page) &&
-	              (v->falls_back || !evidence->live) && !v->tsc_offered &&
+	              (v->falls_back || (v->on_xen && !evidence->live)) && !v->tsc_offered &&
 	              fact_is_known(&evidence->clocksource.available_fact) &&
 	              log_find_tsc_in_use(evidence);
 	v->tsc_rated_unstable = is_tsc_rated_unstable(evidence);
