@@ -40,9 +40,10 @@ static double find_raw_step(void)
 	               : 0;
 }
 
-/* Returns false after an error message. */
-static bool gather(struct cli *cli, struct counter_evidence *evidence)
+static bool measure(struct cli *cli)
 {
+	struct counter *counter = cli->data;
+	struct counter_evidence *evidence = &counter->evidence;
 	struct evidence *host = &evidence->host;
 	struct deadline deadline = deadline_after(GATHER_NS);
 	struct call_table calls = {.count = 0};
@@ -50,7 +51,6 @@ static bool gather(struct cli *cli, struct counter_evidence *evidence)
 	struct fact why = {0};
 
 	host->live = true;
-	timestamp_collect(&cli->root, &host->timestamp, &deadline);
 	clocksource_collect(&cli->root, &host->clocksource);
 	vdso_collect(&cli->root, &host->vdso, &vdso);
 	host_collect(&cli->root, &host->host);
@@ -67,25 +67,16 @@ static bool gather(struct cli *cli, struct counter_evidence *evidence)
 		fact_set(&evidence->readable, FACT_UNREAD, "%s", why.reason);
 	timing_measure(&calls, TIMING_BRIEF, &host->timing, host->calls, &deadline);
 	evidence->raw_step_ns = find_raw_step();
-	return warp_measure_shown(cli, "comparing the counters of all CPUs", &calls,
-		WARP_CLOCK(WARP_COUNTER), &evidence->warp);
+	if (!warp_measure_shown(cli, "comparing the counters of all CPUs", &calls,
+		    WARP_CLOCK(WARP_COUNTER), &evidence->warp))
+		return false;
+	counter_judge(counter);
+	return true;
 }
 
-static int counter_run(struct cli *cli)
+static void release(void *data)
 {
-	static struct counter_evidence evidence;
-	static struct counter_report report = {.evidence = &evidence,
-		.timestamp = &evidence.host.timestamp,
-		.rate_count = RATE_COUNT};
-
-	if (!gather(cli, &evidence))
-		return EXIT_TROUBLE;
-	rate_list(&evidence, report.rates);
-	counter_judge(&evidence, report.rates, &report.verdict);
-	report.verdict.exit_status = interrupt_status(report.verdict.exit_status);
-	cli_print(cli, &report);
-	warp_release(&evidence.warp);
-	return report.verdict.exit_status;
+	warp_release(&((struct counter *)data)->evidence.warp);
 }
 
 static const struct option_row options[] = {
@@ -94,11 +85,18 @@ static const struct option_row options[] = {
 };
 
 static const struct format formats[] = {
-	{.name = "text", .write = counter_report_text},
-	{.name = "json", .write = counter_report_json},
-	{.name = "prometheus", .write = counter_report_prometheus},
+	{.name = "text", .write = report_text},
+	{.name = "json", .write = report_json},
+	{.name = "prometheus", .write = counter_prometheus},
 	{0},
 };
+
+static const struct report_type type = {.schema = "vdsocheck-counter/1",
+	.fields = counter_fields,
+	.indent = 13,
+	.measure = measure,
+	.text = counter_text,
+	.release = release};
 
 const struct command counter_command = {
 	.name = "counter",
@@ -108,10 +106,12 @@ const struct command counter_command = {
 		"by measurement. Keeps all allowed CPUs busy while it compares them; needs no "
 		"privileges, but root may see more of the kernel's log. vdsocheck-counter(1) lists "
 		"programs that read it, and when.",
-	.status = "0 safe, 1 unsafe, 2 undetermined, 3 usage error or failed output, 130 "
-		  "interrupted.",
+	.status = "3 usage error or failed output, 130 interrupted.",
+	.answers = counter_answers,
 	.options = options,
 	.formats = formats,
-	.run = counter_run,
+	.report = &type,
+	.size = sizeof(struct counter),
+	.run = report_run,
 	.duration_ns = NS_PER_SECOND,
 };

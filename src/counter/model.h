@@ -6,14 +6,12 @@
 #define VDSOCHECK_COUNTER_MODEL_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
-#include "cli/command.h"
 #include "collect.h"
-#include "document.h"
 #include "evidence.h"
 #include "judge.h"
 #include "measure/vdso.h"
+#include "report.h"
 #include "warp.h"
 
 /* ---- rate.c: the counter's rate by several sources, compared; pure ---- */
@@ -61,55 +59,38 @@ double rate_difference(const struct rate *one, const struct rate *other);
 
 /* ---- verdict.c: pure ---- */
 
-enum counter_outcome {
-	COUNTER_UNKNOWN = 0,
-	COUNTER_SAFE,
-	COUNTER_UNSAFE,
-};
+/* The places of the command's answers. */
+enum counter_outcome { COUNTER_UNKNOWN, COUNTER_SAFE, COUNTER_UNSAFE };
 
-#define COUNTER_SENTENCE_SIZE 320
 #define COUNTER_NOTE_MAX 8
 
 struct counter_note {
 	const char *id; /* stable; static storage */
-	char text[COUNTER_SENTENCE_SIZE];
+	char text[REPORT_SENTENCE_SIZE];
 };
 
-struct counter_verdict {
-	enum counter_outcome outcome;
-	const char *rule; /* id of the rule that decided; static storage */
-	char summary[COUNTER_SENTENCE_SIZE];
+struct counter {
+	struct report report;
+	struct counter_evidence evidence;
+	size_t rate_count; /* RATE_COUNT */
+	struct rate rates[RATE_COUNT];
+	/* After counter_judge(). */
 	struct real_fact hz; /* the first rate that is known */
 	const char *until;   /* what ends a safe verdict; NULL: nothing known, or it is not safe */
 	struct counter_view view;
 	size_t note_count;
 	struct counter_note notes[COUNTER_NOTE_MAX];
-	int exit_status;
 };
 
-void counter_judge(const struct counter_evidence *evidence, const struct rate rates[RATE_COUNT],
-	struct counter_verdict *verdict);
+extern const struct answer counter_answers[];
 
-/* "unknown", "safe", "unsafe"; ended by NULL. */
-extern const char *const counter_outcome_names[];
+/* Lists the rates, and judges the evidence. */
+void counter_judge(struct counter *counter);
 
-/* ---- text.c, json.c ---- */
+/* ---- print.c: all take a struct counter ---- */
 
-#define COUNTER_JSON_SCHEMA "vdsocheck-counter/1"
-
-struct counter_report {
-	const struct timestamp_evidence *timestamp;
-	const struct counter_evidence *evidence;
-	size_t rate_count; /* RATE_COUNT */
-	struct rate rates[RATE_COUNT];
-	struct counter_verdict verdict;
-};
-
-/* All take a struct counter_report. */
-bool counter_report_text(const void *result, const struct style *style, FILE *out);
-bool counter_report_json(const void *result, const struct style *style, FILE *out);
-bool counter_report_prometheus(const void *result, const struct style *style, FILE *out);
-extern const struct field counter_report_fields[];
-extern const struct field rate_fields[]; /* its columns are the table of the text */
+void counter_text(const void *data, struct page *page);
+bool counter_prometheus(const void *data, const struct style *style, FILE *out);
+extern const struct field counter_fields[];
 
 #endif

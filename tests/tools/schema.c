@@ -11,7 +11,6 @@
 #include "check/model.h"
 #include "commands.h"
 #include "compare/model.h"
-#include "counter/model.h"
 #include "document/field.h"
 #include "fleet/model.h"
 #include "report.h"
@@ -258,7 +257,6 @@ static const struct {
 } documents[] = {
 	{"bench", BENCH_SCHEMA, bench_report_fields},
 	{"compare", COMPARE_SCHEMA, compare_report_fields},
-	{"counter", COUNTER_JSON_SCHEMA, counter_report_fields},
 	{"fleet", FLEET_SCHEMA, fleet_fields},
 	{"trace", TRACE_JSON_SCHEMA, trace_report_fields},
 	{"watch", WATCH_JSON_SCHEMA, watch_event_fields},

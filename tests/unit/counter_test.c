@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collect/parts.h"
+#include "commands.h"
 #include "counter/model.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
@@ -52,20 +53,20 @@ static void make_sound(struct counter_evidence *evidence)
 	fact_set_number(&warp->results[WARP_COUNTER].apart, 50);
 }
 
-static const struct counter_verdict *judge(const struct counter_evidence *evidence)
+static const struct counter *judge(const struct counter_evidence *evidence)
 {
-	static struct counter_verdict verdict;
-	struct rate rates[RATE_COUNT];
+	static struct counter counter;
 
-	rate_list(evidence, rates);
-	counter_judge(evidence, rates, &verdict);
-	return &verdict;
+	counter =
+		(struct counter){.report = {.type = counter_command.report}, .evidence = *evidence};
+	counter_judge(&counter);
+	return &counter;
 }
 
-static bool has_note(const struct counter_verdict *verdict, const char *id)
+static bool has_note(const struct counter *counter, const char *id)
 {
-	for (size_t i = 0; i < verdict->note_count; i++) {
-		if (strcmp(verdict->notes[i].id, id) == 0)
+	for (size_t i = 0; i < counter->note_count; i++) {
+		if (strcmp(counter->notes[i].id, id) == 0)
 			return true;
 	}
 	return false;
@@ -74,12 +75,12 @@ static bool has_note(const struct counter_verdict *verdict, const char *id)
 static void expect(
 	const struct counter_evidence *evidence, const char *rule, int status, const char *words)
 {
-	const struct counter_verdict *verdict = judge(evidence);
+	const struct counter *counter = judge(evidence);
 
-	assert_string_equal(verdict->rule, rule);
-	assert_int_equal(verdict->exit_status, status);
-	assert_non_null(strstr(verdict->summary, words));
-	assert_true(verdict->outcome == COUNTER_SAFE || !verdict->until);
+	assert_string_equal(counter->report.rule, rule);
+	assert_int_equal(counter->report.exit_status, status);
+	assert_non_null(strstr(counter->report.summary, words));
+	assert_true(status == 0 || !counter->until);
 }
 
 /* ---- the verdict ---- */
@@ -228,7 +229,7 @@ static void what_the_kernel_did_and_does_not_explain_is_unknown(void **state)
 	evidence_add_log(&evidence.host,
 		"clocksource: 'tsc' cs_nsec: 515000000 cs_now: 50000000 cs_last: 0 mask: "
 		"ffffffffffffffff");
-	assert_int_not_equal(judge(&evidence)->outcome, COUNTER_UNSAFE);
+	assert_int_not_equal(judge(&evidence)->report.exit_status, 1);
 	fact_set_text(&evidence.host.host.boot, "tsc=unstable");
 	expect(&evidence, "disabled", 2, "command line");
 }
@@ -478,7 +479,6 @@ static void the_counter_of_arm64_is_judged_without_words_about_the_tsc(void **st
 static void the_text_fits_a_terminal(void **state)
 {
 	struct counter_evidence evidence;
-	struct counter_report report = {.evidence = &evidence, .rate_count = RATE_COUNT};
 	char *text;
 
 	(void)state;
@@ -486,9 +486,7 @@ static void the_text_fits_a_terminal(void **state)
 	evidence.tdx = true;
 	evidence.warp.drift.counter_hz = HZ - 100;
 	fact_set_number(&evidence.claims.crystal_hz, 2610000000);
-	rate_list(&evidence, report.rates);
-	counter_judge(&evidence, report.rates, &report.verdict);
-	text = unit_print(counter_report_text, &report);
+	text = unit_print(report_text, judge(&evidence));
 	unit_assert_fits_terminal(text);
 	assert_non_null(strstr(text, "2,600.000000"));
 	/* 0.04 ppm less, measured to 0.3 ppm. */
@@ -501,7 +499,7 @@ static void the_text_fits_a_terminal(void **state)
 	/* A counter that ticks every 16 ns. */
 	evidence.warp.drift.counter_hz = 62.5e6;
 	evidence.warp.results[WARP_COUNTER].apart.value = 16;
-	text = unit_print(counter_report_text, &report);
+	text = unit_print(report_text, judge(&evidence));
 	assert_non_null(strstr(text, "within 16 ns, one tick, on"));
 	free(text);
 }
