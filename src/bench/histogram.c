@@ -109,7 +109,8 @@ void histogram_finish(struct histogram *histogram, struct single_calls *calls, d
 	step = find_step(calls);
 	first = quantile(calls, 0.001);
 	last = quantile(calls, 0.99);
-	least = fmax(WIDTH_NS_LEAST / ns_per_tick, (last - first) / (HISTOGRAM_BINS - 1) + 1);
+	width = (last - first) / (HISTOGRAM_BINS - 1) + 1;
+	least = fmax(WIDTH_NS_LEAST / ns_per_tick, (double)width);
 	width = (uint64_t)ceil(least / step) * step;
 	histogram->calls = calls->count;
 	histogram->step_ns = step * ns_per_tick;
