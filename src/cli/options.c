@@ -394,14 +394,16 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 	make_rows(cli->command, &rows);
 	optind = 0; /* begins anew */
 	while ((id = getopt_long(argc, argv, rows.letters, rows.list, NULL)) != -1) {
+		const char *value = optarg ? optarg : "";
+
 		if (failed)
-			take_report(cli, id, optarg);
+			take_report(cli, id, value);
 		else if (id == '?' || id == ':')
 			failed = !refuse_word(cli, id);
 		else if (id == 1)
-			failed = !take_operand(cli, optarg);
+			failed = !take_operand(cli, value);
 		else
-			failed = !take_option(cli, id, optarg ? optarg : "");
+			failed = !take_option(cli, id, value);
 	}
 	while (optind < argc && !failed)
 		failed = !take_operand(cli, argv[optind++]);
