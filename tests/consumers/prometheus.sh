@@ -25,12 +25,12 @@ check_metrics() {
 		run promtool check metrics <"$work/sample"
 		verify "$name of $command" '[ "$status" -eq 0 ]' '[ -s "$work/sample" ]' '[ ! -s "$err" ]'
 	done
-	for file in "$hosts"/*/formats; do
-		grep -qx -e '== --format prometheus' "$file" || continue
-		sed '1,/^== --format prometheus$/d; /^== /,$d' "$file" >"$work/sample"
+	sed -n 's/^== \([^ ]*\) --format prometheus$/\1/p' "$hosts/printed.txt" >"$work/with_metrics"
+	while read -r host; do
+		sed "1,/^== $host --format prometheus\$/d; /^== /,\$d" "$hosts/printed.txt" >"$work/sample"
 		run promtool check metrics <"$work/sample"
-		verify "$name of $(basename "$(dirname "$file")")" '[ "$status" -eq 0 ]' '[ ! -s "$err" ]'
-	done
+		verify "$name of $host" '[ "$status" -eq 0 ]' '[ -s "$work/sample" ]' '[ ! -s "$err" ]'
+	done <"$work/with_metrics"
 }
 
 check_rules() {
