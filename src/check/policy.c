@@ -66,7 +66,7 @@ static void judge_time(const struct policy *policy, const struct evidence *evide
 	requirement->option = "max-ns";
 	text_append(requirement->value, sizeof(requirement->value), "%" PRIu64, policy->max_ns);
 	requirement->met = slowest && !untimed && most <= (double)policy->max_ns;
-	if (requirement->met || most > (double)policy->max_ns)
+	if (slowest && (requirement->met || most > (double)policy->max_ns))
 		text_append(requirement->reason, sizeof(requirement->reason), "%s takes %s ns",
 			policy_call_name(slowest), format_ns(most, ns));
 	else

@@ -139,7 +139,7 @@ static bool read_bracket(clockid_t clock, struct bracket *bracket)
 
 		if (before && width >= 0 && (double)width / NS_PER_SECOND < bracket->width_s)
 			*bracket = (struct bracket){.ticks = ticks,
-				.clock_s = (double)(before + width / 2) / NS_PER_SECOND,
+				.clock_s = ((double)before + (double)width / 2) / NS_PER_SECOND,
 				.width_s = (double)width / NS_PER_SECOND};
 	}
 	return bracket->width_s < INFINITY;
