@@ -563,7 +563,7 @@ static void view_add_tsc(struct view *v)
 	                        ? !tsc_has_flag(evidence, "constant_tsc") &&
 	                                  !tsc_has_flag(evidence, "tsc_reliable")
 	                        : fact_is_flag(&evidence->host.invariant_tsc, false);
-	/* 63ec58b44fcc, in 5.4 and by stable reviews in 5.3.15 and 4.19.88. */
+	/* 63ec58b44fcc, in 5.4, is in 5.3.15, and not in 4.19.325. */
 	v->tsc_early_unprotected = (log_find(evidence, "'tsc-early' as unstable") ||
 					   strcmp(v->watchdog.tsc.name, "tsc-early") == 0) &&
 	                           kernel_is_before(evidence, 5, 4) &&
