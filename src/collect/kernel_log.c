@@ -77,6 +77,7 @@ static const struct {
 	{"Measured ", "TSC warp"},
 	{"TSC warped randomly", ""},
 	{"TSC ADJUST", ": CPU"},
+	{"TSC ADJUST synchronize", ""},
 	{"TSC ADJUST differs", ""},
 	{"UV: TSC sync state", ""},
 	{"Warning: zero tsc calibration", ""},
