@@ -161,19 +161,19 @@ CELL(print_share, struct trace_place, fprintf(out, "%.1f%%", row->share_percent)
 CELL(print_place_count, struct trace_place, print_short((double)row->count, out))
 CELL(print_place_clock, struct trace_place, print_name(row->call, row->clock, true, out))
 
+/* The name of the file, whose path the text has below the table. */
 static void print_place(const void *object, const void *whole, FILE *out)
 {
 	const struct trace_place *place = object;
+	const char *slash = strrchr(place->module, '/');
+	const char *module = slash ? slash + 1 : place->module;
 
 	(void)whole;
 	if (*place->address)
-		fprintf(out, "%s+%s%s%s", place->module, place->address,
-			*place->function ? " " : "", place->function);
+		fprintf(out, "%s+%s%s%s", module, place->address, *place->function ? " " : "",
+			place->function);
 	else
-		fputs(*place->function   ? place->function
-			: *place->module ? place->module
-					 : "other",
-			out);
+		fputs(*place->function ? place->function : *module ? module : "other", out);
 }
 
 #define OF struct trace_place

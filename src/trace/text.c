@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -140,6 +141,27 @@ static size_t fold_lines(const struct trace_diagnosis *diagnosis, struct trace_l
 	return count;
 }
 
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Tables have the names of files, which are long by their paths. */
+static void write_modules(const struct trace_places *places, FILE *out)
+{
+	for (size_t i = 0; i < places->count; i++) {
+		const char *module = places->list[i].module;
+		size_t k = 0;
+
+		while (k < i && strcmp(places->list[k].module, module) != 0)
+			k++;
+		if (k == i && *module == '/')
+			fprintf(out, "  %s is %s\n", file_name(module), module);
+	}
+}
+
 static void write_tables(
 	const struct trace_evidence *trace, const struct trace_diagnosis *diagnosis, FILE *out)
 {
@@ -166,6 +188,10 @@ static void write_tables(
 			continue;
 		fputc('\n', out);
 		table_write(&tables[i], out);
+		if (tables[i].fields == trace_place_fields)
+			write_modules(places, out);
+		if (tables[i].fields == trace_call_place_fields)
+			write_modules(call_places, out);
 	}
 }
 

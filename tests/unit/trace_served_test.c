@@ -510,8 +510,10 @@ static void a_program_that_reads_the_clock(void **state)
 		"    500    250    500            0    25.0 12.5 us   125 us  gettimeofday\n"
 		"\n"
 		"  share  count  clock or call  place\n"
-		" 100.0% 20.0 M  MONOTONIC      /usr/bin/server+0x1234\n"
-		"   0.0%    500  gettimeofday   /lib/a file.so+0x2000\n";
+		" 100.0% 20.0 M  MONOTONIC      server+0x1234\n"
+		"   0.0%    500  gettimeofday   a file.so+0x2000\n"
+		"  server is /usr/bin/server\n"
+		"  a file.so is /lib/a file.so\n";
 	static struct trace_report report;
 	const struct style style = {.color = false};
 	struct memory_stream stream;
