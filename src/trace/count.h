@@ -38,6 +38,31 @@ bool trace_program_traces(const char *path);
 /* Sets reads_counter by the code of the program's file. */
 void trace_program_find_counter(struct trace_program *program);
 
+/* ---- sources ---- */
+
+/*
+ * Something that counts while a run goes on, the first member of what it is part of. The run asks
+ * the sources that it has, and these do not know each other. Functions may be NULL.
+ */
+struct trace_source {
+	/*
+	 * Adds what was counted since the last time to the evidence: at the end, and before the
+	 * memory of a process goes (0: of none), which has this map; it may be empty.
+	 */
+	void (*take)(struct trace_source *source, pid_t ending, struct span maps);
+
+	/* Is called some times a second. */
+	void (*poll)(struct trace_source *source);
+
+	/* Takes a change of a child or traced thread. False: it waits for no other. */
+	bool (*change)(struct trace_source *source, pid_t id, int status);
+
+	/* Ends counting: what is taken then is all. */
+	void (*stop)(struct trace_source *source);
+
+	struct trace_source *next; /* of the run */
+};
+
 /* ---- run.c ---- */
 
 /* TRACE_STARTING, TRACE_EXECUTING: the program was not started. */
@@ -67,8 +92,7 @@ struct trace_run {
 	struct trace_places *call_places; /* of system calls; NULL: not wanted */
 
 	/* The ways of counting set these while they count. */
-	struct trace_events *events; /* count system calls; NULL: none do */
-	struct tracer *tracer;       /* gets the stops of threads; NULL: there is none */
+	struct trace_source *sources;
 	pid_t program; /* was started, and gets SIGTERM at the end of the time; 0: none is left */
 	int status;    /* of waitpid(), once the program has ended */
 	bool over;     /* nothing that outlives the program is waited for */
@@ -82,6 +106,14 @@ struct trace_run {
 	double cpu_s;       /* of the program, once it has ended */
 	double begin_cpu_s; /* of a process that ran already, at the beginning */
 };
+
+/* Add a source, and remove one that may be there. */
+void trace_run_add(struct trace_run *run, struct trace_source *source);
+void trace_run_remove(struct trace_run *run, const struct trace_source *source);
+
+/* Call the functions of all sources. */
+void trace_run_take(struct trace_run *run, pid_t ending, struct span maps);
+void trace_run_stop(struct trace_run *run);
 
 /*
  * Forks. The child waits for trace_run_go(), sets the seccomp filter, which may be NULL, and
@@ -123,13 +155,12 @@ void trace_run_counted(struct trace_run *run);
  * Each fills in method, counts, duration and CPU time. False with the reason in *why, or in
  * trace->bpf.
  *
- * ..._run() runs the program until it ends, the second one until its children have ended, too; if
- * false the program was not started. trace_running() counts the calls of the running process
+ * trace_ptrace_run() runs the program until it and its children have ended; if false it was not
+ * started. trace_running() counts the calls of the running process
  * trace->program.pid and of the children that it starts, until the run is over or the process ends,
  * or if trace->system_wide is set those of the whole host, and fills in trace->top; it also fills
  * in trace->sampled. If only samples of the process could be taken, trace->method_fact says why.
  */
-bool trace_events_run(struct trace_run *run);
 bool trace_ptrace_run(struct trace_run *run, struct fact *why);
 bool trace_running(struct trace_run *run);
 
@@ -142,9 +173,6 @@ bool trace_running(struct trace_run *run);
  */
 bool trace_follow(struct trace_run *run);
 
-/* Takes a stop or the end of a child or traced thread. */
-void tracer_take(struct tracer *tracer, pid_t id, int status);
-
 /* ---- events.c: system calls, counted by BPF programs ---- */
 
 /*
@@ -155,22 +183,10 @@ struct trace_events *trace_events_make(const struct trace_plan *plan, struct fac
 void trace_events_free(struct trace_events *events);
 
 /*
- * Begins to count what the run is for, into run->events, and adds the privileges to those of the
+ * Begins to count what the run is for, as a source of it, and adds the privileges to those of the
  * run that reading the counts takes. False with the reason.
  */
 bool trace_events_start(struct trace_events *events, struct trace_run *run, struct fact *why);
-
-/* Ends counting: what is read then is all. */
-void trace_events_stop(struct trace_events *events);
-
-/*
- * Adds what was counted since the last time to the evidence, if run->events is set. The process
- * `gone` (0: none) has the memory map `maps`, which may be empty, where its calls came from.
- */
-void trace_events_take(struct trace_run *run, pid_t gone, struct span maps);
-
-/* Does so if the last time is long enough ago. */
-void trace_events_poll(struct trace_run *run);
 
 /* ---- samples.c: what is run in the vDSO ---- */
 
@@ -182,11 +198,8 @@ void trace_events_poll(struct trace_run *run);
 struct trace_samples *trace_samples_open(struct trace_run *run);
 void trace_samples_close(struct trace_samples *samples);
 
-/* Forgets the samples that were taken by now. */
+/* Becomes a source of the run, without the samples that were taken by now. */
 void trace_samples_begin(struct trace_samples *samples);
-
-/* Adds the samples since the last time to the evidence, several times a second. */
-void trace_samples_take(const struct trace_run *run, struct trace_samples *samples);
 
 /* ---- callers.c: who makes the calls of the whole host ---- */
 

@@ -46,6 +46,8 @@ struct event_count {
 #define COUNT_SLOTS (2 * COUNTS_MAX)
 
 struct trace_events {
+	struct trace_source source;
+	struct trace_run *run; /* that has the source; NULL: none */
 	int maps[EVENT_MAP_COUNT];
 	int links[3]; /* programs at their tracepoints */
 	size_t map_count, link_count;
@@ -278,69 +280,6 @@ struct trace_events *trace_events_make(const struct trace_plan *plan, struct fac
 	return NULL;
 }
 
-/* Finds in a child, without the privileges that it has no more, what reading the maps takes. */
-struct reading {
-	int map;
-	uint64_t privileges;
-};
-
-static void try_reading(void *argument)
-{
-	struct reading *reading = argument;
-	uint32_t number = 0, value;
-
-	privileges_keep(PRIVILEGES(CAP_BPF_NUMBER));
-	if (!get_element(reading->map, &number, &value)) {
-		reading->privileges = PRIVILEGES(CAP_SYS_ADMIN);
-		return;
-	}
-	privileges_keep(PRIVILEGES_NONE);
-	if (!get_element(reading->map, &number, &value))
-		reading->privileges = PRIVILEGES(CAP_BPF_NUMBER);
-}
-
-bool trace_events_start(struct trace_events *events, struct trace_run *run, struct fact *why)
-{
-	struct reading reading = {.map = events->maps[EVENT_WANTED]};
-	struct event_program program = {.scope = run->trace->system_wide ? EVENTS_OF_HOST
-	                                         : run->arguments        ? EVENTS_OF_PROGRAM
-	                                                                 : EVENTS_OF_PROCESS,
-		.finds_groups = run->trace->lists_groups,
-		.process = run->trace->system_wide ? getpid() : run->trace->program.pid,
-		.maps = events->maps};
-
-	set_namespace(&program);
-	if (!without_limit(attach_all, events, &program)) {
-		explain(errno, why);
-		return false;
-	}
-	/* Before Linux 5.19 an open map may be read with a capability only. */
-	if (!child_probe(try_reading, &reading, sizeof(reading), DEADLINE_NONE, why))
-		return false;
-	run->privileges |= reading.privileges;
-	run->events = events;
-	fact_set_known(&run->trace->method_fact);
-	run->trace->method = TRACE_BY_BPF;
-	return true;
-}
-
-void trace_events_stop(struct trace_events *events)
-{
-	while (events->link_count)
-		close(events->links[--events->link_count]);
-}
-
-void trace_events_free(struct trace_events *events)
-{
-	if (!events)
-		return;
-	trace_events_stop(events);
-	while (events->map_count)
-		close(events->maps[--events->map_count]);
-	free(events->counts);
-	free(events);
-}
-
 /* ---- reading ---- */
 
 static struct event_count *find_count(struct event_count *counts, const struct event_key *key)
@@ -471,16 +410,15 @@ static int read_counts(struct trace_events *events, struct event_count *counts,
 	return error;
 }
 
-void trace_events_take(struct trace_run *run, pid_t gone, struct span maps)
+static void take(struct trace_source *source, pid_t gone, struct span maps)
 {
-	struct trace_events *events = run->events;
+	struct trace_events *events = (struct trace_events *)source;
+	struct trace_run *run = events->run;
 	int64_t begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	struct event_count *counts, **changed;
 	size_t number = 0;
 	int error;
 
-	if (!events)
-		return;
 	counts = xcalloc(COUNT_SLOTS, sizeof(*counts));
 	changed = xcalloc(COUNTS_MAX, sizeof(struct event_count *));
 	error = read_counts(events, counts, changed, &number);
@@ -497,31 +435,79 @@ void trace_events_take(struct trace_run *run, pid_t gone, struct span maps)
 	events->next_ns += READING_LEAST_NS + READING_PART * (events->next_ns - begin_ns);
 }
 
-void trace_events_poll(struct trace_run *run)
+static void poll_counts(struct trace_source *source)
 {
-	if (run->events && kernel_clock_ns(CLOCK_MONOTONIC) >= run->events->next_ns)
-		trace_events_take(run, 0, (struct span){NULL, 0});
+	if (kernel_clock_ns(CLOCK_MONOTONIC) >= ((struct trace_events *)source)->next_ns)
+		take(source, 0, (struct span){NULL, 0});
 }
 
-/* ---- a program that we start ---- */
+/* ---- the source ---- */
 
-bool trace_events_run(struct trace_run *run)
+static void stop(struct trace_source *source)
 {
-	struct fact *why = &run->trace->bpf;
-	struct trace_events *events = trace_events_make(run->trace->plan, why);
-	bool is_counted = false;
+	struct trace_events *events = (struct trace_events *)source;
 
-	if (events && trace_run_fork(run, NULL, why)) {
-		if (!trace_events_start(events, run, why)) {
-			trace_run_cancel(run);
-		} else {
-			is_counted = trace_follow(run);
-			trace_events_take(run, 0, (struct span){NULL, 0});
-			if (!is_counted)
-				run->trace->bpf = run->trace->served;
-		}
+	while (events->link_count)
+		close(events->links[--events->link_count]);
+}
+
+void trace_events_free(struct trace_events *events)
+{
+	if (!events)
+		return;
+	if (events->run)
+		trace_run_remove(events->run, &events->source);
+	stop(&events->source);
+	while (events->map_count)
+		close(events->maps[--events->map_count]);
+	free(events->counts);
+	free(events);
+}
+
+/* Finds in a child, without the privileges that it has no more, what reading the maps takes. */
+struct reading {
+	int map;
+	uint64_t privileges;
+};
+
+static void try_reading(void *argument)
+{
+	struct reading *reading = argument;
+	uint32_t number = 0, value;
+
+	privileges_keep(PRIVILEGES(CAP_BPF_NUMBER));
+	if (!get_element(reading->map, &number, &value)) {
+		reading->privileges = PRIVILEGES(CAP_SYS_ADMIN);
+		return;
 	}
-	run->events = NULL;
-	trace_events_free(events);
-	return is_counted;
+	privileges_keep(PRIVILEGES_NONE);
+	if (!get_element(reading->map, &number, &value))
+		reading->privileges = PRIVILEGES(CAP_BPF_NUMBER);
+}
+
+bool trace_events_start(struct trace_events *events, struct trace_run *run, struct fact *why)
+{
+	struct reading reading = {.map = events->maps[EVENT_WANTED]};
+	struct event_program program = {.scope = run->trace->system_wide ? EVENTS_OF_HOST
+	                                         : run->arguments        ? EVENTS_OF_PROGRAM
+	                                                                 : EVENTS_OF_PROCESS,
+		.finds_groups = run->trace->lists_groups,
+		.process = run->trace->system_wide ? getpid() : run->trace->program.pid,
+		.maps = events->maps};
+
+	set_namespace(&program);
+	if (!without_limit(attach_all, events, &program)) {
+		explain(errno, why);
+		return false;
+	}
+	/* Before Linux 5.19 an open map may be read with a capability only. */
+	if (!child_probe(try_reading, &reading, sizeof(reading), DEADLINE_NONE, why))
+		return false;
+	run->privileges |= reading.privileges;
+	events->source = (struct trace_source){.take = take, .poll = poll_counts, .stop = stop};
+	events->run = run;
+	trace_run_add(run, &events->source);
+	fact_set_known(&run->trace->method_fact);
+	run->trace->method = TRACE_BY_BPF;
+	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts by ptrace(2). A program that we start runs under a seccomp filter that stops it at
- * the counted calls only, and is followed by tracer_take(), which trace_run_wait() calls for each
+ * the counted calls only, and is followed by take_change(), which trace_run_wait() calls for each
  * stop: it counts, then ends the threads that are left, or lets them go.
  *
  * The program is seized (PTRACE_SEIZE), so that group stops are seen as such and kept
@@ -55,6 +55,7 @@ struct traced {
 enum phase { COUNTING, TERMINATING, RELEASING };
 
 struct tracer {
+	struct trace_source source;
 	struct trace_run *run;
 	enum phase phase;
 	bool has_executed; /* an execve(2) was successful */
@@ -239,7 +240,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	if (event == PTRACE_EVENT_STOP) {
 		add_thread(tracer, id, NULL);
 	} else if (event == PTRACE_EVENT_EXIT) {
-		trace_events_take(run, 0, (struct span){NULL, 0});
+		trace_run_take(run, 0, (struct span){NULL, 0});
 		if (thread && thread->table && syscall(SYS_tgkill, id, id, 0) == 0)
 			served_end(thread->table, id);
 		if (thread && ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) == 0)
@@ -251,7 +252,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	} else {
 		tracer->has_executed = true;
 		/* The memory that its calls came from is gone. Its map was read before. */
-		trace_events_take(run, id, served_maps(thread ? thread->table : NULL));
+		trace_run_take(run, id, served_maps(thread ? thread->table : NULL));
 		if ((pid_t)message != id)
 			drop_thread(tracer, (pid_t)message);
 		thread = find_thread(tracer, id);
@@ -356,16 +357,15 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 }
 
 /* The children that a shell had before it became vdsocheck are waited for, too, but not traced. */
-void tracer_take(struct tracer *tracer, pid_t id, int status)
+static bool take_change(struct trace_source *source, pid_t id, int status)
 {
-	struct trace_run *run = tracer->run;
+	struct tracer *tracer = (struct tracer *)source;
 
 	if (WIFSTOPPED(status))
 		take_stop(tracer, id, status);
 	if (!WIFSTOPPED(status) || tracer->phase == RELEASING)
 		drop_thread(tracer, id);
-	if (!tracer->count)
-		run->over = true;
+	return tracer->count > 0;
 }
 
 /* ptrace misses nothing, and its stops are part of the CPU time. */
@@ -392,7 +392,7 @@ static void finish(struct tracer *tracer, enum phase phase, int64_t limit_ns)
 	run->deadline = deadline_after(limit_ns);
 	if (tracer->count)
 		trace_run_wait(run);
-	run->tracer = NULL;
+	trace_run_remove(run, &tracer->source);
 	while (tracer->count)
 		drop_thread(tracer, tracer->threads[0].id);
 	free(tracer->threads);
@@ -426,7 +426,8 @@ static bool seize_program(struct tracer *tracer, unsigned options, struct fact *
 		return false;
 	}
 	add_thread(tracer, run->program, NULL);
-	run->tracer = tracer;
+	tracer->source.change = take_change;
+	trace_run_add(run, &tracer->source);
 	return true;
 }
 

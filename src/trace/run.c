@@ -22,6 +22,40 @@
 /* Time between two looks at what is not a child: pidfds, which tell of its end, need Linux 5.3. */
 #define PAUSE_NS 20000000
 
+/* ---- its sources ---- */
+
+void trace_run_add(struct trace_run *run, struct trace_source *source)
+{
+	source->next = run->sources;
+	run->sources = source;
+}
+
+void trace_run_remove(struct trace_run *run, const struct trace_source *source)
+{
+	for (struct trace_source **at = &run->sources; *at; at = &(*at)->next) {
+		if (*at == source) {
+			*at = source->next;
+			return;
+		}
+	}
+}
+
+void trace_run_take(struct trace_run *run, pid_t ending, struct span maps)
+{
+	for (struct trace_source *source = run->sources; source; source = source->next) {
+		if (source->take)
+			source->take(source, ending, maps);
+	}
+}
+
+void trace_run_stop(struct trace_run *run)
+{
+	for (struct trace_source *source = run->sources; source; source = source->next) {
+		if (source->stop)
+			source->stop(source);
+	}
+}
+
 /* ---- the start of a program ---- */
 
 static void end_with(int file, enum trace_stage stage, int error)
@@ -114,8 +148,7 @@ void trace_run_go(struct trace_run *run)
 	if (error)
 		kill(run->program, SIGKILL);
 	ended = trace_run_wait(run);
-	if (run->events)
-		trace_events_stop(run->events);
+	trace_run_stop(run);
 	trace_run_counted(run);
 	do
 		length = read(run->file, &failure, sizeof(failure));
@@ -182,7 +215,10 @@ static void look_around(struct trace_run *run)
 	/* Ctrl-C has reached the program, too, which may go on. */
 	if (sent & 1U << SIGTERM || (interrupted && !run->program))
 		run->over = true;
-	trace_events_poll(run);
+	for (struct trace_source *source = run->sources; source; source = source->next) {
+		if (source->poll)
+			source->poll(source);
+	}
 	if (run->limit_ns && run->show)
 		run->show(1 - (double)left / (double)run->limit_ns);
 	if (left > 0)
@@ -221,8 +257,10 @@ static bool take_change(void *argument, pid_t id, int status, const struct rusag
 		run->status = status;
 		run->cpu_s = rusage_seconds(usage);
 	}
-	if (run->tracer)
-		tracer_take(run->tracer, id, status);
+	for (struct trace_source *source = run->sources; source; source = source->next) {
+		if (source->change && !source->change(source, id, status))
+			run->over = true;
+	}
 	return is_done(run);
 }
 

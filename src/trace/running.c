@@ -11,26 +11,25 @@
 #include "served.h"
 
 /* Takes all that was counted until now, and keeps the processes that are shown. */
-static void take(struct trace_run *run, struct trace_samples *samples)
+static void take(struct trace_run *run)
 {
 	struct trace_evidence *trace = run->trace;
 	const struct timing_evidence *timing = &trace->host.timing;
 
-	trace_events_take(run, 0, (struct span){NULL, 0});
-	trace_samples_take(run, samples);
+	trace_run_take(run, 0, (struct span){NULL, 0});
 	trace_run_counted(run);
 	trace_callers_finish(&trace->top, trace->lists_groups, run->shown,
 		fact_is_known(&timing->syscall_floor_fact) ? timing->syscall_floor_ns : 1);
 }
 
 /* Reports an interval, if it is over, and begins the next one with no counts. */
-static bool report_interval(struct trace_run *run, struct trace_samples *samples)
+static bool report_interval(struct trace_run *run)
 {
 	struct trace_evidence *trace = run->trace;
 
 	if (!run->interval_ns || kernel_clock_ns(CLOCK_MONOTONIC) < run->next_ns)
 		return true;
-	take(run, samples);
+	take(run);
 	if (run->failure.error || !run->report(run->argument))
 		return false;
 	memset(trace->counts, 0, sizeof(trace->counts));
@@ -63,17 +62,14 @@ bool trace_running(struct trace_run *run)
 	if (is_counted || (samples && !trace->system_wide)) {
 		trace_run_begin(run);
 		trace_samples_begin(samples);
-		do
-			trace_samples_take(run, samples);
-		while (is_there(run) && report_interval(run, samples) && trace_run_pause(run));
-		if (is_counted)
-			trace_events_stop(events);
-		take(run, samples);
+		while (is_there(run) && report_interval(run) && trace_run_pause(run))
+			;
+		trace_run_stop(run);
+		take(run);
 		is_counted = !run->failure.error;
 		if (!is_counted)
 			fact_set_errno(why, run->failure.error, "reading the counters");
 	}
-	run->events = NULL;
 	trace_events_free(events);
 	trace_samples_close(samples);
 	return is_counted;

@@ -43,6 +43,8 @@ struct known_vdso {
 };
 
 struct trace_samples {
+	struct trace_source source;
+	struct trace_run *run;
 	int *files;
 	size_t file_count, room;
 	struct ring *rings; /* of each CPU */
@@ -192,6 +194,7 @@ struct trace_samples *trace_samples_open(struct trace_run *run)
 	struct fact *why = &run->trace->sampled.fact;
 	int error;
 
+	samples->run = run;
 	samples->cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
 	samples->rings = xcalloc((size_t)samples->cpus, sizeof(*samples->rings));
 	error = open_on_cpus(samples, -1);
@@ -207,20 +210,11 @@ struct trace_samples *trace_samples_open(struct trace_run *run)
 	return NULL;
 }
 
-void trace_samples_begin(struct trace_samples *samples)
-{
-	struct record record;
-
-	for (int cpu = 0; samples && cpu < samples->cpus; cpu++) {
-		while (samples->rings[cpu].page && next_record(&samples->rings[cpu], &record))
-			;
-	}
-}
-
 void trace_samples_close(struct trace_samples *samples)
 {
 	if (!samples)
 		return;
+	trace_run_remove(samples->run, &samples->source);
 	for (int cpu = 0; cpu < samples->cpus; cpu++) {
 		if (samples->rings[cpu].page)
 			munmap(samples->rings[cpu].page, page_size() + ring_size());
@@ -277,12 +271,34 @@ static void take_record(
 	}
 }
 
-void trace_samples_take(const struct trace_run *run, struct trace_samples *samples)
+static void poll_rings(struct trace_source *source)
+{
+	struct trace_samples *samples = (struct trace_samples *)source;
+	struct record record;
+
+	for (int cpu = 0; cpu < samples->cpus; cpu++) {
+		while (samples->rings[cpu].page && next_record(&samples->rings[cpu], &record))
+			take_record(samples->run, samples, &record);
+	}
+}
+
+static void take(struct trace_source *source, pid_t ending, struct span maps)
+{
+	(void)ending;
+	(void)maps;
+	poll_rings(source);
+}
+
+void trace_samples_begin(struct trace_samples *samples)
 {
 	struct record record;
 
-	for (int cpu = 0; samples && cpu < samples->cpus; cpu++) {
+	if (!samples)
+		return;
+	for (int cpu = 0; cpu < samples->cpus; cpu++) {
 		while (samples->rings[cpu].page && next_record(&samples->rings[cpu], &record))
-			take_record(run, samples, &record);
+			;
 	}
+	samples->source = (struct trace_source){.take = take, .poll = poll_rings};
+	trace_run_add(samples->run, &samples->source);
 }

@@ -276,6 +276,24 @@ static void compare_runs(struct trace_request *request, off_t input)
 		trace->repeats = request->repeats;
 }
 
+/* Runs the program while its system calls are counted by BPF. False: it was not started. */
+static bool count_by_events(struct trace_run *run)
+{
+	struct fact *why = &run->trace->bpf;
+	struct trace_events *events = trace_events_make(run->trace->plan, why);
+	bool is_counted = false;
+
+	if (events && trace_run_fork(run, NULL, why)) {
+		if (!trace_events_start(events, run, why))
+			trace_run_cancel(run);
+		else if (!(is_counted = trace_follow(run)))
+			*why = run->trace->served;
+		trace_run_take(run, 0, (struct span){NULL, 0});
+	}
+	trace_events_free(events);
+	return is_counted;
+}
+
 /*
  * Runs the program. If its calls cannot be counted, it runs as it would without vdsocheck, but not
  * with --as-if, whose question that run would not answer. Returns false with the reason if it was
@@ -289,7 +307,7 @@ static bool run_program(struct trace_run *run, struct fact *why)
 		*why = trace->served;
 		return false;
 	}
-	if (trace_events_run(run))
+	if (count_by_events(run))
 		return true;
 	if (gains_privileges(&trace->program))
 		fact_set(why, FACT_DENIED, GAINS);
