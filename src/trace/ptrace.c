@@ -377,21 +377,23 @@ static void set_method(struct trace_evidence *trace)
 }
 
 /*
- * Leaves the threads that are left, within a time. Only a stopped thread can be let go: one that
- * takes too long, such as one that waits for its vfork child, is let go by the kernel when we end.
+ * Leaves the threads that are left, within a time. Only a stopped thread can be let go, and to stop
+ * it may interrupt a call that it waits in: if we are about to end, the kernel lets it go then, as
+ * one that takes too long, such as one that waits for its vfork child.
  */
 static void finish(struct tracer *tracer, enum phase phase, int64_t limit_ns)
 {
 	struct trace_run *run = tracer->run;
 
 	tracer->phase = phase;
-	for (size_t i = 0; i < tracer->count; i++)
-		leave(tracer, tracer->threads[i].id);
 	run->show = NULL;
 	run->over = false;
 	run->deadline = deadline_after(limit_ns);
-	if (tracer->count)
+	if (tracer->count && (phase == TERMINATING || run->is_repeated)) {
+		for (size_t i = 0; i < tracer->count; i++)
+			leave(tracer, tracer->threads[i].id);
 		trace_run_wait(run);
+	}
 	trace_run_remove(run, &tracer->source);
 	while (tracer->count)
 		drop_thread(tracer, tracer->threads[0].id);

@@ -13,9 +13,12 @@
  *	contract untraced N          a child that asks not to be traced reads the clock N times
  *	contract strict              reads the clock in seccomp's strict mode
  *	contract counter             reads the CPU's counter itself
+ *	contract left FILE           leaves a child that waits for a second, and then writes to the file
+ *	                             whether it was interrupted
  *	contract sent                ends by SIGSYS of a child while it reads the clock
  */
 /* clang-format on */
+#include <errno.h>
 #include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -140,6 +143,23 @@ static int be_sent(void)
 		read_clock(1000);
 }
 
+static int leave_child(const char *path)
+{
+	const struct timespec second = {.tv_sec = 1};
+	sigset_t none;
+	FILE *file;
+
+	if (fork() != 0)
+		return 0;
+	setsid();
+	sigemptyset(&none);
+	sigtimedwait(&none, NULL, &second);
+	file = fopen(path, "w");
+	if (file)
+		fputs(errno == EAGAIN ? "waited" : "interrupted", file);
+	return !file;
+}
+
 static int read_counter(void)
 {
 #if defined(__x86_64__)
@@ -189,6 +209,8 @@ int main(int argc, char **argv)
 		return be_stopped(count);
 	if (strcmp(what, "untraced") == 0)
 		return clone_untraced(count);
+	if (strcmp(what, "left") == 0 && argc > 2)
+		return leave_child(argv[2]);
 	if (strcmp(what, "counter") == 0)
 		return read_counter();
 	if (strcmp(what, "strict") == 0)
