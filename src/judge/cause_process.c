@@ -116,9 +116,9 @@ void cause_process(const struct view *v, struct cause_list *list)
 			.signs = "Valgrind's library is preloaded, or /proc/thread-self/exe is "
 				 "another program, such as qemu-user.",
 			.advice = {{&run_without_emulator, true}}},
-		/* rr, CRIU after a restore, and vdsocheck trace each map an image of their own. */
+		/* rr and CRIU after a restore each map an image of their own. */
 		{"vdso-replaced", v->vdso_replaced, CERTAINTY_PROVEN, NULL,
-			"A tool (rr, CRIU, vdsocheck trace, other instrumentation) gave this "
+			"A tool (rr, CRIU, other instrumentation) gave this "
 			"process a vDSO of its own, so this result holds for this process, not for "
 			"the host.",
 			.more = "getauxval(3)",

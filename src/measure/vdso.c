@@ -42,7 +42,7 @@ bool maps_next(struct span *maps, struct mapping *mapping)
 
 /*
  * Finds the size of the image: from its start to its mapping's end. Another tool may have given
- * this process an image of its own: rr, CRIU, vdsocheck trace, or some other instrumentation.
+ * this process an image of its own: rr, CRIU, or some other instrumentation.
  */
 static void read_maps(const struct root *root, struct vdso_image *image, struct flag_fact *replaced)
 {
