@@ -213,7 +213,7 @@ static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE,
 
 static const struct advice_row newer_kernel_for_tsc_early = {"newer-kernel-for-tsc-early",
 	RANK_UPDATE,
-	.text = "Use Linux 5.4 or newer (or 5.3.15, 4.19.88): on older ones tsc=nowatchdog and "
+	.text = "Use Linux 5.4 or newer (or 5.3.15): on older ones tsc=nowatchdog and "
 		"tsc=reliable do not keep the kernel from dropping tsc-early, as it did here."};
 
 static const struct advice_row ask_about_pauses = {"ask-about-pauses", RANK_ASK,

@@ -567,8 +567,7 @@ static void view_add_tsc(struct view *v)
 	v->tsc_early_unprotected = (log_find(evidence, "'tsc-early' as unstable") ||
 					   strcmp(v->watchdog.tsc.name, "tsc-early") == 0) &&
 	                           kernel_is_before(evidence, 5, 4) &&
-	                           !kernel_is_patched(evidence, 5, 3, 15) &&
-	                           !kernel_is_patched(evidence, 4, 19, 88) && !is_rhel_8(evidence);
+	                           !kernel_is_patched(evidence, 5, 3, 15) && !is_rhel_8(evidence);
 }
 
 static bool knows_nowatchdog(const struct view *v)
