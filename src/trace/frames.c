@@ -174,6 +174,7 @@ static uint64_t find_entry(const struct elf *file, uint64_t address, uint64_t *l
 
 /* The functions that have a frame, by their offsets in the file. */
 struct found {
+	bool is_any; /* a wrapper: the call that leads to the vDSO may be any in it */
 	uint64_t starts[SERVED_FRAMES];
 	size_t count;
 };
@@ -264,7 +265,8 @@ static bool find_in_function(const struct elf *file, const struct elf_symbol *sy
 		struct frame_state state;
 		struct served_frame next;
 
-		if (!is_direct && !is_indirect_call(file, code + i))
+		if (!is_direct && !is_indirect_call(file, code + i) &&
+			!(found->is_any && find_callee(file, code + i)))
 			continue;
 		entry = find_entry(file, address, &location);
 		if (!entry)
@@ -283,9 +285,9 @@ static bool find_in_function(const struct elf *file, const struct elf_symbol *sy
 }
 
 size_t frames_find(const unsigned char *bytes, size_t length, const char *const *names,
-	struct served_frame *frames)
+	bool are_wrappers, struct served_frame *frames)
 {
-	struct found found = {.count = 0};
+	struct found found = {.is_any = are_wrappers};
 	struct elf file;
 	uint64_t code;
 

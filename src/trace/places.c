@@ -107,19 +107,22 @@ bool places_map_file(int root, const char *path, uint64_t inode, struct elf *elf
 	return is_mapped;
 }
 
-bool places_is_c_library(struct span path)
+bool places_is_named(struct span path, const char *const *names)
 {
-	static const char *const names[] = {"libc.", "libc-2.", "ld-musl"};
-
 	for (struct span folder = path; folder.length;) {
 		path = folder;
 		text_take_until(&folder, '/');
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (text_starts(path, names[i]))
-			return true;
-	}
-	return false;
+	while (*names && !text_starts(path, *names))
+		names++;
+	return *names;
+}
+
+bool places_is_c_library(struct span path)
+{
+	static const char *const names[] = {"libc.", "libc-2.", "ld-musl", NULL};
+
+	return places_is_named(path, names);
 }
 
 /* ---- code that was made at run time ---- */

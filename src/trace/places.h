@@ -29,7 +29,9 @@ int places_open_root(pid_t pid);
  */
 bool places_map_file(int root, const char *path, uint64_t inode, struct elf *elf);
 
-/* Says whether the file is a C library, by its name. */
+/* Say whether the name of the file begins with one of these, which NULL ends, or with a C
+ * library's. */
+bool places_is_named(struct span path, const char *const *names);
 bool places_is_c_library(struct span path);
 
 /* A memory map, sorted by address. Free it with maps_free(); the text is its caller's. */

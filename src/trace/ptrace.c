@@ -61,7 +61,7 @@ struct tracer {
 	bool has_executed; /* an execve(2) was successful */
 	bool has_begun;    /* the calls of a program are counted, or could not be */
 	bool has_filter;   /* the program is under ours, and cannot be let go */
-	struct served_library library;
+	struct served_libraries libraries;
 	unsigned options;              /* of ptrace */
 	struct served_filters filters; /* of the program that are not its own */
 	struct traced *threads;        /* in no order */
@@ -309,7 +309,7 @@ static int count_served(struct tracer *tracer, struct traced *thread)
 	if (!thread->loading)
 		return thread->table ? 0 : begin_served(tracer, thread);
 	if (served_is_loaded(thread->id) || ++thread->stops == LOADING_STOPS) {
-		served_learn(thread->table, thread->id, &tracer->library);
+		served_learn(thread->table, thread->id, &tracer->libraries);
 		thread->loading = false;
 		thread->is_free = !tracer->has_filter && calls_ptrace(thread->id);
 	}

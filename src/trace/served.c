@@ -147,19 +147,28 @@ struct span served_maps(const struct served_table *table)
 	return table ? table->maps : (struct span){NULL, 0};
 }
 
-/* ---- the C library ---- */
+/* ---- libraries ---- */
 
-/* Finds the first line of the C library, or else of the program, which the map begins with. */
-static bool find_library(struct span maps, struct mapping *library)
+/* Functions that read the clock for a program: libstdc++'s, libc++'s and libuv's. */
+static const char *const wrappers[] = {"_ZNSt6chrono3_V212steady_clock3nowEv",
+	"_ZNSt6chrono3_V212system_clock3nowEv", "_ZNSt3__16chrono12steady_clock3nowEv",
+	"_ZNSt3__16chrono12system_clock3nowEv", "uv__hrtime", "uv_hrtime", NULL};
+
+static const char *const languages[] = {"libstdc++.so.", "libc++.so.", "libuv.so.", NULL};
+
+/* Finds the first lines of the libraries; the map begins with the program's. */
+static void find_libraries(struct span maps, struct mapping *c, struct mapping *language)
 {
 	struct mapping line;
 
-	for (library->inode = 0; maps_next(&maps, &line);) {
-		if (line.inode && !line.offset &&
-			(!library->inode || places_is_c_library(line.path)))
-			*library = line;
+	while (maps_next(&maps, &line)) {
+		if (!line.inode || line.offset || line.path.length >= SERVED_PATH_SIZE)
+			continue;
+		if (!c->inode || places_is_c_library(line.path))
+			*c = line;
+		if (!language->inode && places_is_named(line.path, languages))
+			*language = line;
 	}
-	return library->inode && library->path.length < SERVED_PATH_SIZE;
 }
 
 /* The file is that of a program that may be hostile, and may be slow to search. */
@@ -170,31 +179,51 @@ static void read_frames(void *argument)
 
 	if (!places_map_file(0, library->path, library->inode, &elf))
 		return;
-	for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
-		frames_find(
-			elf.bytes, elf.length, served_calls[call].functions, library->frames[call]);
+	if (library->has_wrappers)
+		frames_find(elf.bytes, elf.length, wrappers, true,
+			library->frames[SERVED_CLOCK_GETTIME]);
+	for (size_t call = 0; call < SERVED_CALL_COUNT && !library->has_wrappers; call++)
+		frames_find(elf.bytes, elf.length, served_calls[call].functions, false,
+			library->frames[call]);
 }
 
-void served_learn(struct served_table *table, pid_t pid, struct served_library *library)
+/* Appends the frames of the library that is mapped by this line. */
+static void add_frames(struct served_library *library, const struct mapping *line,
+	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES])
 {
-	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
 	struct deadline deadline = deadline_after(LIBRARY_NS);
-	struct mapping line;
 	struct fact why;
 
-	served_look(table, pid);
-	if (!find_library(table->maps, &line))
+	if (!line->inode)
 		return;
-	if (library->inode != line.inode || !text_equals(line.path, library->path)) {
-		*library = (struct served_library){.inode = line.inode};
-		memcpy(library->path, line.path.at, line.path.length);
+	if (library->inode != line->inode || !text_equals(line->path, library->path)) {
+		*library = (struct served_library){.inode = line->inode,
+			.has_wrappers = places_is_named(line->path, languages)};
+		memcpy(library->path, line->path.at, line->path.length);
 		(void)child_compute(read_frames, library, sizeof(*library), &deadline, &why);
 	}
-	memcpy(frames, library->frames, sizeof(frames));
 	for (size_t call = 0; call < SERVED_CALL_COUNT; call++) {
-		for (size_t i = 0; i < SERVED_FRAMES; i++)
-			frames[call][i].start += line.start;
+		struct served_frame *next = frames[call], *end = next + SERVED_FRAMES - 1;
+
+		while (next->size)
+			next++;
+		for (size_t i = 0; next < end && library->frames[call][i].size; i++, next++) {
+			*next = library->frames[call][i];
+			next->start += line->start;
+		}
 	}
+}
+
+/* A caller comes behind what it calls. */
+void served_learn(struct served_table *table, pid_t pid, struct served_libraries *libraries)
+{
+	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES] = {{{0}}};
+	struct mapping c = {.inode = 0}, language = {.inode = 0};
+
+	served_look(table, pid);
+	find_libraries(table->maps, &c, &language);
+	add_frames(&libraries->c, &c, frames);
+	add_frames(&libraries->language, &language, frames);
 	(void)!pwrite(table->file, frames, sizeof(frames), SERVED_FRAMES_AT);
 }
 

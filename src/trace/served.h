@@ -193,25 +193,33 @@ struct span served_maps(const struct served_table *table);
 
 #define SERVED_PATH_SIZE 256
 
-/* The C library, or program without a shared one, whose frames were looked for last. */
+/*
+ * A library whose frames were looked for last: the C library, or program without a shared one, and
+ * that of a language, whose functions that read the clock are wrappers, too.
+ */
 struct served_library {
 	char path[SERVED_PATH_SIZE];
 	uint64_t inode; /* 0: there was none yet */
+	bool has_wrappers;
 	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
 };
 
-/* Calls served_look() once the C library is loaded, and finds the frames of its functions. */
-void served_learn(struct served_table *table, pid_t pid, struct served_library *library);
+struct served_libraries {
+	struct served_library c, language;
+};
+
+/* Calls served_look() once the libraries are loaded, and finds the frames of their functions. */
+void served_learn(struct served_table *table, pid_t pid, struct served_libraries *libraries);
 
 /* ---- frames.c: pure ---- */
 
 /*
  * Finds the frames of these functions in the bytes of an ELF file; NULL or SERVED_FRAMES - 1 names
- * end the list. A function has one where it calls the vDSO or a function before it, if its frame is
- * known for sure. Starts are relative to the first byte that is loaded. Returns the number of
- * frames; the one behind them has a size of 0.
+ * end the list. A function has one where it calls the vDSO or a function before it, or if it is a
+ * wrapper where it calls anything, if its frame is known for sure. Starts are relative to the first
+ * byte that is loaded. Returns the number of frames; the one behind them has a size of 0.
  */
 size_t frames_find(const unsigned char *bytes, size_t length, const char *const *names,
-	struct served_frame *frames);
+	bool are_wrappers, struct served_frame *frames);
 
 #endif

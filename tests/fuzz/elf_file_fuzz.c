@@ -27,8 +27,8 @@ static void read_file(const unsigned char *bytes, size_t size)
 	struct elf elf;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if ((frames_find(file, size, (const char *const[]){names[i], NULL}, frames) == 0) !=
-			(frames[0].size == 0))
+		if ((frames_find(file, size, (const char *const[]){names[i], NULL}, size % 2,
+			     frames) == 0) != (frames[0].size == 0))
 			abort();
 	}
 	if (elf_start(&elf, file, size) && elf_find(&elf, &symbol) &&

@@ -285,7 +285,7 @@ static void a_function_is_found_in_the_file(void **state)
 		elf_find(&elf, &symbol);
 		assert_true(symbol.name.length <= (size_t)status.st_size);
 		frames_find(bytes, dice_roll(&dice, (size_t)status.st_size),
-			(const char *const[]){"main", NULL}, frames);
+			(const char *const[]){"main", NULL}, dice_roll(&dice, 2), frames);
 	}
 	close(file);
 }
@@ -361,7 +361,7 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 	close(file);
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		assert_int_equal(frames_find(bytes, (size_t)status.st_size,
-					 (const char *const[]){rows[i].name, NULL}, frames),
+					 (const char *const[]){rows[i].name, NULL}, false, frames),
 			rows[i].up != 0);
 		assert_int_equal(frames[0].up, rows[i].up);
 		assert_int_equal(frames[0].size != 0, rows[i].up != 0);
@@ -369,7 +369,7 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 	assert_int_equal(frames_find(bytes, (size_t)status.st_size,
 				 (const char *const[]){"no_such_function", "frame_of_32",
 					 "frame_above_another", "bare_frame_above_another", NULL},
-				 frames),
+				 false, frames),
 		3);
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(frames[i].up, 32);
@@ -413,8 +413,9 @@ static void a_stub_finds_the_caller_of_the_c_library(void **state)
 	(void)state;
 	assert_true(file >= 0 && elf_map(&elf, file));
 	close(file);
-	assert_int_equal(frames_find(elf.bytes, elf.length,
-				 (const char *const[]){"chain_inner", "chain_outer", NULL}, frames),
+	assert_int_equal(
+		frames_find(elf.bytes, elf.length,
+			(const char *const[]){"chain_inner", "chain_outer", NULL}, false, frames),
 		2);
 	for (size_t i = 0; i < 2; i++)
 		frames[i].start += base;
