@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts text for a terminal of 80 columns together, wraps it between words and aligns it behind a
+ * Puts text for a terminal together, wraps it between words and aligns it behind a
  * label; and makes the lines about clocksource, host and calls that all commands print.
  */
 #ifndef VDSOCHECK_CLI_TEXT_H
@@ -10,7 +10,10 @@
 
 #include "evidence.h"
 
+/* The columns of a line: 80, or the terminal's, from 50 to 100; the driver sets them. */
 #define WRAP_COLUMNS 80
+int wrap_columns(void);
+void wrap_set_columns(int number);
 
 /* Escape sequences: bold or a color, mostly both, and the end of it. */
 #define COLOR_BOLD "\033[1m"

@@ -138,7 +138,8 @@ static void write_heading(const struct bench_report *report, const struct style 
 		fputc('\n', out);
 	}
 	describe_clocksource(report->evidence, &clocksource);
-	describe_host(report->evidence, style->verbose ? SIZE_MAX : WRAP_COLUMNS - INDENT, &host);
+	describe_host(report->evidence,
+		style->verbose ? SIZE_MAX : (size_t)(wrap_columns() - INDENT), &host);
 	if (style->verbose && fact_is_known(&report->timestamp->time.fact))
 		wrap_print(out, "measured", INDENT, report->timestamp->time.value);
 	wrap_print(out, "clocksource", INDENT, clocksource.text);

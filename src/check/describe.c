@@ -177,7 +177,7 @@ static void add_host(const struct evidence *evidence, bool all, struct strbuf *s
 {
 	const struct host_evidence *host = &evidence->host;
 
-	describe_host(evidence, all ? SIZE_MAX : WRAP_COLUMNS - EVIDENCE_INDENT, sb);
+	describe_host(evidence, all ? SIZE_MAX : (size_t)(wrap_columns() - EVIDENCE_INDENT), sb);
 	if (!all)
 		return;
 	if (fact_is_known(&host->invariant_tsc.fact))
@@ -352,29 +352,39 @@ static void print_call(const void *object, const void *form, FILE *out)
 		fputs(" (*)", out);
 }
 
+/* A narrower line has room for the calls with a word each. */
+#define NARROW 76
+
+static bool is_narrow(enum table_form form)
+{
+	return form == TABLE_TEXT && wrap_columns() < NARROW;
+}
+
 static void print_remark(const void *object, const void *form, FILE *out)
 {
+	bool short_words = is_narrow(*(const enum table_form *)form);
 	const struct call_evidence *call = object;
 	enum call_path judged = call_judged_path(call);
 	const struct path_evidence *path = &call->path[judged];
 	const char *remark;
 	char ahead[48];
 
-	(void)form;
 	if (path->signal)
 		remark = fault_signal_name(path->signal);
 	else if (fact_is_flag(&call->agrees, false))
 		remark = format_ahead(call->ahead_ns, ahead);
 	else if (!path->attempts)
-		remark = "not proven";
+		remark = short_words ? "unproven" : "not proven";
 	else if (path->entered == path->attempts)
-		remark = "always falls back";
+		remark = short_words ? "kernel" : "always falls back";
 	else if (path->entered)
-		remark = "sometimes falls back";
+		remark = short_words ? "sometimes" : "sometimes falls back";
 	else if (call->path[PATH_LIBC].entered)
-		remark = "libc falls back";
+		remark = short_words ? "not libc" : "libc falls back";
+	else if (judged == PATH_VDSO)
+		remark = short_words ? "vDSO" : "served by the vDSO";
 	else
-		remark = judged == PATH_VDSO ? "served by the vDSO" : "no system call";
+		remark = short_words ? "no call" : "no system call";
 	fputs(remark, out);
 }
 
@@ -417,10 +427,25 @@ static bool is_repeated(const struct evidence *evidence, const struct call_evide
 	return true;
 }
 
+/* Returns true if a call by the C library takes another time than by the vDSO. */
+static bool libc_says_more(const struct call_evidence *calls, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct path_evidence *vdso = &calls[i].path[PATH_VDSO];
+		const struct path_evidence *libc = &calls[i].path[PATH_LIBC];
+
+		if (fact_is_known(&vdso->fact) != fact_is_known(&libc->fact) ||
+			fabs(libc->min_ns - vdso->min_ns) > fmax(1, LIKE * vdso->min_ns))
+			return true;
+	}
+	return false;
+}
+
 void check_write_calls(
 	const struct check_request *request, enum call_rows rows, enum table_form form, FILE *out)
 {
 	const struct evidence *evidence = &request->evidence;
+	struct field columns[ARRAY_SIZE(call_columns)];
 	struct call_evidence calls[CALL_MAX];
 	size_t count = 0;
 
@@ -433,9 +458,14 @@ void check_write_calls(
 				calls[count++] = *call;
 		}
 	}
-	table_write(&(struct table){.fields = call_columns,
-			    TABLE_ROWS(calls, count),
-			    .whole = &form,
-			    .form = form},
+	memcpy(columns, call_columns, sizeof(columns));
+	if (is_narrow(form)) {
+		columns[0].width = 0;
+		if (!libc_says_more(calls, count))
+			columns[2].title = NULL;
+	}
+	table_write(
+		&(struct table){
+			.fields = columns, TABLE_ROWS(calls, count), .whole = &form, .form = form},
 		out);
 }

@@ -315,8 +315,8 @@ static void write_keep(const struct screen *screen, const struct advice *advice)
 					     : "Depending on the boot loader, one of:");
 		for (size_t i = is_step; i < advice->keep_count; i++)
 			write_step(screen, &advice->keep[i], 0);
-	} else if (*here &&
-		   (shows(screen, PART_KEEP) || strlen(here) <= WRAP_COLUMNS - PARAGRAPH_INDENT)) {
+	} else if (*here && (shows(screen, PART_KEEP) ||
+				    (int)strlen(here) <= wrap_columns() - PARAGRAPH_INDENT)) {
 		write_labelled(screen, label, here);
 	} else if (*advice->clocksource) {
 		wrap_format(screen->out, label, PARAGRAPH_INDENT,

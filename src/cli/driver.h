@@ -63,4 +63,7 @@ const char *cli_last_error(void);
 /* Returns true if the output gets color: with COLOR_AUTO on a capable terminal only. */
 bool cli_wants_color(const struct cli *cli);
 
+/* Returns the columns of the terminal that the output goes to; WRAP_COLUMNS for anything else. */
+int cli_columns(const struct cli *cli);
+
 #endif

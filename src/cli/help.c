@@ -70,8 +70,9 @@ void cli_write_overview(const struct command *const *commands, FILE *out)
 	fputs("\nCommands:\n", out);
 	for (size_t i = 0; commands[i]; i++)
 		wrap_print(out, commands[i]->name, 11, commands[i]->summary);
-	fputs("\nOptions of most commands; see also 'vdsocheck help COMMAND' and 'help causes':\n",
-		out);
+	fputc('\n', out);
+	wrap_text(out, 0, 0,
+		"Options of most commands; see also 'vdsocheck help COMMAND' and 'help causes':");
 	for (size_t at = 0; (row = row_at(commands[0], &at));) {
 		if (row->id < OPTION_FORMAT && strchr("Joqv", row->id))
 			write_option(commands[0], row, OVERVIEW_INDENT, out);
@@ -101,8 +102,8 @@ void cli_write_help(const struct command *command, bool first, FILE *out)
 		write_option(command, row, HELP_INDENT, out);
 	}
 	if (!first)
-		fprintf(out,
-			"  and -J, -o FILE, --color WHEN, -q, %s-h, -V: see 'vdsocheck help check'\n",
+		wrap_format(out, "and", 6,
+			"-J, -o FILE, --color WHEN, -q, %s-h, -V: see 'vdsocheck help check'",
 			command->never_verbose ? "" : "-v, ");
 	write_status(command, out);
 }

@@ -23,6 +23,7 @@
 #include "base/output.h"
 #include "base/privileges.h"
 #include "base/version.h"
+#include "cli/text.h"
 #include "driver.h"
 
 /*
@@ -223,6 +224,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	parsed = cli_parse(&cli, commands, argc, argv);
 	refusal_status = cli_trouble(&cli);
 	cli.style.color = cli_wants_color(&cli);
+	wrap_set_columns(cli_columns(&cli));
 	if (parsed && (!cli.quiet || cli.output || cli.help || cli.version)) {
 		cli.depth = cli.style.verbose ? DEPTH_ALL : cli.format->depth;
 		cli.out = memory_stream_open(&cli.collected);

@@ -4,13 +4,17 @@
  * line, one question; and handles the signals that interrupt the command.
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
+#include "cli/text.h"
 #include "driver.h"
 
 #define LINE_SIZE 4096
@@ -104,6 +108,21 @@ bool cli_wants_color(const struct cli *cli)
 	if (cli->color != COLOR_AUTO)
 		return cli->color == COLOR_ALWAYS;
 	return !cli->output && !(no_color && *no_color) && is_capable_terminal(cli_stream(cli));
+}
+
+int cli_columns(const struct cli *cli)
+{
+	const char *variable = getenv("COLUMNS");
+	struct winsize size = {.ws_col = 0};
+	uint64_t number;
+
+	if (cli->output || !isatty(cli_stream(cli)))
+		return WRAP_COLUMNS;
+	if (ioctl(cli_stream(cli), TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return variable && number_parse(text_span(variable), &number) && number < INT_MAX
+	               ? (int)number
+	               : WRAP_COLUMNS;
 }
 
 void progress_say(const char *format, ...)

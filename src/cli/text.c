@@ -9,6 +9,22 @@
 #include "base/text.h"
 
 #define MARGIN 2
+#define COLUMNS_LEAST 50
+#define COLUMNS_MOST 100
+
+static int columns = WRAP_COLUMNS;
+
+int wrap_columns(void)
+{
+	return columns;
+}
+
+void wrap_set_columns(int number)
+{
+	columns = number < COLUMNS_LEAST  ? COLUMNS_LEAST
+	          : number > COLUMNS_MOST ? COLUMNS_MOST
+	                                  : number;
+}
 
 static int start_line(FILE *out, int indent)
 {
@@ -22,7 +38,7 @@ void wrap_text(FILE *out, int column, int indent, const char *text)
 	struct span word;
 
 	for (bool first = true; text_next_word(&rest, &word); first = false) {
-		if (!first && column + 1 + (int)word.length > WRAP_COLUMNS) {
+		if (!first && column + 1 + (int)word.length > wrap_columns()) {
 			column = start_line(out, indent);
 		} else if (!first) {
 			fputc(' ', out);
@@ -79,7 +95,7 @@ static bool begins_line(const char *command, int column, int indent)
 	const char *end = strstr(command, " &&");
 	int length = (int)(end ? (size_t)(end - command) + strlen(" && \\") : strlen(command));
 
-	return column + length > WRAP_COLUMNS && indent + length <= WRAP_COLUMNS;
+	return column + length > wrap_columns() && indent + length <= wrap_columns();
 }
 
 void wrap_command(FILE *out, int column, int indent, const char *command)
@@ -89,7 +105,7 @@ void wrap_command(FILE *out, int column, int indent, const char *command)
 	for (bool first = true; *command; first = false) {
 		size_t length = command_word(command);
 		/* All but the last word leave room for the backslash. */
-		int room = WRAP_COLUMNS - column - 1 - (command[length] ? 2 : 0);
+		int room = wrap_columns() - column - 1 - (command[length] ? 2 : 0);
 
 		if (!first && ((int)length > room ||
 				      (after_and && begins_line(command, column + 1, indent)))) {
