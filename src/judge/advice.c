@@ -347,7 +347,7 @@ bool advice_make(
 	if (for_any && row->target && !words.to)
 		words.to = ADVICE_WORD_TO;
 	*advice = (struct advice){.id = row->id,
-		.ask = row->ask,
+		.ask = row->find_ask ? row->find_ask(v) : row->ask,
 		.keep_removes = row->target && v->boot_choice_slows,
 		.risk = row->find_risk ? row->find_risk(v) : row->risk,
 		.source = row->source};

@@ -257,7 +257,7 @@ static const struct advice_row newer_kernel_for_hyperv_page = {"newer-kernel-for
 		"(clocksource hyperv_clocksource_tsc_page)."};
 
 static const struct advice_row newer_kernel_for_hyperv = {"newer-kernel-for-hyperv", RANK_UPDATE,
-	.text = "Use a newer kernel from the distribution, or mainline 4.12 or later, where the "
+	.text = "Use another kernel, a newer one of the distribution or a mainline kernel, whose "
 		"vDSO can read the page. If there is none, send this to the distribution.",
 	.ask = "The clocksource hyperv_clocksource_tsc_page has no vDSO clock mode on this kernel: "
 	       "every gettimeofday() and clock_gettime() is a system call. Does it have mainline "

@@ -47,14 +47,17 @@ static const struct advice_row other_arm_cpu = {"other-arm-cpu", RANK_UPDATE,
 
 static const struct advice_row ask_vmware_about_counter = {"ask-vmware-about-counter", RANK_ASK,
 	.text = "No setting of the guest helps. Ask your provider or platform team.",
-	.ask = "Each read of the TSC in this guest exits to the hypervisor. Was the guest moved "
-	       "(vMotion) or resumed on a host whose TSC has another rate? If so, power it off and "
-	       "on there. If not, monitor_control.virtual_rdtsc = \"FALSE\" in its .vmx file gives "
-	       "it the host's own TSC (the default is TRUE).",
+	.ask = "Each read of the TSC in this guest exits to the hypervisor. Does the host's "
+	       "vmkernel.log have \"TSC disabled as reference timer\"? If so, the TSCs of its CPUs "
+	       "are not synchronized, and no setting of the guest helps. Otherwise, was the guest "
+	       "moved (vMotion) or resumed on a host whose TSC has another rate? If so, power it "
+	       "off and on there. If not, monitor_control.virtual_rdtsc = \"FALSE\" in its .vmx "
+	       "file gives it the host's own TSC (the default is TRUE).",
 	.risk = "With virtual_rdtsc FALSE the TSC is a different one after vMotion or a suspend, "
 		"and the guest's kernel does not check it.",
 	.source = "VMware, \"Timekeeping in VMware Virtual Machines\" (2011), \"Virtual TSC\", "
-		  "https://www.vmware.com/files/pdf/Timekeeping-In-VirtualMachines.pdf"};
+		  "https://www.vmware.com/files/pdf/Timekeeping-In-VirtualMachines.pdf; "
+		  "Broadcom article 321363"};
 
 static const struct advice_row ask_xen_about_counter = {"ask-xen-about-counter", RANK_ASK,
 	.text = "No setting of the guest helps. Ask your provider or platform team.",
@@ -93,9 +96,8 @@ void cause_current(const struct view *v, struct cause_list *list)
 	cause_add(list, v, rows, ARRAY_SIZE(rows));
 }
 
-/* These have no vDSO support in any kernel, and are the others that x86's has (4.4 to 7.2). */
-static const char *const rare_names[] = {
-	"scx200_hrt", "sgi_rtc", "apbt", "lguest", "wdtest-jiffies", "wdtest-ktime"};
+/* Linux has these too, rated as tsc is or above it (4.4 to 7.2). */
+static const char *const rare_names[] = {"numachip2", "wdtest-jiffies", "wdtest-ktime"};
 
 static bool is_of_module(const struct view *v)
 {
@@ -113,6 +115,10 @@ static const struct advice_row unload_module = {"unload-module", RANK_LOOK,
 	.steps = {{.text = "the modules that are not part of Linux",
 		.command = "grep -E '\\([A-Z]*O[A-Z]*\\)$' /proc/modules"}}};
 
+#define DENIED                                                                                     \
+	"The kernel does not let the vDSO read this CPU's counter, for instance because of an "    \
+	"erratum, or because user space may not read it."
+
 void cause_slow(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
@@ -125,13 +131,17 @@ void cause_slow(const struct view *v, struct cause_list *list)
 	                             clocksource_is(evidence, "arch_sys_counter") &&
 	                             strcmp(evidence->vclock.name, "archtimer-nocompat") != 0;
 	const struct cause_row rows[] = {
-		{"arm-counter-erratum", is_arm_counter_denied, CERTAINTY_LIKELY, cite_mode,
-			"The kernel does not let the vDSO read this CPU's counter, for instance "
-			"because of an erratum, or because user space may not read it.",
+		{"arm-counter-erratum", is_arm_counter_denied,
+			v->counter_erratum ? CERTAINTY_PROVEN : CERTAINTY_LIKELY, cite_mode,
+			v->counter_erratum
+				? "This CPU's counter has an erratum, so the kernel does "
+				  "not let the vDSO read it."
+				: DENIED,
+			.means = DENIED,
 			.signs = "The calls fall back, and the clocksource is arch_sys_counter; "
-				 "the kernel log may have \"workaround for\".",
-			.line = log_find(evidence, "workaround for"),
-			.advice = {{&other_arm_cpu, true}}},
+				 "the kernel log may have \"workaround for\" an erratum other than "
+				 "1418040, or \"Trapping CNTVCT access\".",
+			.line = v->counter_erratum, .advice = {{&other_arm_cpu, true}}},
 		{"clocksource-changing", has_changed || (v->decided.mixed && back),
 			has_changed ? CERTAINTY_PROVEN : CERTAINTY_LIKELY, cite_changing,
 			"The clocksource changed while vdsocheck ran, and with it how the calls "

@@ -97,11 +97,22 @@ static const struct advice_row ask_for_tsc_rate = {"ask-for-tsc-rate", RANK_ASK,
 	       "Can it be given a timer to calibrate by (HPET, ACPI PM timer, PIT), or on Intel's "
 	       "CPUs the rate in CPUID leaf 0x15? What is the rate of its TSC in kHz?"};
 
+#define INVARIANT_BIT "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8"
+#define WITHOUT_IT "). Without it, every clock read is a system call."
+
+/* QEMU is named where the hypervisor may be QEMU. */
+static const char *find_question(const struct view *v)
+{
+	return hypervisor_is(v->evidence, "kvm") || hypervisor_is(v->evidence, "qemu") ||
+	                       hypervisor_is(v->evidence, "vm-other")
+	               ? INVARIANT_BIT "; with QEMU: -cpu ...,+invtsc" WITHOUT_IT
+	               : INVARIANT_BIT WITHOUT_IT;
+}
+
 const struct advice_row advice_ask_for_invariant_tsc = {"ask-for-invariant-tsc", RANK_ASK,
 	.text = "Do not force the TSC: the CPU does not advertise an invariant TSC to this guest. "
 		"Ask your provider or platform team.",
-	.ask = "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8; with QEMU: "
-	       "-cpu ...,+invtsc). Without it, every clock read is a system call."};
+	.find_ask = find_question};
 
 static const struct advice_row newer_kernel_for_cpu = {"newer-kernel-for-cpu", RANK_UPDATE,
 	.text = "Try a newer kernel, which may know this CPU's TSC; the kernel log since boot says "

@@ -119,8 +119,10 @@ struct view {
 	bool vdso_replaced; /* by a tool, for this process: the clocksource decides nothing */
 	bool falls_back; /* the kernel's vDSO is there and made system calls, or is expected to */
 	bool on_xen, on_kvm_clock, on_hyperv_page;
-	const struct kernel_log_line *xen_refused;   /* by which Xen's page is of no use to it */
-	const struct kernel_log_line *vdso_disabled; /* by which the kernel's vDSO refuses it */
+	bool on_powerpc;
+	const struct kernel_log_line *counter_erratum; /* arm64's vDSO may not read the counter */
+	const struct kernel_log_line *xen_refused;     /* by which Xen's page is of no use to it */
+	const struct kernel_log_line *vdso_disabled;   /* by which the kernel's vDSO refuses it */
 	bool mode_none;     /* found in the data page, or by its effect on a copy */
 	bool mode_set;      /* a mode was read from the data page, and it is not none */
 	bool page_stable;   /* the pvclock page marks the TSC stable, and there is a mode */
@@ -335,9 +337,11 @@ struct advice_row {
 	 * the text has it, and without steps the whole piece is left out.
 	 */
 	const char *boot_text;
-	bool (*boot_helps)(const struct view *v);       /* a condition for adding it; NULL: none */
-	const char *ask, *risk, *source;                /* as in struct advice */
-	const char *(*find_risk)(const struct view *v); /* a risk that differs by host; or NULL */
+	bool (*boot_helps)(const struct view *v); /* a condition for adding it; NULL: none */
+	const char *ask, *risk, *source;          /* as in struct advice */
+	/* A risk, or a question, that differs by host; or NULL. */
+	const char *(*find_risk)(const struct view *v);
+	const char *(*find_ask)(const struct view *v);
 };
 
 /* A piece of advice, and whether this host gets it. */

@@ -425,6 +425,18 @@ static bool has_no_clock(const struct evidence *evidence)
 	return false;
 }
 
+/* True if each kernel that registers the current clocksource gives it its mode. */
+static bool has_one_mode(const struct evidence *evidence)
+{
+	static const char *const names[] = {"tsc", "timebase", "tod", "Constant"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (clocksource_is(evidence, names[i]))
+			return true;
+	}
+	return clocksource_is(evidence, "riscv_clocksource") && !kernel_is_before(evidence, 5, 10);
+}
+
 /*
  * Returns the verdict that the kernel's clocksource, release and command line make likely where
  * nothing was measured. Other names leave it open: a hypervisor's page may be invalid, and arm64's
@@ -440,13 +452,29 @@ static enum verdict_kind find_expected(const struct view *v)
 		return VERDICT_FALLBACK;
 	if (v->may_read_hpet)
 		return VERDICT_UNKNOWN;
-	if (vclock_name_has_no_mode(evidence->clocksource.current) ||
+	/* powerpc's vDSO reads the timebase whatever the clocksource is (vdso/gettimeofday.h). */
+	if ((vclock_name_has_no_mode(evidence->clocksource.current) && !v->on_powerpc) ||
+		(v->counter_erratum && clocksource_is(evidence, "arch_sys_counter")) ||
 		(v->on_xen && (kernel_is_before(evidence, 4, 15) || v->xen_refused)) ||
 		(v->on_kvm_clock &&
 			(v->kvm_clock_32_bit || boot_has(evidence, "no-kvmclock-vsyscall"))) ||
 		(v->on_hyperv_page && !v->reads_hyperv_page) || v->vdso_disabled)
 		return VERDICT_FALLBACK;
-	return clocksource_is(evidence, "tsc") ? VERDICT_OK : VERDICT_UNKNOWN;
+	return has_one_mode(evidence) ? VERDICT_OK : VERDICT_UNKNOWN;
+}
+
+/*
+ * Returns the line on an erratum of arm64's counter for which the kernel takes its clock mode away:
+ * those of ool_workarounds[] with read_cntvct_el0 (arm_arch_timer.c, 4.12 to 7.2), or NULL. Erratum
+ * 1418040 concerns 32-bit programs alone, which have a mode of their own.
+ */
+static const struct kernel_log_line *find_counter_erratum(const struct evidence *evidence)
+{
+	static const char *const errata[] = {"workaround for Freescale erratum a005858",
+		"workaround for HiSilicon erratum 161010101", "workaround for ARM erratum 858921",
+		"workaround for Allwinner erratum UNKNOWN1", "Trapping CNTVCT access"};
+
+	return log_find_first(evidence, errata, ARRAY_SIZE(errata));
 }
 
 static void view_add_clocksource(struct view *v)
@@ -472,6 +500,9 @@ static void view_add_clocksource(struct view *v)
 	                   clocksource_is(evidence, "hpet") && kernel_is_before(evidence, 4, 7);
 	v->xen_refused = log_find_first(evidence, xen_refused, ARRAY_SIZE(xen_refused));
 	v->vdso_disabled = find_vdso_disabled(evidence);
+	v->on_powerpc = fact_is_known(&evidence->host.arch.fact) &&
+	                strncmp(evidence->host.arch.value, "ppc", strlen("ppc")) == 0;
+	v->counter_erratum = find_counter_erratum(evidence);
 	v->expected = find_expected(v);
 	v->falls_back = v->expected == VERDICT_FALLBACK
 	                        ? !v->no_vdso
