@@ -25,10 +25,11 @@
 struct policy {
 	size_t clocksource_count; /* one of these must be in use */
 	char clocksources[POLICY_CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
+	bool time;       /* the wall clock must be right */
 	uint64_t max_ns; /* most ns that a deciding call may take; 0: any */
 };
 
-#define REQUIREMENT_SIZE 240
+#define REQUIREMENT_SIZE 400
 
 /* The requirement of one option, and whether the host is known to meet it. */
 struct requirement {
@@ -41,7 +42,7 @@ struct requirement {
 struct outcome {
 	uint32_t exit_status; /* 1 if a requirement is not met, else that of the verdict */
 	size_t count, unmet;
-	struct requirement requirements[2];
+	struct requirement requirements[3];
 };
 
 void policy_judge(const struct policy *policy, const struct evidence *evidence,

@@ -22,7 +22,8 @@ const struct option_row check_options[] = {
 	{OPTION_RATE, "rate", "CALLS[/s]",
 		"estimate the CPU cost at this rate, such as 485k; "
 		"'vdsocheck trace' counts a program's"},
-	{OPTION_REQUIRE, "require", "LIST", "exit with 1 unless one of these clocksources is used"},
+	{OPTION_REQUIRE, "require", "LIST",
+		"exit with 1 unless one of these clocksources is used and, with 'time', the clock is right"},
 	{OPTION_MAX_NS, "max-ns", "N", "exit with 1 unless each deciding call takes at most N ns"},
 	{OPTION_IDENTITY, "include-identity", NULL,
 		"name host and cloud instance in JSON and report"},
@@ -34,6 +35,8 @@ static bool take_clocksource(struct cli *cli, struct span word)
 {
 	struct policy *policy = &((struct check_request *)cli->data)->policy;
 
+	if (text_equals(word, "time"))
+		return policy->time = true;
 	if (!word.length)
 		return cli_usage_error("--require: '' is not the name of a clocksource");
 	if (word.length >= CLOCKSOURCE_NAME_SIZE)

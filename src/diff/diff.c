@@ -119,12 +119,19 @@ static void add_state(struct diff *diff, const char *name, const char *old, cons
 	text_copy(state->new, sizeof(state->new), new);
 }
 
-/* Clocksources have no order: the mode counts. */
+static int wall_clock_rank(enum wall_clock_state state)
+{
+	return state == WALL_CLOCK_UNKNOWN ? -1 : state != WALL_CLOCK_RIGHT;
+}
+
+/* Clocksources have no order: the mode counts. The wall clock is listed where it was compared. */
 static void compare_states(struct diff *diff)
 {
 	const struct evidence *old = &diff->old.evidence, *new = &diff->new.evidence;
 	enum verdict_kind before = diff->old.diagnosis.verdict.kind;
 	enum verdict_kind now = diff->new.diagnosis.verdict.kind;
+	enum wall_clock_state old_clock = diff->old.diagnosis.wall_clock.state;
+	enum wall_clock_state new_clock = diff->new.diagnosis.wall_clock.state;
 
 	add_state(diff, "verdict", verdict_names[before], verdict_names[now],
 		compare_verdicts(before, now));
@@ -132,11 +139,32 @@ static void compare_states(struct diff *diff)
 		diff, "clocksource", old->clocksource.current, new->clocksource.current, DIFF_SAME);
 	add_state(diff, "clock mode", old->vclock.name, new->vclock.name,
 		compare_ranks(mode_rank(&old->vclock), mode_rank(&new->vclock)));
+	if (old_clock || new_clock)
+		add_state(diff, "wall clock", wall_clock_names[old_clock],
+			wall_clock_names[new_clock],
+			compare_ranks(wall_clock_rank(old_clock), wall_clock_rank(new_clock)));
 }
 
 static bool differ(const char *old, const char *new)
 {
 	return *old && *new &&strcmp(old, new) != 0;
+}
+
+/* Another base, which KVM set while the kernel ran: at a restore, a migration or a resume. */
+static void find_restore(struct diff *diff)
+{
+	const struct base_evidence *old = &diff->old.evidence.base, *new = &diff->new.evidence.base;
+	struct diff_property *suspect = &diff->suspects[diff->suspect_count];
+	bool is_restored =
+		diff->old.diagnosis.wall_clock.restored || diff->new.diagnosis.wall_clock.restored;
+
+	if (!fact_is_known(&old->fact) || !fact_is_known(&new->fact) || !is_restored ||
+		old->ticks == new->ticks || diff->suspect_count == DIFF_SUSPECT_MAX)
+		return;
+	suspect->name = "restored, migrated or paused at";
+	snprintf(suspect->old, sizeof(suspect->old), "%.1f s", old->at_s);
+	snprintf(suspect->new, sizeof(suspect->new), "%.1f s", new->at_s);
+	diff->suspect_count++;
 }
 
 /* Each fact of the host with a title that both documents have, and that differs. */
@@ -156,6 +184,7 @@ static void find_suspects(struct diff *diff)
 		field_text(field, new, suspect->new, sizeof(suspect->new));
 		diff->suspect_count += differ(suspect->old, suspect->new);
 	}
+	find_restore(diff);
 	if (*old->name.value && *new->name.value)
 		diff->two_hosts = differ(old->name.value, new->name.value);
 	else
@@ -245,7 +274,7 @@ static const struct field document_fields[] = {
 
 static const struct field state_fields[] = {
 	{STRING("state", name), .options = FIELD_FILLED,
-		.doc = "verdict, clocksource or clock mode"},
+		.doc = "verdict, clocksource, clock mode or wall clock"},
 	{TEXT("old", old), .doc = "its value in the old document; null: unknown"},
 	{TEXT("new", new), .doc = "its value in the new document; null: unknown"},
 	{WORD("change", change, changes), .options = FIELD_FILLED,

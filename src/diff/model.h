@@ -49,7 +49,7 @@ struct diff {
 	size_t cost_count, state_count, suspect_count;
 	size_t worse_count, better_count; /* costs */
 	struct diff_cost costs[DIFF_COST_MAX];
-	struct diff_property states[3], suspects[DIFF_SUSPECT_MAX];
+	struct diff_property states[4], suspects[DIFF_SUSPECT_MAX];
 };
 
 /* Judges both documents, compares them, and sets the answer; pure. */

@@ -165,8 +165,7 @@ static void summarize(const struct evidence *evidence, struct wall_clock *wall)
 				age, *clocksource ? clocksource : "its clocksource");
 		add(wall, ".");
 	}
-	add(wall, " chrony sets the clock by 'chronyc makestep', systemd-timesyncd when it is "
-		  "restarted.");
+	add(wall, " To set it, run 'chronyc makestep' (chrony) or restart systemd-timesyncd.");
 }
 
 /* What happens to this guest's clocks when it is restored from a snapshot that is taken now. */

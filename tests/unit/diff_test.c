@@ -208,6 +208,37 @@ static void what_else_differs_is_a_suspect(void **state)
 	assert_false(diff.two_hosts);
 }
 
+static void restore(struct evidence *evidence, double at_s, double offset_s)
+{
+	evidence->base = (struct base_evidence){.fact.state = FACT_KNOWN,
+		.ticks = (uint64_t)(at_s * 1e6),
+		.at_s = at_s,
+		.ago_s = 60,
+		.uptime_s = at_s - 4};
+	evidence->witness_count = 1;
+	evidence->witnesses[0] = (struct witness){
+		.source = WITNESS_PTP, .fact.state = FACT_KNOWN, .offset_s = offset_s};
+}
+
+static void a_restore_is_named_with_what_it_did_to_the_clock(void **state)
+{
+	(void)state;
+	restore(old, 0.17, 0);
+	restore(new, 600.5, -2472);
+	assert_int_equal(compare(), DIFF_WORSE);
+	assert_non_null(strstr(diff.report.summary, "the wall clock was right and is behind"));
+	assert_int_equal(diff.suspect_count, 1);
+	assert_string_equal(diff.suspects[0].name, "restored, migrated or paused at");
+	assert_string_equal(diff.suspects[0].old, "0.2 s");
+	assert_string_equal(diff.suspects[0].new, "600.5 s");
+	/* Of guests that were not restored, each has a base of its own. */
+	begin(NULL);
+	restore(old, 0.17, 0);
+	restore(new, 0.23, 0);
+	assert_int_equal(compare(), DIFF_SAME);
+	assert_int_equal(diff.suspect_count, 0);
+}
+
 static void another_build_of_the_kernel_is_a_suspect(void **state)
 {
 	(void)state;
@@ -281,6 +312,7 @@ int main(void)
 		cmocka_unit_test_setup(
 			a_cost_that_rose_weighs_more_than_an_undetermined_verdict, begin),
 		cmocka_unit_test_setup(what_else_differs_is_a_suspect, begin),
+		cmocka_unit_test_setup(a_restore_is_named_with_what_it_did_to_the_clock, begin),
 		cmocka_unit_test_setup(another_build_of_the_kernel_is_a_suspect, begin),
 		cmocka_unit_test_setup(two_hosts_are_told_apart_by_name, begin),
 		cmocka_unit_test_setup(a_document_is_not_worse_than_itself, begin),
