@@ -7,6 +7,7 @@
 #define VDSOCHECK_MEASURE_CALL_H
 
 #include <sys/time.h>
+#include <sys/types.h>
 
 #include "measure/vdso.h"
 
@@ -16,6 +17,8 @@ enum call_shape {
 	SHAPE_TIMEOFDAY, /* (struct timeval *, NULL) */
 	SHAPE_TIME,      /* (NULL), and (time_t *) where the result matters */
 	SHAPE_GETCPU,    /* (unsigned *, NULL, NULL) */
+	SHAPE_RANDOM,    /* (void *, CALL_RANDOM_SIZE, GRND_NONBLOCK) */
+	SHAPE_VRANDOM,   /* the same, and the vDSO's (opaque state, its size) */
 	SHAPE_LOOP,      /* (count): the call loops itself, as those of counter.h do */
 };
 
@@ -23,7 +26,12 @@ typedef int clock_function(clockid_t, struct timespec *);
 typedef int timeofday_function(struct timeval *, void *);
 typedef time_t time_function(time_t *);
 typedef int getcpu_function(unsigned *, unsigned *, void *);
+typedef ssize_t random_function(void *, size_t, unsigned);
+typedef ssize_t vrandom_function(void *, size_t, unsigned, void *, size_t);
 typedef void loop_function(size_t count);
+
+/* Bytes that a call of getrandom() gets: a key, or a UUID. */
+#define CALL_RANDOM_SIZE 16
 
 /*
  * Room for what any call writes. On 32-bit architectures a call by the vDSO or the kernel writes
@@ -36,6 +44,7 @@ union call_result {
 	int32_t narrow[8];
 	time_t seconds;
 	unsigned cpu;
+	unsigned char random[CALL_RANDOM_SIZE];
 };
 
 /* Every byte of a result before the call: neither a time nor the number of a CPU. */
@@ -50,6 +59,8 @@ struct call {
 		timeofday_function *timeofday;
 		time_function *time;
 		getcpu_function *getcpu;
+		random_function *random;
+		vrandom_function *vrandom;
 		loop_function *loop;
 		void *any; /* NULL: the path does not exist */
 	} function;
@@ -99,6 +110,13 @@ struct call call_control(void);
 
 /* Returns a call that makes its own loop. */
 struct call call_loop(loop_function *loop);
+
+/*
+ * The vDSO's getrandom() keeps its state in memory that its caller gives it, a state for each
+ * thread. Returns that of this thread, which is allocated as the function asks for at the first
+ * time, and stores its size; NULL and 0, with which it makes a system call, if there is none.
+ */
+void *call_random_state(vrandom_function *function, size_t *size);
 
 /* Makes the call `count` times: the timed loop. */
 void call_repeat(const struct call *call, size_t count);

@@ -23,7 +23,7 @@ enum id {
 
 const struct option_row bench_options[] = {
 	{OPTION_CALL, "call", "LIST",
-		"only these calls: gettimeofday, clock_gettime, clock_getres, time, getcpu"},
+		"only these calls: gettimeofday, clock_gettime, clock_getres, time, getcpu, getrandom"},
 	{OPTION_CLOCK, "clock", "LIST",
 		"only these clocks: CLOCK_MONOTONIC, monotonic and 1 are the same"},
 	{OPTION_PATH, "path", "LIST", "only these paths: vdso, libc, syscall"},
@@ -235,7 +235,7 @@ bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 	/* A name must be known, and must choose a call: an option without effect is refused. */
 	if ((word = find_unmatched(plan, names, has_name, false)))
 		return cli_usage_error("--call: '%.*s' is not gettimeofday, clock_gettime, "
-				       "clock_getres, time or getcpu",
+				       "clock_getres, time, getcpu or getrandom",
 			(int)word->length, word->at);
 	if ((word = find_unmatched(plan, clocks, has_clock, false)))
 		return cli_usage_error(

@@ -218,6 +218,28 @@ static bool enters_always(const struct view *v, const char *clock)
 	return path && path->attempts && path->entered == path->attempts;
 }
 
+/* A static program's libc is not the host's. */
+static bool libc_lacks_getrandom(const struct view *v)
+{
+	const struct call_evidence *call = call_evidence_of(v->evidence, "getrandom", "");
+	const struct path_evidence *path = call ? call->path : NULL;
+
+	return path && path[PATH_VDSO].attempts && !path[PATH_VDSO].entered &&
+	       path[PATH_LIBC].attempts && path[PATH_LIBC].entered == path[PATH_LIBC].attempts &&
+	       fact_is_flag(&v->evidence->host.libc_static, false);
+}
+
+static void cite_getrandom(const struct view *v, struct cause *cause)
+{
+	const struct call_evidence *call = call_evidence_of(v->evidence, "getrandom", "");
+	const struct text_fact *libc = &v->evidence->host.libc;
+
+	cite(cause,
+		"%u of %u calls of getrandom() through %s entered the kernel, none of the vDSO's",
+		call->path[PATH_LIBC].entered, call->path[PATH_LIBC].attempts,
+		fact_is_known(&libc->fact) ? libc->value : "libc");
+}
+
 static void cite_other_clocks(const struct view *v, struct cause *cause)
 {
 	const struct evidence *evidence = v->evidence;
@@ -227,7 +249,7 @@ static void cite_other_clocks(const struct view *v, struct cause *cause)
 		const struct path_evidence *path = &call->path[call_judged_path(call)];
 
 		if (!call->decides && path->entered && path->entered == path->attempts &&
-			!strstr(call->clock, "CPUTIME"))
+			!strstr(call->clock, "CPUTIME") && strcmp(call->call, "getrandom") != 0)
 			cite(cause, "%s%s%s always enters the kernel", call->call,
 				*call->clock ? " " : "", call->clock);
 	}
@@ -267,6 +289,14 @@ void cause_notes(const struct view *v, struct cause_list *list)
 				 "CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC_COARSE entered the "
 				 "kernel.",
 			.more = "https://github.com/google/gvisor/issues/7975"},
+		{"libc-without-vdso-getrandom", is_ok && libc_lacks_getrandom(v), CERTAINTY_PROVEN,
+			cite_getrandom,
+			"The C library does not use the vDSO's getrandom(): each call is a system "
+			"call. glibc uses it from 2.41 on.",
+			.signs =
+				"The verdict is ok, no getrandom() by the vDSO entered the kernel, "
+				"and each one by the C library did.",
+			.more = "getrandom(2)"},
 		{"tsc-readers-affected",
 			is_ok && (standing == COUNTER_FAULTY || standing == COUNTER_DISTRUSTED),
 			CERTAINTY_PROVEN, NULL,

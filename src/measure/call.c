@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -70,6 +72,11 @@ static int raw_getcpu(unsigned *cpu, unsigned *node, void *cache)
 	return (int)syscall(SYS_getcpu, cpu, node, cache);
 }
 
+static ssize_t raw_getrandom(void *bytes, size_t size, unsigned flags)
+{
+	return (ssize_t)syscall(SYS_getrandom, bytes, size, flags);
+}
+
 static time_t raw_getppid(time_t *unused)
 {
 	(void)unused;
@@ -129,6 +136,8 @@ static const struct definition definitions[] = {
 	{"time", "", "time", CALL(SHAPE_TIME, 0, time, time), CALL(SHAPE_TIME, 0, time, raw_time)},
 	{"getcpu", "", "getcpu", CALL(SHAPE_GETCPU, 0, getcpu, libc_getcpu),
 		CALL(SHAPE_GETCPU, 0, getcpu, raw_getcpu)},
+	{"getrandom", "", "getrandom", CALL(SHAPE_RANDOM, 0, random, getrandom),
+		CALL(SHAPE_RANDOM, 0, random, raw_getrandom)},
 };
 
 #define ROW_COUNT ARRAY_SIZE(definitions)
@@ -195,6 +204,8 @@ void call_table_make(const struct vdso_evidence *vdso, const struct vdso_image *
 		row->path[PATH_VDSO] = row->path[PATH_LIBC] = from->libc;
 		row->path[PATH_VDSO].function.any =
 			VDSO_IS_CALLABLE ? find_function(vdso, image, from->export) : NULL;
+		if (from->libc.shape == SHAPE_RANDOM)
+			row->path[PATH_VDSO].shape = SHAPE_VRANDOM;
 		row->path[PATH_SYSCALL] = from->raw;
 	}
 }
@@ -260,6 +271,30 @@ struct call call_loop(loop_function *loop)
 	return (struct call){.shape = SHAPE_LOOP, .function.loop = loop};
 }
 
+/* struct vgetrandom_opaque_params (include/uapi/linux/random.h, 6.11 to 7.x). */
+struct random_parameters {
+	uint32_t size, mmap_protection, mmap_flags, reserved[13];
+};
+
+/* A size of -1 asks for the parameters. The state lies in a page that a fork empties. */
+void *call_random_state(vrandom_function *function, size_t *size)
+{
+	static _Thread_local void *state;
+	static _Thread_local size_t state_size;
+	struct random_parameters wanted = {.size = 0};
+
+	if (!state && function(NULL, 0, 0, &wanted, SIZE_MAX) == 0 && wanted.size) {
+		state = mmap(NULL, wanted.size, (int)wanted.mmap_protection, (int)wanted.mmap_flags,
+			-1, 0);
+		if (state == MAP_FAILED)
+			state = NULL;
+		else
+			state_size = wanted.size;
+	}
+	*size = state_size;
+	return state;
+}
+
 void call_repeat(const struct call *call, size_t count)
 {
 	switch (call->shape) {
@@ -275,6 +310,12 @@ void call_repeat(const struct call *call, size_t count)
 	case SHAPE_GETCPU:
 		loop_getcpu(call->function.getcpu, count);
 		break;
+	case SHAPE_RANDOM:
+		loop_random(call->function.random, count);
+		break;
+	case SHAPE_VRANDOM:
+		loop_vrandom(call->function.vrandom, count);
+		break;
 	case SHAPE_LOOP:
 		call->function.loop(count);
 		break;
@@ -283,6 +324,9 @@ void call_repeat(const struct call *call, size_t count)
 
 int64_t call_make(const struct call *call, union call_result *result)
 {
+	void *state;
+	size_t size;
+
 	memset(result, CALL_UNWRITTEN, sizeof(*result));
 	errno = 0;
 	switch (call->shape) {
@@ -294,6 +338,13 @@ int64_t call_make(const struct call *call, union call_result *result)
 		return call->function.time(&result->seconds);
 	case SHAPE_GETCPU:
 		return call->function.getcpu(&result->cpu, NULL, NULL);
+	case SHAPE_RANDOM:
+		return call->function.random(result->random, sizeof(result->random), GRND_NONBLOCK);
+	case SHAPE_VRANDOM:
+		state = call_random_state(call->function.vrandom, &size);
+		errno = 0;
+		return call->function.vrandom(
+			result->random, sizeof(result->random), GRND_NONBLOCK, state, size);
 	case SHAPE_LOOP:
 		call->function.loop(1);
 	}
@@ -314,7 +365,7 @@ bool call_enters(const struct call *call, int mark)
 {
 	union call_result now, unwritten;
 	int64_t result = call_make(call, &now);
-	bool succeeds = !result || call->shape == SHAPE_TIME;
+	bool succeeds = !result || call->shape == SHAPE_TIME || result == CALL_RANDOM_SIZE;
 
 	memset(&unwritten, CALL_UNWRITTEN, sizeof(unwritten));
 	return errno == mark || result == -mark || result == mark ||

@@ -18,6 +18,8 @@
  */
 #include "measure/loop.h"
 
+#include <sys/random.h>
+
 /* A result that never spans two cache lines. */
 typedef union call_result aligned_result __attribute__((aligned(64)));
 
@@ -45,6 +47,23 @@ LOOP_FUNCTION void loop_getcpu(getcpu_function *function, size_t count)
 	aligned_result now;
 
 	LOOP_REPEAT(function(&now.cpu, NULL, NULL), count);
+}
+
+LOOP_FUNCTION void loop_random(random_function *function, size_t count)
+{
+	aligned_result bytes;
+
+	LOOP_REPEAT(function(&bytes.random, sizeof(bytes.random), GRND_NONBLOCK), count);
+}
+
+LOOP_FUNCTION void loop_vrandom(vrandom_function *function, size_t count)
+{
+	aligned_result bytes;
+	size_t size;
+	void *state = call_random_state(function, &size);
+
+	LOOP_REPEAT(
+		function(&bytes.random, sizeof(bytes.random), GRND_NONBLOCK, state, size), count);
 }
 
 /* The compiler must assume that something happens, or it removes the loop. */

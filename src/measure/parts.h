@@ -56,9 +56,9 @@ struct proof_run {
 /*
  * Makes each call once by raw system call, before any filter of ours is set, and stores in
  * run->calls the errno of those that fail: a filter around us forbids them, or the kernel lacks
- * them.
+ * them. Makes getrandom() once by each path, since the first one is always a system call.
  */
-void proof_run_try_raw(struct proof_run *run);
+void proof_run_prepare(struct proof_run *run);
 
 /*
  * Makes all calls with the vDSO and with libc, on one CPU or on CPU after CPU, and counts in

@@ -22,7 +22,7 @@ static void run_traced(void *argument)
 	struct proof_run *run = argument;
 	const struct call control = call_control();
 
-	proof_run_try_raw(run);
+	proof_run_prepare(run);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0) {
 		fact_set_errno(&run->fact, errno, "ptrace");
 		return;

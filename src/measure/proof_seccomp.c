@@ -18,11 +18,12 @@
 
 bool proof_seccomp_set_filter(struct fact *why)
 {
-	int numbers[CALL_CLOCK_NAMES];
+	int numbers[CALL_CLOCK_NAMES + 1];
 
 	for (size_t i = 0; i < CALL_CLOCK_NAMES; i++)
 		numbers[i] = seccomp_syscall_resolve_name(call_clock_names[i]);
-	return filter_fail_calls(numbers, CALL_CLOCK_NAMES, MARK, why);
+	numbers[CALL_CLOCK_NAMES] = seccomp_syscall_resolve_name("getrandom");
+	return filter_fail_calls(numbers, CALL_CLOCK_NAMES + 1, MARK, why);
 }
 
 bool proof_seccomp_is_caught(const struct call *call)
@@ -36,7 +37,7 @@ static void run_seccomp(void *argument)
 
 	const struct call control = call_control();
 
-	proof_run_try_raw(run);
+	proof_run_prepare(run);
 	if (!proof_seccomp_set_filter(&run->fact))
 		return;
 	if (!proof_seccomp_is_caught(&control)) {
