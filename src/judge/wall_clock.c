@@ -174,10 +174,18 @@ static void describe_restore(const struct evidence *evidence, struct wall_clock 
 	const char *clocksource = evidence->clocksource.current;
 	bool follows_host = strcmp(evidence->vclock.name, "pvclock") == 0 ||
 	                    strcmp(evidence->vclock.name, "hvclock") == 0;
-	bool has_page = fact_is_known(&evidence->base.fact);
-	bool has_vmclock = witness_of(evidence, WITNESS_VMCLOCK) ||
-	                   fact_is_flag(&evidence->host.vmclock, true);
-	bool has_vmgenid = fact_is_flag(&evidence->host.vmgenid, true);
+	const struct witness *reference = find_reference(evidence);
+	const char *signs[] = {
+		fact_is_known(&evidence->base.fact) ? "the pvclock page (vdsocheck watch)" : NULL,
+		reference && reference->source != WITNESS_NTP
+			? "comparing with the other clock (vdsocheck watch)"
+			: NULL,
+		fact_is_flag(&evidence->host.vmclock, true) ? "/dev/vmclock0" : NULL,
+		fact_is_flag(&evidence->host.vmgenid, true)
+			? "vmgenid (the kernel's random numbers alone)"
+			: NULL,
+	};
+	bool has_sign = false;
 
 	if (!evidence->witness_count || !fact_is_known(&evidence->host.hypervisor.fact) ||
 		!*clocksource)
@@ -192,13 +200,15 @@ static void describe_restore(const struct evidence *evidence, struct wall_clock 
 		clocksource);
 	text_append(wall->on_restore, sizeof(wall->on_restore),
 		"Programs that read the CPU's counter themselves use a wrong rate on a different CPU. "
-		"A restore can be noticed by %s%s%s%s%s.",
-		has_page ? "the pvclock page (vdsocheck watch)" : "",
-		has_page && has_vmclock ? ", " : "", has_vmclock ? "/dev/vmclock0" : "",
-		(has_page || has_vmclock) && has_vmgenid ? ", " : "",
-		has_vmgenid               ? "vmgenid (the kernel's random numbers alone)"
-		: has_page || has_vmclock ? ""
-					  : "nothing in this guest");
+		"A restore can be noticed by ");
+	for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
+		if (signs[i])
+			text_append(wall->on_restore, sizeof(wall->on_restore), "%s%s",
+				has_sign ? ", " : "", signs[i]);
+		has_sign |= signs[i] != NULL;
+	}
+	text_append(wall->on_restore, sizeof(wall->on_restore), "%s.",
+		has_sign ? "" : "nothing in this guest");
 }
 
 void wall_clock_find(const struct evidence *evidence, struct wall_clock *wall)
