@@ -24,7 +24,6 @@ FUZZ_LENGTH_maps = 300
 FUZZ_LENGTH_options = 200
 FUZZ_LENGTH_program = 400
 FUZZ_LENGTH_text = 200
-FUZZ_LENGTH_tracepoint = 40
 FUZZ_LENGTH_tree = 8000
 
 # A small quarantine of freed memory and short stacks of allocations make a fifth more executions,
