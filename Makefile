@@ -11,8 +11,8 @@
 #   make clean        remove $(BUILD) and ./vdsocheck
 #   make help         print this; make help-tests: the other goals and variables
 #
-# Variables: CC, CFLAGS, CPPFLAGS, LDFLAGS, STATIC=1, V=1, BUILD, DESTDIR, PREFIX (/usr/local) and below it
-#            BINDIR, MANDIR, DATADIR, DOCDIR, UNITDIR, BASHCOMPDIR, ZSHCOMPDIR, FISHCOMPDIR
+# Variables: CC CFLAGS CPPFLAGS LDFLAGS STATIC=1 V=1 BUILD DESTDIR PREFIX BINDIR
+#   MANDIR DATADIR DOCDIR UNITDIR BASHCOMPDIR ZSHCOMPDIR FISHCOMPDIR
 
 # Tests (see tests/README.md):
 #
