@@ -465,14 +465,16 @@ static enum verdict_kind find_expected(const struct view *v)
 
 /*
  * Returns the line on an erratum of arm64's counter for which the kernel takes its clock mode away:
- * those of ool_workarounds[] with read_cntvct_el0 (arm_arch_timer.c, 4.12 to 7.2), or NULL. Erratum
- * 1418040 concerns 32-bit programs alone, which have a mode of their own.
+ * those of ool_workarounds[] with read_cntvct_el0 (arm_arch_timer.c, 4.12 to 7.2; 1188873 in RHEL
+ * 8.1's 4.18), or NULL. Erratum 1418040 concerns 32-bit programs alone, which have a mode of their
+ * own.
  */
 static const struct kernel_log_line *find_counter_erratum(const struct evidence *evidence)
 {
 	static const char *const errata[] = {"workaround for Freescale erratum a005858",
 		"workaround for HiSilicon erratum 161010101", "workaround for ARM erratum 858921",
-		"workaround for Allwinner erratum UNKNOWN1", "Trapping CNTVCT access"};
+		"workaround for Allwinner erratum UNKNOWN1", "workaround for ARM erratum 1188873",
+		"Trapping CNTVCT access"};
 
 	return log_find_first(evidence, errata, ARRAY_SIZE(errata));
 }
