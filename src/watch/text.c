@@ -37,7 +37,9 @@ static void write_restore(const struct watch_event *event, FILE *out)
 	strbuf_add(&text, "restored, migrated or paused");
 	if (fact_is_known(&base->fact))
 		strbuf_add(&text, " %s ago", format_age(base->ago_s, age));
-	if (fact_is_known(&event->stood_s.fact))
+	if (fact_is_known(&event->stood_s.fact) && event->stood_s.value <= 0)
+		strbuf_add(&text, "; the clock did not stand still");
+	else if (fact_is_known(&event->stood_s.fact))
 		strbuf_add(&text, "; the clock stood still for %s",
 			format_age(event->stood_s.value, age));
 	else

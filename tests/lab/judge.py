@@ -30,6 +30,7 @@ class Row:
         steps = {words[0]: words[1:] for words in environment.steps_after(number)}
         self.measures = [name for name in steps if name in measured.STEPS]
         self.watches = "watch" in steps
+        self.paused = steps.get("paused")  # seconds, and those that the clock loses
         self.counter = steps.get("counter")  # verdict and rule
         self.counts = steps.get("counts", ["0"])[0]  # times
         self.arch = environment.arch
@@ -259,6 +260,15 @@ def _judge_watch(row, reports):
         row.blame(f"watch: {error!r} in {events[:200]!r}")
 
 
+def _judge_paused(row, reports):
+    """The pause is one event, with the time that it took: the RTC has whole seconds."""
+    try:
+        for problem in watched.pause_problems(reports["paused"][0], float(row.paused[-1])):
+            row.blame(f"watch: {problem}")
+    except (ValueError, KeyError, TypeError) as error:
+        row.blame(f"watch: {error!r} in {reports.get('paused')}")
+
+
 def _judge_counter(row, reports):
     """The verdict and rule are those of the step, and what both measure is the same."""
     document = _document(reports.get("counter", ("", 1)), "counter", row)
@@ -301,6 +311,8 @@ def judge(row, reports, with_vdsocheck):
         _judge_counter(row, reports)
     if with_vdsocheck and row.watches:
         _judge_watch(row, reports)
+    if with_vdsocheck and row.paused:
+        _judge_paused(row, reports)
     if not with_vdsocheck or not row.oracle:
         return row
     row.document = _document(reports.get("vdsocheck"), "vdsocheck", row)

@@ -6,6 +6,9 @@ import json
 # The times are rounded, and watch looks at the clock after it has woken up.
 ROUNDING = 0.3
 
+# The emulated host's shell and monitor take their time around a pause.
+LATE = 10
+
 SERVED = ("tsc", "arch_sys_counter")
 
 
@@ -51,6 +54,20 @@ def problems(events, switches):
     found = [] if switches[-1] == ["end", "0"] else [f"watch ended with {switches[-1][-1]}"]
     for event, switch in zip(events[1:], switches[:-1]):
         found += _event_problems(event, switch)
+    return found
+
+
+def pause_problems(events, lost):
+    """What is wrong with the lines of `watch --json` of a guest that was paused once."""
+    events = [json.loads(line) for line in events.splitlines()]
+    if [event["event"] for event in events] != ["start", "restored", "end"]:
+        return ["the events are " + " ".join(event["event"] for event in events)]
+    stood, offset, clock = (events[1][key] for key in ("stood_s", "clock_offset_s", "clock"))
+    found = []
+    if stood is None or not lost - 2 <= stood <= lost + LATE:
+        found.append(f"{lost} s were lost, and reported as {stood} s")
+    if clock != ("behind" if lost else "right") or not -lost - LATE <= offset <= 2 - lost:
+        found.append(f"{lost} s were lost, and the clock is {clock}: {offset} s")
     return found
 
 

@@ -247,6 +247,11 @@ static void a_restore_says_when_and_for_how_long(void **state)
 	unit_assert_fits_terminal(text);
 	free(text);
 	free(json);
+	/* The TSC of a guest that KVM pauses goes on. */
+	fact_set_real(&event.stood_s, 0);
+	text = unit_print(watch_event_text, &event);
+	assert_non_null(strstr(text, "0.8 s ago; the clock did not stand still\n"));
+	free(text);
 	fact_set(&event.stood_s.fact, FACT_ABSENT, "no other clock");
 	text = unit_print(watch_event_text, &event);
 	assert_non_null(strstr(text, "no other clock shows for how long"));

@@ -169,6 +169,21 @@ watch() {
 	report watch cat /tmp/events
 }
 
+# paused SECONDS [LOST]: vdsocheck watches while the host of a nested guest pauses it for that time,
+# and its clock loses as much, or LOST.
+paused() {
+	[ -x $LAB/$build/vdsocheck ] || return 0
+	$prefix $LAB/$build/vdsocheck watch --json >/tmp/events 2>$errors &
+	watcher=$!
+	await_events 1
+	echo "@@lab pause $1@@"
+	read -r answer
+	await_events 2
+	kill $watcher
+	wait $watcher
+	report paused cat /tmp/events
+}
+
 await_events() {
 	tries=0
 	until [ "$(grep -c '"event"' /tmp/events)" -ge "$1" ]; do
