@@ -66,6 +66,7 @@ enum served_call {
 	SERVED_TIME,
 	SERVED_CLOCK_GETRES,
 	SERVED_GETCPU,
+	SERVED_GETRANDOM,
 	SERVED_CALL_COUNT
 };
 
@@ -90,6 +91,7 @@ struct served_stubs {
 	size_t used;
 	uint64_t to, table;  /* addresses in the program */
 	bool as_if_fallback; /* the stubs make system calls */
+	bool counts_random;  /* getrandom() gets one, too */
 };
 
 /*

@@ -295,7 +295,9 @@ static int64_t map_table(struct target *target, uint64_t name, int *table)
 static int give_stubs(struct target *target, int *table)
 {
 	static unsigned char code[SERVED_STUBS_SIZE];
-	struct served_stubs stubs = {.code = code, .as_if_fallback = target->trace->as_if_fallback};
+	struct served_stubs stubs = {.code = code,
+		.as_if_fallback = target->trace->as_if_fallback,
+		.counts_random = trace_plan_call(target->trace->plan, "getrandom")};
 	struct served_symbols symbols;
 	size_t length = 0;
 	int64_t result;

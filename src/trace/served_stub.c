@@ -25,6 +25,7 @@ const struct served_row served_calls[SERVED_CALL_COUNT] = {
 	[SERVED_TIME] = {"time", false, {"time"}},
 	[SERVED_CLOCK_GETRES] = {"clock_getres", true, {"clock_getres"}},
 	[SERVED_GETCPU] = {"getcpu", false, {"sched_getcpu"}},
+	[SERVED_GETRANDOM] = {"getrandom", false, {"getrandom"}},
 };
 
 enum served_call served_find_call(struct span name)
@@ -50,6 +51,7 @@ enum served_call served_find_call(struct span name)
 struct template
 {
 	const unsigned char *clock, *plain, *call;
+	const unsigned char *random, *resume; /* resume is NULL where no argument is changed */
 };
 
 /* The last 48 bytes of a stub. */
@@ -68,8 +70,8 @@ struct words {
 
 #if defined(__x86_64__)
 __asm__(".pushsection .rodata\n"
-	".globl served_clock, served_plain, served_call\n"
-	".hidden served_clock, served_plain, served_call\n"
+	".globl served_clock, served_plain, served_call, served_random, served_resume\n"
+	".hidden served_clock, served_plain, served_call, served_random, served_resume\n"
 	".p2align 4\n"
 	"served_clock:\n"
 	"	endbr64\n"
@@ -78,6 +80,20 @@ __asm__(".pushsection .rodata\n"
 	"	cmp	%ecx, %eax\n"
 	"	cmova	%ecx, %eax\n"
 	"	jmp	1f\n"
+	/* The fourth and fifth argument of getrandom() are kept below the stack pointer. */
+	"served_random:\n"
+	"	endbr64\n"
+	"	cmp	$-1, %r8\n"
+	"	je	4f\n" /* it asks for parameters */
+	"	mov	%rcx, -8(%rsp)\n"
+	"	mov	%r8, -16(%rsp)\n"
+	"	xor	%eax, %eax\n"
+	"	jmp	1f\n"
+	"served_resume:\n"
+	"	endbr64\n"
+	"	mov	-8(%rsp), %rcx\n"
+	"	mov	-16(%rsp), %r8\n"
+	"4:	jmp	*.Lwords+24(%rip)\n"
 	"	.p2align 4\n"
 	"served_plain:\n"
 	"	endbr64\n"
@@ -180,8 +196,8 @@ __asm__(".pushsection .rodata\n"
 
 #elif defined(__aarch64__)
 __asm__(".pushsection .rodata\n"
-	".globl served_clock, served_plain, served_call\n"
-	".hidden served_clock, served_plain, served_call\n"
+	".globl served_clock, served_plain, served_call, served_random\n"
+	".hidden served_clock, served_plain, served_call, served_random\n"
 	".p2align 4\n"
 	"served_clock:\n"
 	"	hint	#34\n" /* bti c */
@@ -189,7 +205,13 @@ __asm__(".pushsection .rodata\n"
 	"	cmp	w0, w10\n"
 	"	csel	w9, w0, w10, lo\n"
 	"	b	1f\n"
-	"	nop\n"
+	"served_random:\n"
+	"	hint	#34\n"
+	"	mov	x9, #0\n"
+	"	cmn	x4, #1\n"
+	"	b.ne	1f\n"
+	"	ldr	x16, .Lwords+16\n" /* it asks for parameters */
+	"	br	x16\n"
 	"	.p2align 4\n"
 	"served_plain:\n"
 	"	hint	#34\n"
@@ -297,10 +319,16 @@ __asm__(".pushsection .rodata\n"
 												     ".popsection\n");
 #endif
 
-#if defined(__x86_64__) || defined(__aarch64__)
-extern const unsigned char served_clock[], served_plain[], served_call[];
+#if defined(__x86_64__)
+extern const unsigned char served_clock[], served_plain[], served_call[], served_random[],
+	served_resume[];
 
-static const struct template code = {served_clock, served_plain, served_call};
+static const struct template code = {
+	served_clock, served_plain, served_call, served_random, served_resume};
+#elif defined(__aarch64__)
+extern const unsigned char served_clock[], served_plain[], served_call[], served_random[];
+
+static const struct template code = {served_clock, served_plain, served_call, served_random, NULL};
 #else
 static const struct template code;
 #endif
@@ -309,6 +337,9 @@ uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uin
 {
 	const struct served_row *row = &served_calls[call];
 	const uint64_t start = stubs->to + stubs->used;
+	const unsigned char *entry = call == SERVED_GETRANDOM ? code.random
+	                             : row->takes_clock       ? code.clock
+	                                                      : code.plain;
 	struct words words = {.call = (uint64_t)call << 5,
 		.table = stubs->table,
 		.target = target,
@@ -320,11 +351,17 @@ uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uin
 	unsigned char *stub = stubs->code + stubs->used;
 	int number = -1;
 
-	if (!code.clock || stubs->used > SERVED_STUBS_SIZE - 2 * SERVED_STUB_SIZE)
+	if (!code.clock || (call == SERVED_GETRANDOM && !stubs->counts_random) ||
+		stubs->used > SERVED_STUBS_SIZE - 2 * SERVED_STUB_SIZE)
 		return 0;
 	/* Calls that the architecture lacks have negative numbers. */
-	if (stubs->as_if_fallback)
+	if (call == SERVED_GETRANDOM && code.resume) {
+		words.number = target;
+		words.target = start + (uint64_t)(code.resume - code.clock);
+	} else if (stubs->as_if_fallback && call != SERVED_GETRANDOM) {
 		number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, row->name);
+	}
+	/* Random numbers are served whatever the clocksource is. */
 	if (number >= 0) {
 		words.number = (uint64_t)number;
 		words.target = start + (uint64_t)(code.call - code.clock);
@@ -332,7 +369,7 @@ uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uin
 	memcpy(stub, code.clock, SERVED_STUB_SIZE);
 	memcpy(stub + SERVED_STUB_SIZE - sizeof(words), &words, sizeof(words));
 	stubs->used += SERVED_STUB_SIZE;
-	return row->takes_clock ? start : start + (uint64_t)(code.plain - code.clock);
+	return start + (uint64_t)(entry - code.clock);
 }
 
 size_t served_image_length(const unsigned char *image, size_t size)

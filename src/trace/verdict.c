@@ -68,6 +68,7 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	const struct trace_row *planned = &trace->plan->rows[row];
 	const struct call_evidence *call = find_call(host, planned);
 	const bool served_here = call && is_served(call);
+	const bool is_random = strcmp(planned->call->name, "getrandom") == 0;
 	const double duration_s = trace->duration_s.value > 0 ? trace->duration_s.value : NAN;
 	const uint64_t into_vdso = trace->vdso_calls[row];
 	uint64_t count_32_bit = trace->counts[TRACE_COMPAT][row];
@@ -90,13 +91,13 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 		line.avoidable =
 			call_decides(line.call, line.clock) || (trace->as_if_fallback && into_vdso);
 	/* System calls that a filter refuses are not counted as such. */
-	if (trace->as_if_fallback && into_vdso > count)
+	if (trace->as_if_fallback && !is_random && into_vdso > count)
 		count = into_vdso;
 	/*
 	 * A call into the vDSO that falls back is counted as a system call, too: by its own name,
 	 * or by another (measure/call.c).
 	 */
-	if (served_here && !trace->as_if_fallback)
+	if (is_random || (served_here && !trace->as_if_fallback))
 		line.served.value = (int64_t)into_vdso;
 	else if (into_vdso > count && (count || !always_falls_back(call)))
 		line.served.value = (int64_t)(into_vdso - count);
@@ -478,12 +479,36 @@ static bool counts_others_alone(const struct view *view)
 						    !served_has_call(view->trace->plan));
 }
 
+/* getrandom() is no clock call, but newer vDSOs have it. */
+static bool has_served_call(const struct trace_evidence *trace)
+{
+	for (size_t i = 0; i < trace->host.vdso.export_count; i++) {
+		enum served_call call =
+			served_find_call(text_span(trace->host.vdso.exports[i].name));
+
+		if (call < SERVED_CALL_COUNT &&
+			trace_plan_call(trace->plan, served_calls[call].name))
+			return true;
+	}
+	return false;
+}
+
 static void say_count(const struct view *view, char *text)
 {
-	char count[32];
+	const struct trace_evidence *trace = view->trace;
+	char count[32], served[32];
+	uint64_t sum = 0;
 
-	say(text, "%s made %s of these system calls; the vDSO serves none of them.", view->subject,
+	for (size_t row = 0; row < trace->plan->row_count; row++)
+		sum += trace->vdso_calls[row];
+	say(text, "%s made %s of these system calls; ", view->subject,
 		format_count(view->sums->calls, count));
+	if (!has_served_call(trace))
+		say(text, "the vDSO serves none of them.");
+	else if (view->has_reads)
+		say(text, "the vDSO served %s of the calls.", format_count(sum, served));
+	else
+		say(text, "what the vDSO served of them was not counted.");
 }
 
 /* The subject of what the calls are: the reads first, where they were counted. */

@@ -414,6 +414,33 @@ static void a_few_calls_are_those_of_a_library_that_starts(void **state)
 	assert_int_equal(diagnosis.verdict, TRACE_FALLBACK);
 }
 
+static void random_numbers_may_be_served(void **state)
+{
+	struct fact why = {0};
+
+	(void)state;
+	make_host(false);
+	plan = (struct trace_plan){.call_count = 0};
+	assert_true(add("getrandom", &why));
+	set_count("getrandom", 1000);
+	trace_diagnose(&trace, &diagnosis);
+	assert_non_null(
+		strstr(diagnosis.summary, "1,000 of these system calls; the vDSO serves none"));
+	text_copy(trace.host.vdso.exports[0].name, sizeof(trace.host.vdso.exports[0].name),
+		"__vdso_getrandom");
+	trace.host.vdso.export_count = 1;
+	fact_set_known(&trace.served);
+	trace.vdso_calls[0] = 7000;
+	trace.as_if_fallback = true; /* which makes no difference to it */
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.lines[0].count, 1000);
+	assert_int_equal(diagnosis.lines[0].served.value, 7000);
+	trace.as_if_fallback = false;
+	trace_diagnose(&trace, &diagnosis);
+	assert_int_equal(diagnosis.verdict, TRACE_COUNTED);
+	assert_non_null(strstr(diagnosis.summary, "the vDSO served 7,000 of the calls."));
+}
+
 static void other_calls_cost_at_least_the_cheapest(void **state)
 {
 	struct fact why = {0};
@@ -467,6 +494,7 @@ int main(void)
 		cmocka_unit_test(without_a_proof_there_is_no_verdict),
 		cmocka_unit_test(a_host_that_was_not_measured_is_unknown),
 		cmocka_unit_test(a_few_calls_are_those_of_a_library_that_starts),
+		cmocka_unit_test(random_numbers_may_be_served),
 		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
 		cmocka_unit_test(times_have_three_digits),
 	};
