@@ -4,6 +4,7 @@
  * on which CPUs. Lists add up when they are given again.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -221,6 +222,24 @@ static const struct span *find_unmatched(const struct bench_plan *plan,
 	return NULL;
 }
 
+static bool refuse_clock(const struct call_table *calls, struct span word)
+{
+	const char *nearest = NULL;
+	unsigned least = UINT_MAX;
+
+	for (size_t i = 0; i < calls->count; i++) {
+		const char *clock = calls->rows[i].clock;
+
+		if (*clock && (is_misspelling(word, clock, &least) ||
+				      is_misspelling(word, clock + strlen("CLOCK_"), &least)))
+			nearest = clock;
+	}
+	if (nearest)
+		return cli_error("--clock: unknown clock '%.*s'; did you mean '%s'?",
+			(int)word.length, word.at, nearest);
+	return cli_usage_error("--clock: unknown clock '%.*s'", (int)word.length, word.at);
+}
+
 bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 {
 	const struct bench_names *names = &plan->call_names, *clocks = &plan->clock_names;
@@ -238,8 +257,7 @@ bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 				       "clock_getres, time, getcpu or getrandom",
 			(int)word->length, word->at);
 	if ((word = find_unmatched(plan, clocks, has_clock, false)))
-		return cli_usage_error(
-			"--clock: unknown clock '%.*s'", (int)word->length, word->at);
+		return refuse_clock(calls, *word);
 	if ((word = find_unmatched(plan, names, has_name, true)))
 		return cli_usage_error("--call: '%.*s' does not apply to any selected clock",
 			(int)word->length, word->at);

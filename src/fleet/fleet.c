@@ -486,7 +486,9 @@ static int fleet_run(struct cli *cli)
 		status = fleet->exit_status;
 		cli_print(cli, fleet);
 	} else if (!fleet->broken && !fleet->not_found && !stop) {
-		cli_error("no documents to read");
+		cli_error("no documents in %s%s",
+			document_name(cli->operand_count ? cli->operands[0] : "-"),
+			cli->operand_count > 1 ? " and the others" : "");
 	}
 	for (size_t i = 0; i < fleet->count; i++)
 		free(fleet->hosts[i].name);
