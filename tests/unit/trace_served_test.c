@@ -397,6 +397,17 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 		3);
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(frames[i].up, 32);
+	/* What it calls is not known to lead to the vDSO, unless it is a wrapper. */
+	for (int is_wrapper = 0; is_wrapper < 2; is_wrapper++) {
+		assert_int_equal(frames_find(bytes, (size_t)status.st_size,
+					 (const char *const[]){"frame_above_another", NULL},
+					 is_wrapper, frames),
+			is_wrapper);
+		assert_int_equal(frames[0].up, is_wrapper ? 32 : 0);
+	}
+	assert_int_equal(frames_find(bytes, (size_t)status.st_size,
+				 (const char *const[]){"frames_of_two_sizes", NULL}, true, frames),
+		0);
 	assert_int_equal(frames[3].size, 0);
 	munmap(bytes, (size_t)status.st_size);
 }
