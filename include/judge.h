@@ -97,6 +97,19 @@ extern const char *const cause_certainty_names[];
 #define ADVICE_COMMAND_SIZE 320
 #define ADVICE_BOOT_SIZE 200
 
+/* The one who can follow a piece of advice. */
+enum actor {
+	ACTOR_BY_RANK, /* of a row: as its rank has it */
+	ACTOR_GUEST,   /* this system's administrator */
+	ACTOR_HOST,    /* that of the machine or cloud around it, and of a container's host */
+	ACTOR_FIRMWARE,
+	ACTOR_PROVIDER,
+	ACTOR_KERNEL,
+};
+
+/* "", "guest", "host", "firmware", "provider", "kernel": the names of all, ended by NULL. */
+extern const char *const actor_names[];
+
 struct advice_step {
 	char text[ADVICE_STEP_SIZE];       /* stands before the command; without one, what to do */
 	char command[ADVICE_COMMAND_SIZE]; /* one shell line; empty: there is none */
@@ -120,6 +133,8 @@ struct advice {
 	const char *risk;
 	const char *source;  /* title, date and address of what it is based on */
 	bool is_alternative; /* to the piece before it; otherwise it is needed beside it */
+	enum actor actor;
+	bool reversible; /* what it changes can be taken back, and no disk may be erased */
 	char clocksource[CLOCKSOURCE_NAME_SIZE]; /* the one it leads to; empty: to none */
 	char boot[ADVICE_BOOT_SIZE];             /* boot parameters that `keep` adds or removes */
 };

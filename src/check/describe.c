@@ -206,6 +206,12 @@ static void add_counts(const struct evidence *evidence, struct strbuf *sb)
 			format_count(libc.entered, text[2]), format_count(libc.attempts, text[3]));
 }
 
+/* True if no call met a clocksource that the vDSO does not support, though it kept changing. */
+static bool is_changing(const struct evidence *evidence)
+{
+	return evidence->clocksource.changes > 1 && !counts_deciding(evidence).entered;
+}
+
 static void add_proof(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct proof_evidence *proof = &evidence->proof;
@@ -222,6 +228,8 @@ static void add_proof(const struct evidence *evidence, bool all, struct strbuf *
 		strbuf_add(sb, "the calls end with %s", fault_signal_name(signal));
 		return;
 	}
+	if (is_changing(evidence))
+		strbuf_add(sb, "not conclusive, since the clocksource changed: ");
 	add_counts(evidence, sb);
 	strbuf_add(sb, " calls entered the kernel (%s)",
 		proof->method == PROOF_SECCOMP ? "seccomp" : "ptrace");
@@ -341,14 +349,19 @@ void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
 
 /* ---- the table of calls ---- */
 
-static void print_call(const void *object, const void *form, FILE *out)
+struct calls_table {
+	const struct check_request *request;
+	enum table_form form;
+};
+
+static void print_call(const void *object, const void *whole, FILE *out)
 {
 	const struct call_evidence *call = object;
 	struct strbuf name = {.used = 0};
 
 	describe_call_name(call->call, call->clock, &name);
 	fputs(name.text, out);
-	if (call->decides && *(const enum table_form *)form == TABLE_MARKDOWN)
+	if (call->decides && ((const struct calls_table *)whole)->form == TABLE_MARKDOWN)
 		fputs(" (*)", out);
 }
 
@@ -360,9 +373,10 @@ static bool is_narrow(enum table_form form)
 	return form == TABLE_TEXT && wrap_columns() < NARROW;
 }
 
-static void print_remark(const void *object, const void *form, FILE *out)
+static void print_remark(const void *object, const void *whole, FILE *out)
 {
-	bool short_words = is_narrow(*(const enum table_form *)form);
+	const struct calls_table *table = whole;
+	bool short_words = is_narrow(table->form);
 	const struct call_evidence *call = object;
 	enum call_path judged = call_judged_path(call);
 	const struct path_evidence *path = &call->path[judged];
@@ -381,6 +395,8 @@ static void print_remark(const void *object, const void *form, FILE *out)
 		remark = short_words ? "sometimes" : "sometimes falls back";
 	else if (call->path[PATH_LIBC].entered)
 		remark = short_words ? "not libc" : "libc falls back";
+	else if (is_changing(&table->request->evidence))
+		remark = "changing";
 	else if (judged == PATH_VDSO)
 		remark = short_words ? "vDSO" : "served by the vDSO";
 	else
@@ -464,8 +480,9 @@ void check_write_calls(
 		if (!libc_says_more(calls, count))
 			columns[2].title = NULL;
 	}
-	table_write(
-		&(struct table){
-			.fields = columns, TABLE_ROWS(calls, count), .whole = &form, .form = form},
+	table_write(&(struct table){.fields = columns,
+			    TABLE_ROWS(calls, count),
+			    .whole = &(struct calls_table){request, form},
+			    .form = form},
 		out);
 }

@@ -136,6 +136,12 @@ static const struct field advice_fields[] = {
 		.doc = "ways to make it last, of which one is enough"},
 	{STRING("ask", ask), .doc = "sentence to paste into a ticket; null: none"},
 	{STRING("risk", risk), .doc = "what may go wrong; null: nothing to warn of"},
+	{WORD("actor", actor, actor_names), .options = FIELD_FILLED,
+		.doc = "who can follow it: guest, this system's administrator; host, that of the "
+		       "machine or cloud around it, or of a container's host; firmware; provider; "
+		       "kernel, its packager"},
+	{FLAG("reversible", reversible),
+		.doc = "whether what it changes can be taken back, and erases no disk"},
 	{STRING("source", source),
 		.doc = "title, date and address of what the advice is based on; null: none"},
 	{0},

@@ -244,6 +244,8 @@ static void write_advice(const struct advice *advice, FILE *out)
 		write_step(&advice->keep[i], "  -", out);
 	if (advice->risk)
 		fprintf(out, "  - Risk: %s\n", advice->risk);
+	fprintf(out, "  - For: %s; %s\n", actor_names[advice->actor],
+		advice->reversible ? "can be undone" : "cannot be undone");
 	if (advice->source)
 		fprintf(out, "  - Source: %s\n", advice->source);
 }

@@ -112,7 +112,8 @@ static const struct advice_row allow_proof = {"allow-proof", RANK_PROOF,
 	.text = "Run vdsocheck where it may use seccomp(2) or ptrace(2): outside the container or "
 		"sandbox, or with a seccomp profile that allows one of them."};
 
-const struct advice_row advice_move = {"move-to-another-host", RANK_UPDATE,
+const struct advice_row advice_move = {"move-to-another-host", RANK_UPDATE, .actor = ACTOR_HOST,
+	.irreversible = true,
 	.text = "Move this guest to another host: stop it and start it again, since a reboot "
 		"usually keeps it on the same one.",
 	.anywhere = true, .steps = {{.ways = advice_moves}, {.command = "vdsocheck"}},
@@ -124,6 +125,7 @@ const struct advice_row advice_send_report = {"send-report", RANK_ASK,
 
 /* The TSC of emulated CPUs advances by the emulator's clock, and stands still while it is late. */
 static const struct advice_row accelerate_guest = {"accelerate-guest", RANK_UPDATE,
+	.actor = ACTOR_HOST,
 	.text = "QEMU emulates this guest's CPUs (TCG), whose TSCs may disagree or come late. Start "
 		"the guest with hardware acceleration (-accel kvm, hvf or whpx) or, if it has "
 		"several CPUs, with a single one.",
@@ -336,6 +338,23 @@ static void add_ways(const struct view *v, const struct way *ways, const struct 
 	}
 }
 
+const char *const actor_names[] = {"", "guest", "host", "firmware", "provider", "kernel", NULL};
+
+static enum actor find_actor(const struct view *v, const struct advice_row *row)
+{
+	static const enum actor by_rank[] = {[RANK_SWITCH] = ACTOR_GUEST,
+		[RANK_UNDO] = ACTOR_GUEST,
+		[RANK_LOOK] = ACTOR_GUEST,
+		[RANK_UPDATE] = ACTOR_KERNEL,
+		[RANK_ASK] = ACTOR_PROVIDER,
+		[RANK_PROGRAM] = ACTOR_GUEST,
+		[RANK_PROOF] = ACTOR_GUEST};
+
+	if (is_for_host(v, row))
+		return ACTOR_HOST;
+	return row->actor ? row->actor : by_rank[row->rank];
+}
+
 bool advice_make(
 	const struct view *v, const struct advice_row *row, bool for_any, struct advice *advice)
 {
@@ -349,6 +368,8 @@ bool advice_make(
 	*advice = (struct advice){.id = row->id,
 		.ask = row->find_ask ? row->find_ask(v) : row->ask,
 		.keep_removes = row->target && v->boot_choice_slows,
+		.actor = find_actor(v, row),
+		.reversible = !row->irreversible,
 		.risk = row->find_risk ? row->find_risk(v) : row->risk,
 		.source = row->source};
 	if (!row->boot && for_any)

@@ -13,7 +13,8 @@ static const struct advice_row newer_kernel_for_xen = {"newer-kernel-for-xen", R
 	.text = "Use Linux 4.15 or newer, whose vDSO can read Xen's clock where Xen itself runs on "
 		"a reliable TSC (clocksource=tsc on Xen's command line)."};
 
-static const struct advice_row move_to_nitro = {"move-to-nitro", RANK_UPDATE,
+static const struct advice_row move_to_nitro = {"move-to-nitro", RANK_UPDATE, .actor = ACTOR_HOST,
+	.irreversible = true,
 	.text = "Move to an instance type of the Nitro generation, where the kernel's own choice "
 		"(tsc or kvm-clock) is served by the vDSO.",
 	.anywhere = true, .risk = MOVE_RISK};
@@ -93,7 +94,7 @@ static const struct advice_row use_64_bit_kernel = {"use-64-bit-kernel", RANK_UP
 	.text = "Boot a 64-bit kernel, whose vDSO can read kvm-clock; 32-bit programs run on it."};
 
 /* kvmclock_init() reads the page's bit and the feature bit once. */
-static const struct advice_row reboot_guest = {"reboot-guest", RANK_UPDATE,
+static const struct advice_row reboot_guest = {"reboot-guest", RANK_UPDATE, .actor = ACTOR_GUEST,
 	.text = "Reboot this guest if its KVM host's clocksource is tsc now: kvm-clock gets its "
 		"vDSO support at boot or not at all.",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
@@ -154,7 +155,7 @@ static const struct way resumes[] = {
  * hw/i386/kvm/clock.c), Cloud Hypervisor too (pull request 7932); for KVM_SET_CLOCK KVM judges the
  * TSC anew (pvclock_update_vm_gtod_copy() of arch/x86/kvm/x86.c). tests/lab has a row of it.
  */
-static const struct advice_row resume_guest = {"resume-guest", RANK_UPDATE,
+static const struct advice_row resume_guest = {"resume-guest", RANK_UPDATE, .actor = ACTOR_HOST,
 	.text = "Pause and resume this guest when its host is on tsc again: KVM then marks the TSC "
 		"stable, if the TSC offsets of the guest's CPUs match.",
 	.anywhere = true,
@@ -164,7 +165,8 @@ static const struct advice_row resume_guest = {"resume-guest", RANK_UPDATE,
 		{.command = "vdsocheck"}}};
 
 /* A reset writes the TSCs of all CPUs at once, which has KVM judge them anew. */
-static const struct advice_row restart_guest = {"restart-guest", RANK_UPDATE,
+static const struct advice_row restart_guest = {"restart-guest", RANK_UPDATE, .actor = ACTOR_HOST,
+	.irreversible = true,
 	.text = "Stop and start this guest (in QEMU a reboot is enough): KVM then marks the TSC "
 		"stable again if the host's clocksource is tsc, or Hyper-V's page, by then.",
 	.anywhere = true,

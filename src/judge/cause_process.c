@@ -58,10 +58,10 @@ static const struct advice_row run_outside_tool = {"run-outside-tool", RANK_LOOK
 		"vdsocheck outside it, too.",
 	.anywhere = true};
 
-static const struct advice_row use_wsl2 = {
-	"use-wsl2", RANK_UPDATE, .text = "Convert this distribution to WSL 2."};
+static const struct advice_row use_wsl2 = {"use-wsl2", RANK_UPDATE, .actor = ACTOR_HOST,
+	.text = "Convert this distribution to WSL 2."};
 
-static const struct advice_row leave_uml = {"leave-uml", RANK_UPDATE,
+static const struct advice_row leave_uml = {"leave-uml", RANK_UPDATE, .actor = ACTOR_GUEST,
 	.text = "Run the program on the machine itself, or in a virtual machine: no setting helps here.",
 	.anywhere = true};
 
@@ -75,13 +75,14 @@ static const struct advice_row enable_vdso32 = {"enable-vdso32", RANK_UNDO,
 	.boot = "vdso32=1", .risk = "glibc 2.3.2 and 2.3.3 crash with it."};
 
 static const struct advice_row use_64_bit_or_compat = {"use-64-bit-or-compat-vdso", RANK_UPDATE,
+	.actor = ACTOR_GUEST,
 	.text = "Use a 64-bit system, or the 64-bit build of this program. Or use a kernel that "
 		"was built with CONFIG_COMPAT_VDSO, which needs a 32-bit compiler at build time.",
 	.anywhere = true,
 	.source = "raspberrypi/linux issue 6601, https://github.com/raspberrypi/linux/issues/6601"};
 
 static const struct advice_row use_64_bit_arm = {"use-64-bit-arm", RANK_UPDATE,
-	.text = "Run the 64-bit build of the program.", .anywhere = true};
+	.actor = ACTOR_GUEST, .text = "Run the 64-bit build of the program.", .anywhere = true};
 
 static const struct advice_row wait_for_gvisor = {"wait-for-gvisor", RANK_LOOK,
 	.text = "Run vdsocheck again after the sandbox has been running for a few seconds.",

@@ -40,7 +40,7 @@ static const struct advice_row let_clocksource_settle = {"let-clocksource-settle
 		"look for what writes to current_clocksource, such as a tuning script, and look in "
 		"the kernel log."};
 
-static const struct advice_row other_arm_cpu = {"other-arm-cpu", RANK_UPDATE,
+static const struct advice_row other_arm_cpu = {"other-arm-cpu", RANK_UPDATE, .actor = ACTOR_HOST,
 	.text = "No setting helps. If the kernel log contains \"workaround for\", the CPU has an "
 		"erratum: use another CPU or machine type. Otherwise look for newer firmware.",
 	.anywhere = true};
@@ -180,7 +180,7 @@ static const char *target_own_counter(const struct view *v)
 	return v->own_counter;
 }
 
-static const struct advice_row switch_to_own_counter = {"switch-to-own-counter", RANK_SWITCH,
+const struct advice_row advice_switch_to_own_counter = {"switch-to-own-counter", RANK_SWITCH,
 	.text = "Switch to {to}, the counter of this architecture, which kernels choose by default.",
 	.target = target_own_counter, .steps = {{SWITCH_STEP("")}, {.command = "vdsocheck"}},
 	.risk = "The counter may have been deselected on purpose."};
@@ -204,7 +204,7 @@ void cause_without_vdso(const struct view *v, struct cause_list *list)
 				 "gives a vclock mode, such as hpet, acpi_pm or jiffies, or its "
 				 "vclock mode is none.",
 			.follows = true, .more = "vdso(7)",
-			.advice = {{&switch_to_own_counter, true}}},
+			.advice = {{&advice_switch_to_own_counter, true}}},
 	};
 
 	snprintf(text, sizeof(text), "The vDSO does not support %s; only the kernel can read it.",

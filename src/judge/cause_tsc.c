@@ -76,7 +76,7 @@ static void cite_invariance(const struct view *v, struct cause *cause)
 }
 
 /* native_calibrate_tsc() reads leaf 0x15 on Intel's CPUs only, and no leaf of a hypervisor. */
-static const struct advice_row set_tsc_rate = {"set-tsc-rate", RANK_UPDATE,
+static const struct advice_row set_tsc_rate = {"set-tsc-rate", RANK_UPDATE, .actor = ACTOR_GUEST,
 	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz=RATE, in "
 		"kHz, to the kernel command line.",
 	.since = {5, 8}, .boot = "tsc_early_khz=RATE",
@@ -85,6 +85,7 @@ static const struct advice_row set_tsc_rate = {"set-tsc-rate", RANK_UPDATE,
 
 /* tsc=reliable would also skip the tests of the CPUs' TSCs (arch/x86/kernel/tsc_sync.c). */
 static const struct advice_row boot_unverified_tsc = {"boot-unverified-tsc", RANK_UPDATE,
+	.actor = ACTOR_GUEST,
 	.text = "Give the guest a clock to check the TSC with (HPET, ACPI PM timer, kvm-clock).",
 	.boot_text = "Or, if `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog: "
 		     "the kernel then uses the TSC without the check that it cannot make here.",

@@ -52,18 +52,19 @@ const char *unstable_find(const struct evidence *evidence, enum unstable_reason 
  * The driver that enters C2 and deeper states marks the TSC: acpi_idle and intel_idle, which both
  * stay away with idle=halt (disabled_by_idle_boot_param(), intel_idle_init(); 3.10 to 7.2).
  */
-static const struct advice_row stay_in_c1 = {"stay-in-c1", RANK_UPDATE,
+static const struct advice_row stay_in_c1 = {"stay-in-c1", RANK_UPDATE, .actor = ACTOR_GUEST,
 	.text = "Do not force the TSC: it stops while a CPU idles. Use a CPU with an invariant TSC "
 		"(nonstop_tsc in /proc/cpuinfo).",
 	.boot_text = "Or boot with idle=halt, which keeps the CPUs out of these idle states.",
 	.boot = "idle=halt",
 	.risk = "An idle machine takes more power, and CPUs may not reach their highest frequency."};
 
-static const struct advice_row disable_c1e = {"disable-c1e", RANK_UPDATE,
+static const struct advice_row disable_c1e = {"disable-c1e", RANK_UPDATE, .actor = ACTOR_FIRMWARE,
 	.text = "Disable C1E (\"enhanced halt\") in the firmware's setup and reboot. Do not force "
 		"the TSC while it is enabled: it stops while the CPUs idle."};
 
 static const struct advice_row ask_vendor_about_chassis = {"ask-vendor-about-chassis", RANK_ASK,
+	.actor = ACTOR_FIRMWARE, .irreversible = true,
 	.text = "Update the firmware. Do not force the TSC: the machine's own firmware says that it "
 		"is wrong. If it still does, ask the machine's vendor.",
 	.ask = "The firmware reports the TSCs of this machine's chassis as not synchronized, so "
@@ -80,12 +81,13 @@ const struct advice_row advice_ask_hyperv_for_tsc = {"ask-hyperv-for-tsc", RANK_
 #define MEASURED " It has not measured them, as `vdsocheck warp` does."
 
 /* check_tsc_sync_source() compares them at boot, at CPU hotplug and at resume. */
-static const struct advice_row start_cold = {"start-cold", RANK_UPDATE,
+static const struct advice_row start_cold = {"start-cold", RANK_UPDATE, .actor = ACTOR_HOST,
 	.text = "Power the machine off, and on after some seconds: TSCs that disagree after a warm "
 		"start may agree after a cold one. If they do not, update the firmware. Do not "
 		"force the TSC: the kernel's measurements show that it is wrong."};
 
 static const struct advice_row start_with_all_cpus = {"start-with-all-cpus", RANK_UPDATE,
+	.actor = ACTOR_HOST,
 	.text = "Restart this guest: the TSCs of its CPUs then start together. Give it all its CPUs "
 		"at the start, and add none while it runs.",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};

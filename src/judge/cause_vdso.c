@@ -77,6 +77,7 @@ static const struct advice_row update_for_values = {"update-for-values", RANK_UP
 
 /* vdso_setup() reads this parameter (arch/x86/entry/vdso/vma.c, 3.10 to 7.3). */
 static const struct advice_row boot_without_vdso = {"boot-without-vdso", RANK_UPDATE,
+	.actor = ACTOR_GUEST,
 	.text = "Boot with vdso=0: each clock call is a system call then, slow but right.",
 	.boot = "vdso=0"};
 
@@ -112,6 +113,7 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
 	bool is_wrong = v->verdict == VERDICT_WRONG;
+	bool is_ignored = is_wrong && v->on_powerpc && v->own_counter;
 	bool is_mips = clocksource_is(evidence, "MIPS");
 	bool is_x86_64 = fact_is_text(&evidence->host.arch, "x86_64") &&
 	                 fact_is_known(&evidence->host.pointer_bits.fact) &&
@@ -146,7 +148,16 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 			.signs = "A deciding call by the vDSO ends the child process that makes it "
 				 "with a signal.",
 			.advice = {{&report_crash, true}}},
-		{"wrong-values", is_wrong && !v->vdso_replaced, CERTAINTY_LIKELY, cite_values,
+		/* arch/powerpc/include/asm/vdso/gettimeofday.h: vdso_clocksource_ok(), 5.x to 7.2
+	         */
+		{"vdso-ignores-clocksource", is_ignored, CERTAINTY_LIKELY, cite_values,
+			"On this architecture the vDSO reads the timebase whatever the clocksource "
+			"is, by the rate of when timebase was in use.",
+			.signs = "Values of a deciding call by the vDSO differ on POWER, where "
+				 "timebase is available, and another clocksource is in use.",
+			.advice = {{&advice_switch_to_own_counter, true}}},
+		{"wrong-values", is_wrong && !v->vdso_replaced && !is_ignored, CERTAINTY_LIKELY,
+			cite_values,
 			"The vDSO does not compute what the kernel does: a bug in the kernel, the "
 			"hypervisor or the sandbox, or an incomplete restore from a snapshot.",
 			/*

@@ -189,6 +189,7 @@ static const struct advice_row newer_kernel_or_nowatchdog = {"newer-kernel-or-no
 	.remarks = {{NOWATCHDOG_REMARK}}, NOWATCHDOG, .risk = NO_WATCHDOG_RISK};
 
 static const struct advice_row boot_without_watchdog = {"boot-without-watchdog", RANK_UPDATE,
+	.actor = ACTOR_GUEST,
 	.text = "Reboot: the kernel then offers tsc again. Linux 7.2 and newer repeat a slow read "
 		"instead.",
 	.boot_text = "If `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog to "
@@ -200,7 +201,7 @@ static const struct advice_row boot_without_watchdog = {"boot-without-watchdog",
  * IA32_TSC_ADJUST shows its changes: since b50db7095fe0, in 5.16, with up to two NUMA nodes, since
  * 233756a640be, in 6.3, with four; 6.12 and 7.3 count packages.
  */
-static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE,
+static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE, .actor = ACTOR_GUEST,
 	.text = "Reboot to get tsc back.",
 	.boot_text = "If the TSCs agree, boot with tsc=nowatchdog to keep it.",
 	.remarks = {{NOWATCHDOG_REMARK},
@@ -226,11 +227,13 @@ static const struct advice_row ask_about_pauses = {"ask-about-pauses", RANK_ASK,
 	       "TSC where it stopped?"};
 
 const struct advice_row advice_restart_for_tsc = {"restart-for-tsc", RANK_UPDATE,
+	.actor = ACTOR_GUEST,
 	.text = "Restart this guest: its kernel then uses tsc again. If its host slept at that time, "
 		"have the guest suspended with it from now on.",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
 const struct advice_row advice_update_firmware = {"update-firmware", RANK_UPDATE,
+	.actor = ACTOR_FIRMWARE, .irreversible = true,
 	.text = "Update the firmware, reboot, and check again after a few days, since it can take "
 		"that long to show. Do not force the TSC: the kernel's measurements show that it "
 		"is wrong."};
@@ -253,6 +256,7 @@ const struct advice_row advice_ask_which_clock = {"ask-which-clock", RANK_ASK,
 
 /* The second step shows the figures in the wordings of all kernels. */
 const struct advice_row advice_find_which_clock = {"find-which-clock", RANK_UPDATE,
+	.actor = ACTOR_FIRMWARE, .irreversible = true,
 	.text = "Update the firmware and reboot; if it happens again, compare what both clocks "
 		"measured. Do not force the TSC before it is known which of them is wrong. With "
 		"NTP, `chronyc tracking` shows the error of {from}, which is in use now.",
@@ -270,12 +274,14 @@ static const struct advice_row find_tsc_writer = {"find-tsc-writer", RANK_LOOK,
 
 /* With it the kernel warns of more than 500 ppm, and keeps the stated rate (a7ec817d5542). */
 static const struct advice_row recalibrate_tsc = {"recalibrate-tsc", RANK_UPDATE,
+	.actor = ACTOR_GUEST,
 	.text = "Boot with tsc=recalibrate: the kernel then measures the rate that the TSC is said "
 		"to have, and warns in its log if that is wrong. If so, update the firmware.",
 	.since = {6, 3}, .boot = "tsc=recalibrate"};
 
 /* With a rate of its own the kernel reads no CPUID leaf, and refines it by a timer. */
 static const struct advice_row correct_stated_rate = {"correct-stated-rate", RANK_UPDATE,
+	.actor = ACTOR_FIRMWARE, .irreversible = true,
 	.text = "Update the firmware; if it states the same rate, ask the machine's vendor.",
 	.boot_text = "Until then, boot with tsc_early_khz=RATE, the rate in kHz that the kernel "
 		     "measured.",

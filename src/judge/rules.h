@@ -105,6 +105,7 @@ struct view {
 	bool counter_off;           /* for this process: reading it raises a signal */
 	bool counter_trapped;       /* each read of it is intercepted or emulated */
 	bool firmware_counter;      /* riscv without a time register; the verdict is slow */
+	bool entered_yet_fast;      /* each call entered the kernel, in less time than that takes */
 	bool counter_gains_nothing; /* on a copy of the vDSO it takes about as long as now */
 	bool reads_hyperv_page;     /* this kernel's vDSO can, as far as is known */
 	bool kvm_clock_32_bit;      /* this kernel has no vDSO support for kvm-clock */
@@ -253,7 +254,7 @@ struct verdict_row {
 	void (*write)(const struct view *v, char *summary, size_t size);
 };
 
-#define VERDICT_ROWS 15
+#define VERDICT_ROWS 16
 
 /* Lists all rules: the first that applies decides, and the last always does. */
 void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS]);
@@ -318,7 +319,9 @@ enum rank {
 struct advice_row {
 	const char *id;
 	enum rank rank;
-	const char *text; /* sentence or two that say what to do */
+	enum actor actor;  /* where it is not that of the rank */
+	bool irreversible; /* as opposed to struct advice */
+	const char *text;  /* sentence or two that say what to do */
 	/*
 	 * A container's text begins with "On the host" for a rank that changes the host, or with
 	 * on_host; not with `anywhere`, for advice that can be followed inside.
@@ -401,7 +404,7 @@ cause_table cause_process, cause_vdso, cause_current, cause_xen, cause_pvclock, 
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
 	advice_update_firmware, advice_ask_about_unstable_tsc, advice_find_which_clock,
 	advice_ask_which_clock, advice_ask_for_invariant_tsc, advice_ask_hyperv_for_tsc,
-	advice_restart_for_tsc, advice_send_report;
+	advice_restart_for_tsc, advice_send_report, advice_switch_to_own_counter;
 
 /* The step that switches to {to}, after a guard that ends with "&&", or none. */
 #define SWITCH_STEP(guard)                                                                         \

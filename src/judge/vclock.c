@@ -54,7 +54,7 @@ static const struct mode {
  */
 static const char *const without_mode[] = {"32k_counter", "FTTMR010-TIMER2", "GPT2", "H8S_TPU",
 	"HEART", "HUB-RT", "META", "OCTEON_CVMCOUNT", "OSTS", "PIC", "TSC", "TXx9", "acpi_pm",
-	"alchemy-counter1", "apbt", "arch_mem_counter", "arch_mmio_counter", "arm_global_timer",
+	"alchemy-counter1", "apbt0", "arch_mem_counter", "arch_mmio_counter", "arm_global_timer",
 	"arm_system_timer", "armada_370_xp_clocksource", "avr32_counter", "bcm1250-counter-3",
 	"bfin_cs_cycles", "bfin_cs_gptimer0", "ccount", "ciab", "clint_clocksource",
 	"clksrc-st-lpc", "clocksource", "clps711x-clocksource", "clps711x_clocksource",

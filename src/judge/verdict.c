@@ -103,6 +103,16 @@ static void write_entering(const struct view *v, char *summary, size_t size)
 		text_append(summary, size, " %sfall back to system calls.", sometimes);
 }
 
+static void write_faster(const struct view *v, char *summary, size_t size)
+{
+	char ns[32];
+
+	snprintf(summary, size,
+		"each call entered the kernel in the proof, but takes only %s ns without it: run "
+		"vdsocheck again.",
+		format_ns(v->monotonic[PATH_VDSO]->min_ns, ns));
+}
+
 static void write_slower(const struct view *v, char *summary, size_t size)
 {
 	double call = v->monotonic[PATH_VDSO]->min_ns;
@@ -212,6 +222,8 @@ void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS])
 		{"emulated", v->emulated, VERDICT_UNKNOWN, 0, .write = write_emulated},
 		{"values-differ", find_wrong(v), VERDICT_WRONG, EVIDENCE_VALUES,
 			.write = write_wrong},
+		{"faster-than-entry", all_enter && v->entered_yet_fast, VERDICT_UNKNOWN,
+			EVIDENCE_PROOF | EVIDENCE_TIMING, .write = write_faster},
 		{"falls-back-without-vdso", all_enter && v->no_vdso, VERDICT_FALLBACK,
 			EVIDENCE_PROOF,
 			.sentence = "gettimeofday() and clock_gettime() are system calls, as there "

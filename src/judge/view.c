@@ -344,6 +344,8 @@ static bool can_read_hyperv_page(const struct evidence *evidence)
 /* A switch must gain more than a little, since reading the counter may be trapped. */
 #define WORTH_A_SWITCH 0.75
 
+#define FASTER_THAN_ENTRY 0.5
+
 #define NEVER UINT_MAX /* a major release that no kernel reaches */
 
 static void view_add_host(struct view *v)
@@ -371,6 +373,10 @@ static void view_add_host(struct view *v)
 	                      strncmp(host->arch.value, "riscv", strlen("riscv")) == 0;
 	v->counter_gains_nothing = fact_is_known(&evidence->copy.what_if_fact) && vdso &&
 	                           evidence->copy.what_if_ns > WORTH_A_SWITCH * vdso->min_ns;
+	/* A system call is never so much quicker than the cheapest one. */
+	v->entered_yet_fast = v->vdso.proven > 0 && v->vdso.always == v->vdso.calls && vdso &&
+	                      fact_is_known(&evidence->timing.syscall_floor_fact) &&
+	                      vdso->min_ns < FASTER_THAN_ENTRY * evidence->timing.syscall_floor_ns;
 	v->reads_hyperv_page = can_read_hyperv_page(evidence);
 	/* arch/x86/kernel/kvmclock.c gives the mode under CONFIG_X86_64 only, 3.10 to 7.3. */
 	v->kvm_clock_32_bit =
@@ -685,6 +691,13 @@ static void view_add_switches(struct view *v)
 		"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
 	const char *name;
 
+	for (size_t i = 0; (v->falls_back || v->verdict == VERDICT_WRONG) && !v->own_counter &&
+			   (name = clocksource_known_name(i));
+		i++) {
+		if (clocksource_is_own_counter(name) && strcmp(name, "tsc") != 0 &&
+			clocksource_is_another(v->evidence, name))
+			v->own_counter = name;
+	}
 	/* No clocksource is better than tsc: what keeps the vDSO from reading it lies elsewhere. */
 	if ((!v->falls_back && !v->second_choice) || clocksource_is(v->evidence, "tsc"))
 		return;
@@ -696,11 +709,6 @@ static void view_add_switches(struct view *v)
 	if (clocksource_is_another(v->evidence, "tsc"))
 		v->why_not_tsc = reason_against(v, "tsc");
 	v->tsc_advisable = clocksource_is_another(v->evidence, "tsc") && !v->why_not_tsc;
-	for (size_t i = 0; !v->own_counter && (name = clocksource_known_name(i)); i++) {
-		if (clocksource_is_own_counter(name) && strcmp(name, "tsc") != 0 &&
-			clocksource_is_another(v->evidence, name))
-			v->own_counter = name;
-	}
 	v->has_switch = v->paravirtual || v->tsc_advisable || v->own_counter;
 }
 
