@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Explains causes and advice: `vdsocheck help causes` lists them, and `vdsocheck help ID` prints
- * all that is known about one.
+ * Explains causes, advice and terms: `vdsocheck help causes` lists causes and advice, `vdsocheck
+ * help ID` prints all that is known about one, and `vdsocheck help terms` defines words.
  */
 #include <string.h>
 
@@ -10,6 +10,29 @@
 
 #define LABEL_INDENT 9
 #define LIST_INDENT 32
+#define TERMS_INDENT 15
+
+/* Neither name is the ID of a cause or of advice. */
+static const char *const lists[] = {"causes", "terms"};
+
+static const struct {
+	const char *term, *meaning;
+} terms[] = {
+	{"vDSO", "A small library that the kernel maps into every process, so that a program can "
+		 "read the clock without a system call."},
+	{"clocksource", "The counter by which the kernel keeps time. Linux chooses one of those "
+			"that it finds at boot."},
+	{"TSC", "The cycle counter of an x86 CPU, which the vDSO reads in about 20 ns. Its "
+		"clocksource is tsc."},
+	{"kvm-clock", "The clocksource that KVM offers its guests: the TSC, corrected by numbers "
+		      "that the host keeps in a page of the guest's memory."},
+	{"vclock mode", "The number in the vDSO's data page that says how the vDSO reads the "
+			"clocksource. With mode none it makes a system call instead."},
+	{"fallback", "What a function of the vDSO does that cannot read the clocksource: it makes "
+		     "the system call that it was to save."},
+	{"warp", "A clock that runs backwards when a thread moves from one CPU to another, since "
+		 "the CPUs' counters disagree."},
+};
 
 const char *help_topic(size_t place)
 {
@@ -17,13 +40,14 @@ const char *help_topic(size_t place)
 	struct cause_explanation cause;
 	struct advice advice;
 
-	if (place == 0)
-		return "causes";
-	if (explain_cause(place - 1, &cause))
+	if (place < ARRAY_SIZE(lists))
+		return lists[place];
+	place -= ARRAY_SIZE(lists);
+	if (explain_cause(place, &cause))
 		return cause.id;
 	while (explain_cause(causes, &cause))
 		causes++;
-	return explain_advice(place - 1 - causes, &advice) ? advice.id : NULL;
+	return explain_advice(place - causes, &advice) ? advice.id : NULL;
 }
 
 static void write_item(const char *id, const char *text, FILE *out)
@@ -115,8 +139,12 @@ void help_explain(const char *topic, FILE *out)
 			return;
 		}
 	}
-	if (find_advice(topic, &advice))
+	if (find_advice(topic, &advice)) {
 		write_advice(&advice, out);
-	else
+	} else if (strcmp(topic, "terms") == 0) {
+		for (size_t i = 0; i < ARRAY_SIZE(terms); i++)
+			wrap_print(out, terms[i].term, TERMS_INDENT, terms[i].meaning);
+	} else {
 		write_list(out);
+	}
 }

@@ -221,6 +221,8 @@ static bool refuse_operand(const struct cli *cli, const char *word)
 	                                  : "unknown command";
 	struct span name = text_span(word);
 	const char *nearest = NULL, *topic;
+	char matches[2048] = "";
+	size_t match_count = 0;
 	unsigned least = UINT_MAX;
 
 	for (size_t i = 0; context.commands[i] && !named; i++) {
@@ -234,7 +236,15 @@ static bool refuse_operand(const struct cli *cli, const char *word)
 	for (size_t i = 0; cli->help && !named && (topic = topic_at(i)); i++) {
 		if (is_misspelling(name, topic, &least))
 			nearest = topic;
+		if (name.length > 1 && strstr(topic, word)) {
+			text_append(matches, sizeof(matches), "%s%s", *matches ? ", " : "", topic);
+			match_count++;
+		}
 	}
+	if (match_count > 1)
+		return cli_error("no help for '%s'; these match: %s; 'vdsocheck help terms' "
+				 "explains words",
+			word, matches);
 	if (nearest)
 		return cli_error("%s '%s'; did you mean '%s'?", problem, word, nearest);
 	if (files && (strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length)))

@@ -69,7 +69,7 @@ long_options() {
 check_shell() {
 	commands=$(vdsocheck --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p')
 	offers 'offers the commands of --help' 'vdsocheck ' "$commands help version"
-	offers 'offers the commands, causes and advice to help' 'vdsocheck help ' "$commands help version causes $(
+	offers 'offers the commands, causes and advice to help' 'vdsocheck help ' "$commands help version causes terms $(
 		vdsocheck help causes | sed -n 's/^  \([a-z][a-z0-9-]*\) .*/\1/p')"
 	for command in $commands; do
 		offers "offers the options of 'help $command'" "vdsocheck $command --" "$(long_options "$command")"
