@@ -5,8 +5,6 @@
  * judged otherwise. A document that cannot be read is named and does not keep the others from
  * being read. The screen fits 24 lines, the document has all groups; src/share/sql has the rest.
  */
-#include "model.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,17 +17,27 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "check.h"
-#include "cli/text.h"
-#include "collect.h"
 #include "commands.h"
 #include "judge.h"
+#include "report.h"
 
 /* Further broken documents are counted, not named, without --verbose. */
 #define NAMED_MAX 20
 
 /* Directories in one another: more than any collection of documents has. */
 #define DEPTH_MAX 16
+
+/* By verdict. */
+static const struct answer answers[] = {
+	[VERDICT_UNKNOWN] = {"unknown", COLOR_MAGENTA, 2,
+		"a host is undetermined, or a document could not be read"},
+	[VERDICT_OK] = {"ok", COLOR_GREEN, 0,
+		"the clock calls of all hosts are served by the vDSO"},
+	[VERDICT_FALLBACK] = {"fallback", COLOR_RED, 1, "a host falls back to system calls"},
+	[VERDICT_SLOW] = {"slow", COLOR_YELLOW, 1, "is slow"},
+	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1, "has wrong values"},
+	{0},
+};
 
 struct fleet_host {
 	char *name;                /* owned */
@@ -49,10 +57,10 @@ struct fleet_group {
 enum { BY_VERDICT, BY_CAUSE, BY_KERNEL, GROUPINGS };
 
 struct fleet {
+	struct report report;
 	bool all;            /* --verbose */
 	char path[PATH_MAX]; /* of what is being read; one for all levels */
 	bool not_found;      /* an operand could not be read */
-	struct timestamp_evidence timestamp;
 	size_t count, room;
 	struct fleet_host *hosts; /* the dearest first after sum_up() */
 	size_t broken;            /* documents that could not be read */
@@ -62,9 +70,6 @@ struct fleet {
 		size_t count, room;
 		struct fleet_group *list;
 	} groups[GROUPINGS];
-	enum verdict_kind verdict; /* the worst; with broken documents not better than unknown */
-	char summary[160];         /* one sentence */
-	int exit_status;
 };
 
 /* What is read of a document. */
@@ -274,18 +279,20 @@ static void count_in(struct fleet *fleet, int grouping, const char *name, bool a
 	list[place].affected += affected;
 }
 
+/* The answer is the worst verdict; with broken documents it is not better than unknown. */
 static void sum_up(struct fleet *fleet)
 {
+	enum verdict_kind worst = fleet->broken ? VERDICT_UNKNOWN : VERDICT_OK;
+	char broken[64] = "";
 	size_t ok;
 
-	fleet->verdict = fleet->broken ? VERDICT_UNKNOWN : VERDICT_OK;
 	qsort(fleet->hosts, fleet->count, sizeof(*fleet->hosts), compare_hosts);
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct fleet_host *host = &fleet->hosts[i];
 		bool affected = host->verdict != VERDICT_OK;
 
-		if (verdict_severities[host->verdict] > verdict_severities[fleet->verdict])
-			fleet->verdict = host->verdict;
+		if (verdict_severities[host->verdict] > verdict_severities[worst])
+			worst = host->verdict;
 		fleet->affected += affected;
 		count_in(fleet, BY_VERDICT, verdict_names[host->verdict], affected);
 		count_in(fleet, BY_KERNEL, host->kernel, affected);
@@ -298,13 +305,14 @@ static void sum_up(struct fleet *fleet)
 				sizeof(struct fleet_group), compare_groups);
 	}
 	fleet->listed = fleet->all ? fleet->count : fleet->affected;
-	fleet->exit_status = fleet->not_found ? EXIT_TROUBLE : verdict_exit_status(fleet->verdict);
 	ok = fleet->count - fleet->affected;
-	snprintf(fleet->summary, sizeof(fleet->summary), "%zu of %zu host%s %s ok.", ok,
-		fleet->count, fleet->count == 1 ? "" : "s", ok == 1 ? "is" : "are");
 	if (fleet->broken)
-		text_append(fleet->summary, sizeof(fleet->summary), " %zu document%s not read.",
-			fleet->broken, fleet->broken == 1 ? " was" : "s were");
+		snprintf(broken, sizeof(broken), " %zu document%s not read.", fleet->broken,
+			fleet->broken == 1 ? " was" : "s were");
+	report_answer(&fleet->report, &answers[worst], NULL, NULL, "%zu of %zu host%s %s ok.%s", ok,
+		fleet->count, fleet->count == 1 ? "" : "s", ok == 1 ? "is" : "are", broken);
+	if (fleet->not_found)
+		fleet->report.exit_status = EXIT_TROUBLE;
 }
 
 /* ---- the document, and the columns of the tables ---- */
@@ -372,15 +380,7 @@ static const struct field dear_fields[] = {
 #define GROUPS(key, grouping)                                                                      \
 	LIST_AT(key, groups[grouping].list, groups[grouping].count, group_fields)
 
-const struct field fleet_fields[] = {
-	{INLINE(timestamp, timestamp_fields)},
-	{WORD("verdict", verdict, verdict_names), .options = FIELD_FILLED,
-		.doc = "worst verdict of the hosts; with broken documents not better than unknown"},
-	{INTEGER("exit_status", exit_status, 3),
-		.doc = "0: all ok; 1: fallback, slow or wrong; 2: undetermined; 3: an operand could not "
-		       "be opened"},
-	{TEXT("summary", summary), .options = FIELD_FILLED,
-		.doc = "number of hosts that are ok in a sentence"},
+static const struct field fleet_fields[] = {
 	{INTEGER("hosts", count, INT64_MAX), .doc = "number of hosts"},
 	{INTEGER("documents_broken", broken, INT64_MAX), .doc = "documents that could not be read"},
 	{GROUPS("by_verdict", BY_VERDICT), .doc = "hosts by verdict"},
@@ -391,11 +391,6 @@ const struct field fleet_fields[] = {
 	{0},
 };
 
-static bool write_json(const void *result, const struct style *style, FILE *out)
-{
-	return document_write(FLEET_SCHEMA, fleet_fields, result, style->compact, out);
-}
-
 /* ---- the screen ---- */
 
 /* With these rows of the tables the screen fits 24 lines. */
@@ -404,7 +399,8 @@ static bool write_json(const void *result, const struct style *style, FILE *out)
 #define TOP_HOSTS 3
 
 /* Counts all hosts by verdict, else those that are not ok; what is beyond the top is one row. */
-static void write_groups(const struct fleet *fleet, int grouping, const char *heading, FILE *out)
+static void write_groups(
+	const struct fleet *fleet, int grouping, const char *heading, struct page *page)
 {
 	size_t count = fleet->groups[grouping].count, top = count;
 	struct fleet_group *rows = xcalloc(count + 1, sizeof(*rows)), all = {.hosts = 0};
@@ -429,49 +425,41 @@ static void write_groups(const struct fleet *fleet, int grouping, const char *he
 		rows[top - 1].name = others;
 		rows[top - 1].hosts += rows[i].hosts;
 	}
-	if (used)
-		table_write(&(struct table){.fields = group_fields,
-				    .heading = heading,
-				    .whole = &all,
-				    TABLE_ROWS(rows, used < top ? used : top)},
-			out);
+	if (grouping != BY_VERDICT)
+		fputc('\n', page->out);
+	table_write(&(struct table){.fields = group_fields,
+			    .heading = heading,
+			    .whole = &all,
+			    TABLE_ROWS(rows, used < top ? used : top)},
+		page->out);
 	free(rows);
 }
 
-static bool write_text(const void *result, const struct style *style, FILE *out)
+static void fleet_text(const void *data, struct page *page)
 {
-	const struct fleet *fleet = result;
+	const struct fleet *fleet = data;
 	size_t most = fleet->all || fleet->listed < TOP_HOSTS ? fleet->listed : TOP_HOSTS;
 
-	wrap_answer(out, &verdict_headings[fleet->verdict], style->color, fleet->summary);
-	write_groups(fleet, BY_VERDICT, "verdict", out);
+	write_groups(fleet, BY_VERDICT, "verdict", page);
 	if (fleet->affected) {
-		fputc('\n', out);
-		write_groups(fleet, BY_CAUSE, "first cause of those not ok", out);
-		fputc('\n', out);
-		write_groups(fleet, BY_KERNEL, "their kernel", out);
+		write_groups(fleet, BY_CAUSE, "first cause of those not ok", page);
+		write_groups(fleet, BY_KERNEL, "their kernel", page);
 	}
-	if (!most)
-		return true;
-	fputc('\n', out);
-	table_write(&(struct table){.fields = dear_fields, TABLE_ROWS(fleet->hosts, most)}, out);
-	return true;
+	if (most)
+		page_table(page,
+			&(struct table){.fields = dear_fields, TABLE_ROWS(fleet->hosts, most)});
 }
 
 /* ---- the command ---- */
 
-static int fleet_run(struct cli *cli)
+static bool measure(struct cli *cli)
 {
 	struct fleet *fleet = cli->data;
-	int status = EXIT_TROUBLE;
 
-	if (!cli->operand_count && isatty(STDIN_FILENO)) {
-		cli_usage_error(
+	if (!cli->operand_count && isatty(STDIN_FILENO))
+		return cli_usage_error(
 			"specify files or directories, or provide documents on standard input");
-		return EXIT_TROUBLE;
-	}
 	fleet->all = cli->style.verbose;
-	timestamp_collect(&cli->root, &fleet->timestamp, &cli->deadline);
 	work_begin(cli, "reading", &stop);
 	if (!cli->operand_count)
 		read_operand(fleet, "-");
@@ -481,28 +469,31 @@ static int fleet_run(struct cli *cli)
 	if (fleet->broken > NAMED_MAX && !fleet->all)
 		cli_error("%zu more documents cannot be read; -v names them",
 			fleet->broken - NAMED_MAX);
-	if (fleet->count) {
+	if (fleet->count)
 		sum_up(fleet);
-		status = fleet->exit_status;
-		cli_print(cli, fleet);
-	} else if (!fleet->broken && !fleet->not_found && !stop) {
+	else if (!fleet->broken && !fleet->not_found && !stop)
 		cli_error("no documents in %s%s",
 			document_name(cli->operand_count ? cli->operands[0] : "-"),
 			cli->operand_count > 1 ? " and the others" : "");
-	}
+	return fleet->count;
+}
+
+static void release(void *data)
+{
+	struct fleet *fleet = data;
+
 	for (size_t i = 0; i < fleet->count; i++)
 		free(fleet->hosts[i].name);
 	for (int i = 0; i < GROUPINGS; i++)
 		free(fleet->groups[i].list);
 	free(fleet->hosts);
-	return status;
 }
 
-static const struct format formats[] = {
-	{.name = "text", .write = write_text},
-	{.name = "json", .write = write_json},
-	{0},
-};
+static const struct report_type type = {.schema = "vdsocheck-fleet/1",
+	.fields = fleet_fields,
+	.measure = measure,
+	.text = fleet_text,
+	.release = release};
 
 const struct command fleet_command = {
 	.name = "fleet",
@@ -514,11 +505,11 @@ const struct command fleet_command = {
 		"including those in directories below it; without operands, standard input is "
 		"read.",
 	.status =
-		"that of the worst host: 0 served by the vDSO, 1 fallback, slow or wrong, 2 undetermined, "
-		"or a document that could not be read; 3 usage error, a FILE or DIR that cannot be "
-		"opened, no document, or failed output.",
-	.formats = formats,
+		"3 usage error, a FILE or DIR that cannot be opened, no document, or failed output.",
+	.answers = answers,
+	.formats = report_formats,
+	.report = &type,
 	.size = sizeof(struct fleet),
-	.run = fleet_run,
+	.run = report_run,
 	.operands = "[FILE|DIR]...",
 };

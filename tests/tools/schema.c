@@ -12,7 +12,6 @@
 #include "commands.h"
 #include "compare/model.h"
 #include "document/field.h"
-#include "fleet/model.h"
 #include "report.h"
 #include "trace/model.h"
 #include "watch/model.h"
@@ -257,7 +256,6 @@ static const struct {
 } documents[] = {
 	{"bench", BENCH_SCHEMA, bench_report_fields},
 	{"compare", COMPARE_SCHEMA, compare_report_fields},
-	{"fleet", FLEET_SCHEMA, fleet_fields},
 	{"trace", TRACE_JSON_SCHEMA, trace_report_fields},
 	{"watch", WATCH_JSON_SCHEMA, watch_event_fields},
 };
