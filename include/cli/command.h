@@ -66,7 +66,8 @@ struct option_row {
 
 /* A verdict: the word in documents and, in capitals, on the screen, its color and exit status. */
 struct answer {
-	const char *word, *color;
+	const char *word;
+	const char *color; /* NULL: the screen has the sentence alone */
 	int status;
 	const char *meaning; /* for --help and the schema */
 };

@@ -13,9 +13,6 @@
 #include "measure/vdso.h"
 #include "model.h"
 
-/* The result is unknown, since nothing could be measured. */
-#define EXIT_UNMEASURED 2
-
 static bool is_table(const struct bench_plan *plan)
 {
 	return !plan->count_count && !plan->threads;
@@ -71,7 +68,7 @@ bool bench_show_progress(void *argument)
 	return false;
 }
 
-static void measure(struct cli *cli, struct bench *bench)
+static void measure_all(struct cli *cli, struct bench *bench)
 {
 	work_begin(cli, "measuring", &bench->stop);
 	if (bench->plan->count_count)
@@ -84,62 +81,69 @@ static void measure(struct cli *cli, struct bench *bench)
 	work_end();
 }
 
-struct bench_report bench_report_make(const struct evidence *evidence, struct bench *bench)
-{
-	struct bench_report report = {.evidence = evidence,
-		.timestamp = &evidence->timestamp,
-		.bench = bench,
-		.noise = noise_find(bench),
-		.breakdown = breakdown_find(bench),
-		.time_s = (double)bench->plan->time_ns / NS_PER_SECOND};
-	bool found;
+static const struct answer answers[] = {
+	{"unknown", NULL, 2, "nothing could be measured"},
+	{"ok", NULL, 0, "measured"},
+	{0},
+};
 
+void bench_conclude(struct bench_report *report)
+{
+	struct bench *bench = report->bench;
+	char text[200];
+
+	report->noise = noise_find(bench);
+	report->breakdown = breakdown_find(bench);
+	report->time_s = (double)report->plan.time_ns / NS_PER_SECOND;
 	bench_evaluate(bench);
+	bench_answer(bench, text, sizeof(text));
 	/* A child that ended early leaves rows that may be half. */
-	found = bench->found && (fact_is_known(&bench->fact) || bench->stopped);
-	report.exit_status = interrupt_status(found ? EXIT_SUCCESS : EXIT_UNMEASURED);
-	report.verdict = found ? "ok" : "unknown";
-	bench_answer(bench, report.summary, sizeof(report.summary));
-	return report;
+	if (bench->found && (fact_is_known(&bench->fact) || bench->stopped))
+		report_answer(&report->report, &answers[1], NULL, NULL, "%s", text);
+	else
+		report_answer(&report->report, &answers[0], NULL, NULL, "nothing was measured%s%s",
+			*bench->fact.reason ? ": " : "", bench->fact.reason);
 }
 
-static int run_bench(struct cli *cli)
+static bool measure(struct cli *cli)
 {
-	static struct evidence evidence = {.live = true};
-	struct bench_plan *plan = cli->data;
-	struct bench_report report;
-	static struct call_table calls;
+	struct bench_report *report = cli->data;
+	struct evidence *evidence = &report->evidence;
 	struct vdso_image image;
 	struct fact why = {0};
-	struct bench *bench;
 
-	timestamp_collect(&cli->root, &evidence.timestamp, &cli->deadline);
-	clocksource_collect(&cli->root, &evidence.clocksource);
-	vdso_collect(&cli->root, &evidence.vdso, &image);
-	host_collect(&cli->root, &evidence.host);
-	call_table_make(&evidence.vdso, &image, &calls, &cli->deadline);
+	evidence->live = true;
+	clocksource_collect(&cli->root, &evidence->clocksource);
+	vdso_collect(&cli->root, &evidence->vdso, &image);
+	host_collect(&cli->root, &evidence->host);
+	call_table_make(&evidence->vdso, &image, &report->calls, &cli->deadline);
 	privileges_keep(PRIVILEGES_WRITE);
-	plan->details = cli->depth == DEPTH_ALL;
-	if (!bench_plan_make(plan, &calls))
-		return EXIT_TROUBLE;
-	bench = bench_new(plan, &why);
-	if (!bench) {
-		cli_error("cannot measure: %s", why.reason);
-		return EXIT_TROUBLE;
-	}
-	measure(cli, bench);
-	report = bench_report_make(&evidence, bench);
-	if (fact_is_known(&bench->fact) || bench->stopped)
-		cli_print(cli, &report);
-	else
-		cli_error("cannot measure: %s", bench->fact.reason);
-	bench_free(bench);
-	return report.exit_status;
+	report->plan.details = cli->depth == DEPTH_ALL;
+	if (!bench_plan_make(&report->plan, &report->calls))
+		return false;
+	report->bench = bench_new(&report->plan, &why);
+	if (!report->bench)
+		return cli_error("cannot measure: %s", why.reason);
+	measure_all(cli, report->bench);
+	bench_conclude(report);
+	return true;
 }
 
+static void release(void *data)
+{
+	bench_free(((struct bench_report *)data)->bench);
+}
+
+static const struct report_type type = {.schema = BENCH_SCHEMA,
+	.fields = bench_fields,
+	.indent = 16,
+	.measure = measure,
+	.text = bench_text,
+	.release = release};
+
 static const struct format formats[] = {
-	{.name = "text", .write = bench_text},
-	{.name = "json", .depth = DEPTH_ALL, .write = bench_json},
+	{.name = "text", .write = report_text},
+	{.name = "json", .depth = DEPTH_ALL, .write = report_json},
 	{0},
 };
 
@@ -149,11 +153,12 @@ const struct command bench_command = {
 	.help = "Measures the cost of the clock calls by the vDSO, by libc and by system call, and "
 		"its breakdown. 'vdsocheck trace' counts how often a program makes them. Ctrl-C "
 		"prints what was measured so far.",
-	.status = "0 measured, 2 nothing could be measured, 3 usage error or failed output, 130 "
-		  "interrupted.",
+	.status = "3 usage error or failed output, 130 interrupted.",
+	.answers = answers,
 	.options = bench_options,
 	.formats = formats,
-	.size = sizeof(struct bench_plan),
+	.report = &type,
+	.size = sizeof(struct bench_report),
 	.take = bench_take,
-	.run = run_bench,
+	.run = report_run,
 };

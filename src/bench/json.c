@@ -3,12 +3,9 @@
  * The fields of the document of `vdsocheck bench` and of the tables on its screen. The document
  * is written and never read: what was measured is not judged again.
  */
-#include "document.h"
+#include "model.h"
 
 #include <math.h>
-
-#include "cli/text.h"
-#include "model.h"
 
 /* Times have hundredths, since a tenth is 2.5% of a call of 4 ns. */
 #define NS_DECIMALS 2
@@ -256,21 +253,20 @@ const struct field bench_contention_fields[] = {
 
 #undef OF
 #define OF struct noise
-#define SHARE(name, member) REAL(name, member, SHARE_DECIMALS), .fact = FACT(fact)
 
 static const struct field noise_fields[] = {
-	{FLAG("quiet", quiet), .fact = FACT(fact), .reason = "reason",
+	{WHOLE("reason", fact), .doc = "why the noise is unknown; null: it is known"},
+	{FLAG("quiet", quiet),
 		.doc = "whether the times can be trusted: the answer's median is not far above "
 		       "its minimum"},
-	{SHARE("discarded_share", discarded_share),
+	{REAL("discarded_share", discarded_share, SHARE_DECIMALS),
 		.doc = "share of the batches that were discarded, 0 to 1"},
-	{SHARE("outlier_share", outlier_share),
+	{REAL("outlier_share", outlier_share, SHARE_DECIMALS),
 		.doc = "share of the samples that were left out of the means, 0 to 1"},
-	{SHARE("median_excess", median_excess),
+	{REAL("median_excess", median_excess, SHARE_DECIMALS),
 		.doc = "median of the calls' medians over their minima, as a share of the minimum"},
-	{SHARE("answer_excess", answer_excess),
+	{REAL("answer_excess", answer_excess, SHARE_DECIMALS),
 		.doc = "the same of the call that the summary names, the largest of its paths"},
-	{REASON("reason"), .doc = "why the noise is unknown; null: it is known"},
 	{0},
 };
 
@@ -306,17 +302,11 @@ static const struct field other_fields[] = {
 #undef OF
 #define OF struct bench_report
 
-const struct field bench_report_fields[] = {
-	{INLINE_AT(timestamp, timestamp_fields)},
-	{STRING("verdict", verdict), .options = FIELD_FILLED,
-		.doc = "ok: measured; unknown: nothing was"},
-	{INTEGER("exit_status", exit_status, INT32_MAX),
-		.doc = "0: measured; 2: nothing was; 128 and the number of a signal: interrupted"},
-	{TEXT("summary", summary), .doc = "answer in one line; null: there is none"},
+const struct field bench_fields[] = {
 	{INLINE_AT(bench, stopped_fields)},
 	{REAL("duration_s", time_s, SECOND_DECIMALS), .options = FIELD_FILLED,
 		.doc = "seconds planned for the table, histograms and contention"},
-	{INLINE_AT(evidence, surroundings_fields)},
+	{INLINE(evidence, surroundings_fields)},
 	{OBJECT("noise", noise, noise_fields), .doc = "how far the times can be trusted"},
 	{INLINE_AT(bench, table_fields)},
 	{OBJECT("breakdown", breakdown, breakdown_fields),
@@ -324,8 +314,3 @@ const struct field bench_report_fields[] = {
 	{INLINE_AT(bench, other_fields)},
 	{0},
 };
-
-bool bench_json(const void *result, const struct style *style, FILE *out)
-{
-	return document_write(BENCH_SCHEMA, bench_report_fields, result, style->compact, out);
-}

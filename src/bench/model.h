@@ -12,12 +12,11 @@
 #include <time.h>
 
 #include "base/fact.h"
-#include "cli/command.h"
-#include "document.h"
 #include "evidence.h"
 #include "measure/call.h"
 #include "measure/cpus.h"
 #include "measure/sampler.h"
+#include "report.h"
 
 #define BENCH_COUNT_MAX 16
 #define BENCH_THREADS_MAX 1024
@@ -57,7 +56,7 @@ struct bench_subject {
 
 extern const struct option_row bench_options[];
 
-/* Stores a value in the struct bench_plan of cli->data. */
+/* Stores a value in the plan of cli->data. */
 bool bench_take(struct cli *cli, int id, const char *value);
 
 /*
@@ -273,29 +272,26 @@ struct noise noise_find(const struct bench *bench);
 
 /* ---- text.c, json.c ---- */
 
+/* cli->data. */
 struct bench_report {
-	const struct evidence *evidence; /* clocksource and host */
-	const struct timestamp_evidence *timestamp;
-	const struct bench *bench;
+	struct report report;
+	struct bench_plan plan;
+	struct evidence evidence; /* clocksource and host */
+	struct call_table calls;
+	struct bench *bench; /* bench_free() */
 	struct noise noise;
 	struct breakdown breakdown;
-	int exit_status;
-	const char *verdict;
-	double time_s;     /* planned seconds */
-	char summary[200]; /* the answer; or empty */
+	double time_s; /* planned seconds */
 };
 
-/* Draws the conclusions from the numbers. The report keeps both pointers. */
-struct bench_report bench_report_make(const struct evidence *evidence, struct bench *bench);
+/* Draws the conclusions from the numbers, and sets the answer. */
+void bench_conclude(struct bench_report *report);
 
-/* The answer in one sentence, from the table or else the first number that was measured. */
+/* The answer in one sentence, from the table or else the first number. */
 void bench_answer(const struct bench *bench, char *text, size_t size);
 
-/* Both take a struct bench_report. */
-bool bench_text(const void *result, const struct style *style, FILE *out);
-bool bench_json(const void *result, const struct style *style, FILE *out);
-
-extern const struct field bench_report_fields[];
+void bench_text(const void *data, struct page *page);
+extern const struct field bench_fields[];
 
 /* Keys and columns of the lists. */
 extern const struct field bench_row_fields[], bench_baseline_fields[];

@@ -57,7 +57,7 @@ static bool take_names(const char *option, const char *value, struct bench_names
 
 static bool take_path(struct cli *cli, struct span word)
 {
-	struct bench_plan *plan = cli->data;
+	struct bench_plan *plan = &((struct bench_report *)cli->data)->plan;
 
 	for (int path = 0; path < PATH_COUNT; path++) {
 		if (text_equals(word, call_path_names[path]))
@@ -69,7 +69,7 @@ static bool take_path(struct cli *cli, struct span word)
 
 static bool take_calls(struct cli *cli, struct span word)
 {
-	struct bench_plan *plan = cli->data;
+	struct bench_plan *plan = &((struct bench_report *)cli->data)->plan;
 
 	if (plan->count_count == BENCH_COUNT_MAX)
 		return cli_usage_error("--calls: at most %d counts are accepted", BENCH_COUNT_MAX);
@@ -89,7 +89,7 @@ static bool is_listed(const int *cpus, size_t count, uint64_t cpu)
 static bool take_cpu(struct cli *cli, struct span word)
 {
 	static int allowed[CPUS_MAX];
-	struct bench_plan *plan = cli->data;
+	struct bench_plan *plan = &((struct bench_report *)cli->data)->plan;
 	size_t count = cpus_list(allowed, CPUS_MAX);
 	struct span step = word, range = text_take_until(&step, ':');
 	uint64_t first, last, stride = 1;
@@ -131,7 +131,7 @@ static bool take_threads(const char *value, unsigned *threads)
 
 bool bench_take(struct cli *cli, int id, const char *value)
 {
-	struct bench_plan *plan = cli->data;
+	struct bench_plan *plan = &((struct bench_report *)cli->data)->plan;
 
 	switch (id) {
 	case OPTION_CALL:

@@ -9,8 +9,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/text.h"
-#include "document.h"
 
 #define PERCENT 100
 
@@ -33,12 +31,11 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 	const struct bench_row *row = bench_answer_row(bench);
 	const struct ns_stats *vdso = bench_find_stats(bench, row, PATH_VDSO);
 	const struct ns_stats *raw = bench_find_stats(bench, row, PATH_SYSCALL);
-	char first[32], second[32];
 
 	*text = '\0';
 	if (vdso && raw) {
-		format_ns(vdso->ns.minimum, first);
-		format_ns(raw->ns.minimum, second);
+		const char *first = as_ns(vdso->ns.minimum), *second = as_ns(raw->ns.minimum);
+
 		if (vdso->ns.minimum > NO_FASTER * raw->ns.minimum)
 			snprintf(text, size,
 				"%s(%s): %s ns, no faster than a system call (%s ns): the vDSO may "
@@ -54,8 +51,7 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 
 		if (stats)
 			snprintf(text, size, "%s(%s): %s %s ns", row->subject.call,
-				row->subject.clock, names[order[i]],
-				format_ns(stats->ns.minimum, first));
+				row->subject.clock, names[order[i]], as_ns(stats->ns.minimum));
 	}
 	for (size_t i = 0; i < bench->contention_count && !*text; i++) {
 		const struct bench_contention *contention = &bench->contentions[i];
@@ -64,55 +60,55 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 			snprintf(text, size,
 				"%s(%s): %s ns alone, %s ns in %u threads at once (%.2fx)",
 				contention->subject.call, contention->subject.clock,
-				format_ns(contention->alone.ns, first),
-				format_ns(contention->together.ns, second), contention->threads,
-				contention->factor);
+				as_ns(contention->alone.ns), as_ns(contention->together.ns),
+				contention->threads, contention->factor);
 	}
 	for (size_t i = 0; i < bench->run_count && !*text; i++) {
 		const struct bench_run *run = &bench->runs[i];
 
 		if (fact_is_known(&run->fact) && run->calls)
 			snprintf(text, size, "%s(%s): %s calls in %.3f s of CPU time, %s ns each",
-				run->subject.call, run->subject.clock,
-				format_count(run->calls, first), run->user_s + run->sys_s,
-				format_ns(run->ns, second));
+				run->subject.call, run->subject.clock, as_count(run->calls),
+				run->user_s + run->sys_s, as_ns(run->ns));
 	}
+	if (row && !*text)
+		snprintf(text, size, "%s(%s): %s", row->subject.call, row->subject.clock,
+			row->stats.fact.reason);
 }
 
 /* ---- the heading ---- */
 
-static void write_noisy(bool quiet, const char *text, const struct style *style, FILE *out)
+static void write_noisy(bool quiet, const char *text, const struct page *page)
 {
-	fprintf(out, "  %s%s%s%*s", style->color ? quiet ? COLOR_GREEN : COLOR_YELLOW : "",
-		quiet ? "quiet" : "noisy", style->color ? COLOR_RESET : "",
+	fprintf(page->out, "  %s%s%s%*s", page->color ? quiet ? COLOR_GREEN : COLOR_YELLOW : "",
+		quiet ? "quiet" : "noisy", page->color ? COLOR_RESET : "",
 		INDENT - 2 - (int)strlen("quiet"), "");
-	wrap_text(out, INDENT, INDENT, text);
+	wrap_text(page->out, INDENT, INDENT, text);
 }
 
-static void write_noise(const struct noise *noise, const struct style *style, FILE *out)
+static void write_noise(const struct noise *noise, const struct page *page)
 {
 	struct strbuf sb = {.used = 0};
-	char batches[32];
 
-	if (!fact_is_known(&noise->fact) || (noise->quiet && !style->verbose))
+	if (!fact_is_known(&noise->fact) || (noise->quiet && !page->all))
 		return;
 	if (!noise->quiet)
 		strbuf_add(&sb, "median %.0f%% above the minimum: run it again or compare minima",
 			PERCENT * noise->answer_excess);
-	if (style->verbose)
+	if (page->all)
 		strbuf_add(&sb,
 			"%s%.1f%% of %s batches discarded, %.1f%% outliers; medians %.1f%% above "
 			"the minima",
 			sb.used ? "; " : "", PERCENT * noise->discarded_share,
-			format_count(noise->batches, batches), PERCENT * noise->outlier_share,
+			as_count(noise->batches), PERCENT * noise->outlier_share,
 			PERCENT * noise->median_excess);
-	write_noisy(noise->quiet, sb.text, style, out);
+	write_noisy(noise->quiet, sb.text, page);
 }
 
 /* A run that had the CPU for less than this share of its time shared it. */
 #define CPU_SHARE 0.9
 
-static void write_shared_cpu(const struct bench *bench, const struct style *style, FILE *out)
+static void write_shared_cpu(const struct bench *bench, const struct page *page)
 {
 	double real = 0, used = 0;
 	struct strbuf sb = {.used = 0};
@@ -126,30 +122,28 @@ static void write_shared_cpu(const struct bench *bench, const struct style *styl
 	if (used >= CPU_SHARE * real)
 		return;
 	strbuf_add(&sb, "the CPU was shared: this process had it for %.3f s of %.3f s", used, real);
-	write_noisy(false, sb.text, style, out);
+	write_noisy(false, sb.text, page);
 }
 
-static void write_heading(const struct bench_report *report, const struct style *style, FILE *out)
+static void write_heading(const struct bench_report *report, struct page *page)
 {
-	struct strbuf clocksource = {.used = 0}, host = {.used = 0};
+	const struct text_fact *time = &report->report.timestamp.time;
 
-	if (*report->summary) {
-		wrap_text(out, 0, 4, report->summary);
-		fputc('\n', out);
-	}
-	describe_clocksource(report->evidence, &clocksource);
-	describe_host(report->evidence,
-		style->verbose ? SIZE_MAX : (size_t)(wrap_columns() - INDENT), &host);
-	if (style->verbose && fact_is_known(&report->timestamp->time.fact))
-		wrap_print(out, "measured", INDENT, report->timestamp->time.value);
-	wrap_print(out, "clocksource", INDENT, clocksource.text);
-	wrap_print(out, "host", INDENT, host.text);
+	fputc('\n', page->out);
+	if (page->all && fact_is_known(&time->fact))
+		page_line(page, "measured", "%s", time->value);
+	page_line(page, "clocksource", "%s", "");
+	describe_clocksource(&report->evidence, &page->text);
+	page_line(page, "host", "%s", "");
+	describe_host(&report->evidence, page->all ? SIZE_MAX : (size_t)(wrap_columns() - INDENT),
+		&page->text);
 	if (report->bench->stopped)
-		wrap_print(out, "stopped", INDENT,
+		page_line(page, "stopped", "%s",
 			report->bench->found ? "early: partial results"
 					     : "before anything was measured");
-	write_noise(&report->noise, style, out);
-	write_shared_cpu(report->bench, style, out);
+	page_end(page);
+	write_noise(&report->noise, page);
+	write_shared_cpu(report->bench, page);
 }
 
 /* ---- tables ---- */
@@ -158,12 +152,11 @@ static void write_heading(const struct bench_report *report, const struct style 
  * Below the table are the reasons why rows have no numbers, each once. `fact_at` is where a row has
  * its fact.
  */
-static void write_table(const struct table *table, size_t fact_at, FILE *out)
+static void write_table(const struct table *table, size_t fact_at, struct page *page)
 {
 	const char *reason = "";
 
-	fputc('\n', out);
-	table_write(table, out);
+	page_table(page, table);
 	for (size_t i = 0; i < table->count; i++) {
 		const void *at = (const char *)table->first + i * table->size + fact_at;
 		const struct fact *fact = at;
@@ -171,7 +164,7 @@ static void write_table(const struct table *table, size_t fact_at, FILE *out)
 		if (fact_is_known(fact) || strcmp(fact->reason, reason) == 0)
 			continue;
 		reason = fact->reason;
-		wrap_print(out, "-", INDENT, reason);
+		page_line(page, "-", "%s", reason);
 	}
 }
 
@@ -186,7 +179,7 @@ static const char *head(const char *text, const struct number_fact *cpu, char he
 
 /* Writes a table for each CPU, which is the one at `cpu_at` of a row. */
 static void write_by_cpu(
-	struct table table, const char *title, size_t cpu_at, size_t fact_at, FILE *out)
+	struct table table, const char *title, size_t cpu_at, size_t fact_at, struct page *page)
 {
 	const char *row = table.first;
 
@@ -202,11 +195,11 @@ static void write_by_cpu(
 			row += table.size;
 		} while (
 			table.count < left && bench_is_same_cpu(cpu, (const void *)(row + cpu_at)));
-		write_table(&table, fact_at, out);
+		write_table(&table, fact_at, page);
 	}
 }
 
-static void write_contention(const struct bench *bench, FILE *out)
+static void write_contention(const struct bench *bench, struct page *page)
 {
 	const struct bench_contention *contention = bench->contentions;
 
@@ -215,22 +208,23 @@ static void write_contention(const struct bench *bench, FILE *out)
 	write_table(&(struct table){.fields = bench_contention_fields,
 			    .heading = "ns per call",
 			    TABLE_ROWS(contention, bench->contention_count)},
-		offsetof(struct bench_contention, fact), out);
+		offsetof(struct bench_contention, fact), page);
 	if (!bench->found)
 		return;
-	fputc('\n', out);
+	page_end(page);
+	fputc('\n', page->out);
 	if (contention->cpus < 2)
-		wrap_print(out, "together", INDENT,
+		page_line(page, "together",
 			"on one CPU: contention between CPUs takes two to measure");
 	else
-		wrap_format(out, "together", INDENT,
+		page_line(page, "together",
 			"%u threads on %u CPUs at once. Factor 1.00: the threads do not slow each "
 			"other down. %u.00: reads are fully serialized, as with hpet and acpi_pm.",
 			contention->threads, contention->cpus, contention->cpus);
 }
 
 /* A table that was stopped in its first round may have no baselines. */
-static void write_baselines(const struct bench *bench, FILE *out)
+static void write_baselines(const struct bench *bench, struct page *page)
 {
 	const struct number_fact *cpu = &bench->rows[0].cpu;
 	char heading[64] = "baselines";
@@ -244,79 +238,75 @@ static void write_baselines(const struct bench *bench, FILE *out)
 		write_table(&(struct table){.fields = bench_baseline_fields,
 				    .heading = heading,
 				    TABLE_ROWS(bench->baselines, bench->baseline_count)},
-			offsetof(struct bench_baseline, stats.fact), out);
+			offsetof(struct bench_baseline, stats.fact), page);
 }
 
 /* ---- breakdown ---- */
 
-static const char *part(const struct real_fact *ns, char buffer[32])
+static const char *part(const struct real_fact *ns)
 {
-	return fact_is_known(&ns->fact) ? format_ns(ns->value, buffer) : "?";
+	return fact_is_known(&ns->fact) ? as_ns(ns->value) : "?";
 }
 
-static void write_breakdown(const struct bench_report *report, FILE *out)
+static void write_breakdown(const struct bench_report *report, struct page *page)
 {
 	const struct breakdown *parts = &report->breakdown;
-	const struct number_fact *seccomp = &report->evidence->host.seccomp;
-	struct strbuf syscall = {.used = 0}, vdso = {.used = 0};
-	char text[4][32];
+	const struct number_fact *seccomp = &report->evidence.host.seccomp;
 
 	if (!bench_is_of_monotonic(bench_answer_row(report->bench)) ||
 		(!fact_is_known(&parts->syscall.fact) && !fact_is_known(&parts->vdso.fact)))
 		return;
-	fputs("\n  cost breakdown of clock_gettime(CLOCK_MONOTONIC), from the minima\n", out);
+	page_end(page);
+	fputs("\n  cost breakdown of clock_gettime(CLOCK_MONOTONIC), from the minima\n", page->out);
 	if (fact_is_known(&parts->syscall.fact)) {
-		strbuf_add(&syscall,
+		page_line(page, "system call",
 			"%s ns = %s ns kernel entry and exit + %s ns reading the clock there",
-			part(&parts->syscall, text[0]), part(&parts->entry, text[1]),
-			part(&parts->kernel, text[2]));
+			part(&parts->syscall), part(&parts->entry), part(&parts->kernel));
 		if (fact_is_known(&seccomp->fact))
-			strbuf_add(&syscall, "%s",
+			page_add(page, "%s",
 				seccomp->value ? "; the seccomp filters in force are part of that"
 					       : "; no seccomp filter is in force");
-		wrap_print(out, "system call", INDENT, syscall.text);
 	}
 	if (!fact_is_known(&parts->vdso.fact))
 		return;
 	if (parts->vdso_takes_as_long_as_entry)
-		strbuf_add(&vdso,
+		page_line(page, "vDSO call",
 			"%s ns, no less than a kernel entry: it may be a system call; reading the "
 			"counter would take %s ns",
-			part(&parts->vdso, text[0]), part(&parts->counter, text[1]));
+			part(&parts->vdso), part(&parts->counter));
 	else
-		strbuf_add(&vdso,
+		page_line(page, "vDSO call",
 			"%s ns = %s ns reading the counter + %s ns ordering the read + %s ns "
 			"arithmetic",
-			part(&parts->vdso, text[0]), part(&parts->counter, text[1]),
-			part(&parts->order, text[2]), part(&parts->arithmetic, text[3]));
-	wrap_print(out, "vDSO call", INDENT, vdso.text);
+			part(&parts->vdso), part(&parts->counter), part(&parts->order),
+			part(&parts->arithmetic));
 }
 
-bool bench_text(const void *result, const struct style *style, FILE *out)
+void bench_text(const void *data, struct page *page)
 {
-	const struct bench_report *report = result;
+	const struct bench_report *report = data;
 	const struct bench *bench = report->bench;
+	const struct bench_plan *plan = bench->plan;
 	bool table = bench->row_count;
 
-	write_heading(report, style, out);
+	write_heading(report, page);
 	write_by_cpu((struct table){.fields = bench_row_fields,
 			     TABLE_ROWS(bench->rows, bench->row_count)},
 		"ns per call", offsetof(struct bench_row, cpu),
-		offsetof(struct bench_row, stats.fact), out);
+		offsetof(struct bench_row, stats.fact), page);
 	write_by_cpu((struct table){.fields = bench_run_fields,
 			     TABLE_ROWS(bench->runs, bench->run_count)},
-		"seconds", offsetof(struct bench_run, cpu), offsetof(struct bench_run, fact), out);
-	bench_write_histograms(bench,
-		style->verbose || bench->plan->call_names.count || bench->plan->clock_names.count,
-		out);
-	write_contention(bench, out);
-	if (table && style->verbose)
-		write_baselines(bench, out);
+		"seconds", offsetof(struct bench_run, cpu), offsetof(struct bench_run, fact), page);
+	page_end(page);
+	bench_write_histograms(
+		bench, page->all || plan->call_names.count || plan->clock_names.count, page->out);
+	write_contention(bench, page);
+	if (table && page->all)
+		write_baselines(bench, page);
 	/* The line `stopped` takes the room of the breakdown. */
-	if (table && (style->verbose || !bench->stopped))
-		write_breakdown(report, out);
-	if (table && !style->verbose && report->noise.quiet && !bench->stopped)
-		wrap_print(out, "more", INDENT,
-			"-v adds baselines and, unless some are selected, all calls");
-	return true;
+	if (table && (page->all || !bench->stopped))
+		write_breakdown(report, page);
+	if (table && !page->all && report->noise.quiet && !bench->stopped)
+		page_line(
+			page, "more", "-v adds baselines and, unless some are selected, all calls");
 }

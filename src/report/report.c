@@ -130,8 +130,11 @@ bool report_text(const void *result, const struct style *style, FILE *out)
 	text_copy(word, sizeof(word), report->answer->word);
 	for (char *at = word; *at; at++)
 		*at = (char)toupper((unsigned char)*at);
-	wrap_answer(
-		out, &(struct heading){word, report->answer->color}, style->color, report->summary);
+	if (report->answer->color)
+		wrap_answer(out, &(struct heading){word, report->answer->color}, style->color,
+			report->summary);
+	else
+		wrap_text(out, 0, 4, report->summary);
 	report->type->text(report, &page);
 	page_end(&page);
 	if (report->advice) {

@@ -66,7 +66,7 @@ static void put_plan(const struct bench_scenario *scenario, struct bench_plan *p
 	for (; scenario->words && scenario->words[count - 1]; count++)
 		argv[count] = (char *)(uintptr_t)scenario->words[count - 1];
 	assert_true(cli_parse(&cli, commands, count, argv));
-	*plan = *(struct bench_plan *)cli.data;
+	*plan = ((struct bench_report *)cli.data)->plan;
 	cli_free(&cli);
 	plan->details = !scenario->screen;
 	for (int cpu = 0; cpu < THREAD_CPUS; cpu++)
@@ -278,16 +278,22 @@ static void hold(const struct bench_scenario *scenario, struct bench *bench,
 	bool (*write)(const void *, const struct style *, FILE *), const char *ending)
 {
 	const struct style style = {.verbose = !scenario->screen};
-	struct bench_report report = bench_report_make(&evidence, bench);
+	static struct bench_report report;
 	char *bytes = NULL;
 	size_t length;
 	FILE *out = open_memstream(&bytes, &length);
 
 	assert_non_null(out);
+	report = (struct bench_report){
+		.report = {.type = bench_command.report, .timestamp = evidence.timestamp},
+		.plan = *bench->plan,
+		.evidence = evidence,
+		.bench = bench};
+	bench_conclude(&report);
 	assert_true(write(&report, &style, out));
 	assert_int_equal(fclose(out), 0);
 	printed_hold(scenario->name, ending, bytes);
-	if (write == bench_text)
+	if (write == report_text)
 		printed_assert_fits_terminal(bytes, scenario->screen);
 	free(bytes);
 }
@@ -304,8 +310,8 @@ void printed_bench(void **state)
 	bench = bench_new(&plan, &why);
 	assert_non_null(bench);
 	put_numbers(scenario, &plan, bench);
-	hold(scenario, bench, bench_text, "txt");
+	hold(scenario, bench, report_text, "txt");
 	if (scenario->json)
-		hold(scenario, bench, bench_json, "json");
+		hold(scenario, bench, report_json, "json");
 	bench_free(bench);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "bench/model.h"
 #include "check/model.h"
 #include "commands.h"
 #include "compare/model.h"
@@ -254,7 +253,6 @@ static const struct {
 	const char *name, *schema;
 	const struct field *fields;
 } documents[] = {
-	{"bench", BENCH_SCHEMA, bench_report_fields},
 	{"compare", COMPARE_SCHEMA, compare_report_fields},
 	{"trace", TRACE_JSON_SCHEMA, trace_report_fields},
 	{"watch", WATCH_JSON_SCHEMA, watch_event_fields},

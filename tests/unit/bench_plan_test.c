@@ -35,7 +35,7 @@ static bool plan_words(struct bench_plan *plan, int count, const char *const *wo
 	call_table_make(&(struct vdso_evidence){0}, &(struct vdso_image){0}, &calls, DEADLINE_NONE);
 	planned = cli_parse(&cli, commands, count + 1, argv);
 	if (planned)
-		*plan = *(struct bench_plan *)cli.data;
+		*plan = ((struct bench_report *)cli.data)->plan;
 	cli_free(&cli);
 	plan->details = details;
 	return planned && bench_plan_make(plan, &calls);
@@ -495,9 +495,11 @@ static void fill(struct bench *bench, double ns)
 
 static char *render(bool (*write)(const void *, const struct style *, FILE *), struct bench *bench)
 {
-	static struct evidence host;
-	struct bench_report report = bench_report_make(&host, bench);
+	static struct bench_report report;
 
+	report = (struct bench_report){
+		.report.type = bench_command.report, .plan = *bench->plan, .bench = bench};
+	bench_conclude(&report);
 	return unit_print(write, &report);
 }
 
@@ -512,7 +514,7 @@ static void the_report_fits_80_columns(void **state)
 		char *text;
 
 		fill(&bench, costs[i]);
-		text = render(bench_text, &bench);
+		text = render(report_text, &bench);
 		unit_assert_fits_terminal(text);
 		free(text);
 	}
@@ -526,7 +528,7 @@ static void a_null_in_the_document_has_a_reason(void **state)
 
 	(void)state;
 	fill(&bench, 26.2);
-	text = render(bench_json, &bench);
+	text = render(report_json, &bench);
 	root = json_loads(text, 0, NULL);
 	assert_non_null(root);
 	assert_string_equal(
@@ -551,12 +553,12 @@ static void an_empty_report_can_be_printed(void **state)
 
 	(void)state;
 	bench = (struct bench){.plan = &any_plan, .stopped = true};
-	text = render(bench_json, &bench);
+	text = render(report_json, &bench);
 	root = json_loads(text, 0, NULL);
 	assert_non_null(root);
 	json_decref(root);
 	free(text);
-	text = render(bench_text, &bench);
+	text = render(report_text, &bench);
 	unit_assert_fits_terminal(text);
 	free(text);
 }
@@ -588,17 +590,18 @@ static void a_call_costs_cpu_time_and_not_real_time(void **state)
 		.calls = 1000000,
 		.real_s = 0.1,
 		.user_s = 0.028};
-	struct bench bench = {.plan = &any_plan, .runs = &run, .run_count = 1};
+	struct bench bench = {
+		.plan = &any_plan, .fact.state = FACT_KNOWN, .runs = &run, .run_count = 1};
 	char *text;
 
 	(void)state;
-	text = render(bench_text, &bench);
+	text = render(report_text, &bench);
 	assert_float_equal(run.ns, 28, 0.01);
 	assert_non_null(strstr(text, "28.0 ns each"));
 	assert_non_null(strstr(text, "noisy         the CPU was shared"));
 	free(text);
 	run.user_s = 0.099;
-	text = render(bench_text, &bench);
+	text = render(report_text, &bench);
 	assert_null(strstr(text, "noisy"));
 	free(text);
 }
