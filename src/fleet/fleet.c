@@ -319,7 +319,9 @@ static void sum_up(struct fleet *fleet)
 
 #undef OF
 #define OF struct fleet_group
-#define BAR_WIDTH 28
+
+/* What the columns before the bar leave of a line. */
+#define BAR_WIDTH (wrap_columns() - 52)
 
 /* `whole` is the group that holds all hosts that the table counts. */
 static void print_share(const void *object, const void *whole, FILE *out)
