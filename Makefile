@@ -43,7 +43,7 @@
 # Releases:
 #
 #   make release         make tarball, static binaries (x86-64, arm64), checksums
-#   make packages        the same and deb, rpm, apk packages (make consumer-deps)
+#   make packages        the same and deb, rpm, apk, wheels (make consumer-deps)
 #   make sign            sign SHA256SUMS with the GnuPG key SIGN_KEY
 #   make release-deps    install what the arm64 build needs (Debian on x86-64)
 #

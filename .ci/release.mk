@@ -4,7 +4,7 @@
 #   make dist            the source of HEAD, as a tarball
 #   make release         that and static binaries for x86-64 and arm64, with their SHA256SUMS, of a
 #                        commit with the tag vVERSION (UNTAGGED=1: of any)
-#   make packages        besides, deb, rpm and apk packages with these binaries, by nfpm
+#   make packages        besides, deb, rpm and apk packages with these binaries, by nfpm, and Python wheels
 #   make sign            the signature of SHA256SUMS by a key of GnuPG's home, SIGN_KEY=ID
 #   make release-deps    install what these need besides (root, Debian on x86-64)
 #
@@ -112,7 +112,10 @@ $(RELEASE_MACHINES:%=package-%): package-%: $(RELEASE)/$(NAMED)-%
 		SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) \
 			$(NFPM) package -f $(TREE).$$kind.yaml -p $$kind -t $(RELEASE) || exit 1; \
 	done
+	$(QUIET)SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) .ci/wheel $(VERSION) $* $< $<.NOTICES.txt \
+		"$$(.ci/provenance license $(RELEASE)/$*/vdsocheck.map)" $(RELEASE)
 	$(QUIET)for file in $(RELEASE)/vdsocheck_$(VERSION)-*_$(PACKAGE_ARCH_$*).deb \
+			$(RELEASE)/$(NAMED)-py3-none-*_$*.whl \
 			$(RELEASE)/$(NAMED)-*.$*.rpm $(RELEASE)/vdsocheck_$(VERSION)-*_$*.apk; do \
 		$(SBOM) "$$file" $(RELEASE)/$*/vdsocheck.map $< >"$$file.cdx.json" || exit 1; \
 	done

@@ -166,7 +166,7 @@ hash_of = lambda path: hashlib.sha256(path.read_bytes()).hexdigest()
 binary = hash_of(next(release.glob(f"vdsocheck-*-{machine}")))
 others = {"x86_64": ("aarch64", "arm64"), "aarch64": ("x86_64", "amd64")}[machine]
 sboms = [path for path in sorted(release.glob("*.cdx.json")) if not any(name in path.name for name in others)]
-assert len([path for path in sboms if ".tar.gz." not in path.name]) == 4, sboms
+assert len([path for path in sboms if ".tar.gz." not in path.name]) == 5, sboms
 for path in sboms:
     text = path.read_text()
     assert not (error := validator.validate_str(text)), (path, error)
@@ -185,6 +185,22 @@ END
 	verify "$name" '[ "$status" -eq 0 ]'
 }
 
+check_wheel() {
+	if ! python3 -m venv "$work/wheel" 2>"$err"; then
+		skip 'wheel: pip installs it, and the installed program runs' 'no python3-venv'
+		return
+	fi
+	run "$work/wheel/bin/pip" install -q --no-index "$release"/*_x86_64.whl
+	verify 'wheel: pip installs it' '[ "$status" -eq 0 ]'
+	vdsocheck --quiet
+	wanted=$?
+	run "$work/wheel/bin/vdsocheck" --quiet
+	verify 'wheel: the installed program runs' '[ "$status" -eq "$wanted" ]'
+	run "$work/wheel/bin/pip" uninstall -q -y vdsocheck
+	verify 'wheel: pip removes it without a trace' '[ "$status" -eq 0 ]' \
+		'! find "$work/wheel" -name "*vdsocheck*" | grep .'
+}
+
 check_packages() {
 	if ! has nfpm; then
 		skip 'packages: made by nfpm' 'no nfpm'
@@ -199,6 +215,7 @@ check_packages() {
 	verify 'packages: nfpm makes deb, rpm and apk' '[ "$status" -eq 0 ]' \
 		'[ "$(find "$release" -maxdepth 1 -name "*.deb" -o -name "*.rpm" -o -name "*.apk" | wc -l)" -eq 3 ]'
 	check_sboms x86_64
+	check_wheel
 	try_packages
 	check_apk
 	# Of the same objects: tests/release/run compares binaries that are built in two places.
@@ -208,7 +225,7 @@ check_packages() {
 	umask 077
 	make_packages x86_64 "$work/again"
 	umask "$old_mask"
-	for file in "$release"/*.deb "$release"/*.rpm "$release"/*.apk "$release"/*.cdx.json; do
+	for file in "$release"/*.deb "$release"/*.rpm "$release"/*.apk "$release"/*.whl "$release"/*.cdx.json; do
 		verify "packages: ${file##*/} is the same, byte for byte, made again" \
 			'[ "$status" -eq 0 ]' 'cmp "$file" "$work/again/release/${file##*/}"'
 	done
