@@ -43,7 +43,7 @@ struct served_filters served_read_filters(pid_t pid)
 
 /*
  * Says whether the process may have a filter of its own. A kernel that does not count them shows
- * that it has some: whose these are is known only where there are none around it.
+ * that it has some: whether they are its own is known only if there are none around it.
  */
 static bool may_have_own_filter(pid_t pid, const struct served_filters *around, struct fact *why)
 {

@@ -505,7 +505,7 @@ static const struct option_row options[] = {
 	{'p', "pid", "PID", "count those of a running process, and leave it running"},
 	{'a', "all", NULL, "count those of the whole host (root)"},
 	{OPTION_BY, "by", "WORD",
-		"with --all: list those that make the most calls by process (default) or by cgroup, "
+		"with --all: list those that take the most time by process (default) or by cgroup, "
 		"such as units and pods"},
 	{OPTION_INTERVAL, "interval", "TIME",
 		"with --all: print a line every TIME until Ctrl-C, with --json a document each"},
