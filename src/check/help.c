@@ -28,9 +28,9 @@ static const struct {
 		      "that the host keeps in a page of the guest's memory."},
 	{"vclock mode", "The number in the vDSO's data page that says how the vDSO reads the "
 			"clocksource. With mode none it makes a system call instead."},
-	{"fallback", "What a function of the vDSO does that cannot read the clocksource: it makes "
-		     "the system call that it was to save."},
-	{"warp", "A clock that runs backwards when a thread moves from one CPU to another, since "
+	{"fallback", "The system call that a function of the vDSO makes where it cannot read the "
+		     "clocksource."},
+	{"warp", "A step back of the clock when a thread moves from one CPU to another, because "
 		 "the CPUs' counters disagree."},
 };
 

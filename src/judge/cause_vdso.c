@@ -152,7 +152,7 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 	         */
 		{"vdso-ignores-clocksource", is_ignored, CERTAINTY_LIKELY, cite_values,
 			"On this architecture the vDSO reads the timebase whatever the clocksource "
-			"is, by the rate of when timebase was in use.",
+			"is, at the rate from when timebase was last in use.",
 			.signs = "Values of a deciding call by the vDSO differ on POWER, where "
 				 "timebase is available, and another clocksource is in use.",
 			.advice = {{&advice_switch_to_own_counter, true}}},
