@@ -210,20 +210,20 @@ static void write_interval(const struct trace_report *report, FILE *out)
 	char all[32], avoidable[32], rate[32], lost[32] = "-";
 
 	if (!report->is_continued)
-		fprintf(out, "%-9s %12s %9s %10s %8s  most calls by\n", "time UTC", "system calls",
+		fprintf(out, "%-9s %12s %9s %10s %8s  most time by\n", "time UTC", "system calls",
 			"per s", "avoidable", "lost");
 	if (fact_is_known(&sums->lost_s.fact))
 		trace_describe_seconds(sums->lost_s.value, lost);
-	fprintf(out, "%-9s %12s %9s %10s %8s ",
+	fprintf(out, "%-9s %12s %9s %10s %8s",
 		fact_is_known(&time->fact) ? time->value + TIME_OF_DAY : "unknown",
 		format_count(sums->calls, all), format_count((uint64_t)(per_s + 0.5), rate),
 		format_count(sums->avoidable, avoidable), lost);
 	if (top->processes.count)
-		fprintf(out, " %s (%d)",
+		fprintf(out, "  %s (%d)",
 			*top->processes.list->name ? top->processes.list->name : "-",
 			top->processes.list->pid);
 	else if (top->groups.count)
-		fprintf(out, " %s", *top->groups.list->name ? top->groups.list->name : "-");
+		fprintf(out, "  %s", *top->groups.list->name ? top->groups.list->name : "-");
 	fputc('\n', out);
 }
 
