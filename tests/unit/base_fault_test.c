@@ -49,6 +49,22 @@ static void a_bad_load_is_reported_each_time(void **state)
 	munmap(nothing, 4096);
 }
 
+static void a_fault_whose_signal_the_caller_blocked_is_reported(void **state)
+{
+	void *nothing = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigset_t blocked, before, after;
+
+	(void)state;
+	assert_ptr_not_equal(nothing, MAP_FAILED);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGSEGV);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	assert_int_equal(fault_guard(load_from, nothing), SIGSEGV);
+	sigprocmask(SIG_SETMASK, &before, &after);
+	assert_int_equal(sigismember(&after, SIGSEGV), 1);
+	munmap(nothing, 4096);
+}
+
 /* [vvar] has pages that answer with SIGBUS: a file mapped beyond its end does so too. */
 static void a_page_without_backing_is_reported_as_sigbus(void **state)
 {
@@ -128,6 +144,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_without_a_fault_is_done),
 		cmocka_unit_test(a_bad_load_is_reported_each_time),
+		cmocka_unit_test(a_fault_whose_signal_the_caller_blocked_is_reported),
 		cmocka_unit_test(a_page_without_backing_is_reported_as_sigbus),
 		cmocka_unit_test(every_guarded_signal_is_reported),
 		cmocka_unit_test(a_fault_goes_to_the_innermost_guard),
