@@ -85,7 +85,10 @@ static const struct mode *find_by_name(const char *clocksource)
 
 const char *clocksource_known_name(size_t place)
 {
-	return place < ARRAY_SIZE(modes) ? modes[place].clocksource : NULL;
+	if (place < ARRAY_SIZE(modes))
+		return modes[place].clocksource;
+	place -= ARRAY_SIZE(modes);
+	return place < ARRAY_SIZE(without_mode) ? without_mode[place] : NULL;
 }
 
 bool vclock_name_has_no_mode(const char *clocksource)
