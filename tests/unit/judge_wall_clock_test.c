@@ -118,6 +118,12 @@ static void the_pvclock_page_says_what_tsc_missed(void **state)
 	restore(7200, 2472);
 	evidence.base.uptime_s = -30;
 	find(WALL_CLOCK_UNKNOWN, "no other clock");
+	/* A kernel that booted at once, 30 days ago, by a clock that is 1 kHz of 1 GHz off. */
+	restore(2592000, 0);
+	evidence.base.at_s = 0.1;
+	evidence.base.uptime_s = 2.5;
+	find(WALL_CLOCK_UNKNOWN, "no other clock");
+	assert_false(wall.restored);
 	/* On kvm-clock itself nothing is missing by the page. */
 	restore(7200, 2472);
 	fact_set(&evidence.witnesses[WITNESS_PVCLOCK].fact, FACT_ABSENT, "not tsc");
