@@ -78,8 +78,10 @@ void cause_current(const struct view *v, struct cause_list *list)
 	char chosen[CAUSE_TEXT_SIZE];
 	const struct cause_row rows[] = {
 		{"boot-clocksource", v->boot_choice_slows, CERTAINTY_PROVEN, cite_boot, chosen,
-			.signs = "The calls fall back, and the kernel command line has "
-				 "clocksource= with the clocksource in use.",
+			.signs =
+				"The calls fall back, and the kernel command line has "
+				"clocksource= with the clocksource in use, which no vDSO reads, or "
+				"before which the kernel lists another.",
 			.more = BOOT_PARAMETERS, ADVICE_DROP_BOOT},
 		{"clocksource-unseen",
 			v->falls_back && v->mode_none && !fact_is_known(&clocksource->current_fact),

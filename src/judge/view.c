@@ -485,6 +485,19 @@ static const struct kernel_log_line *find_counter_erratum(const struct evidence 
 	return log_find_first(evidence, errata, ARRAY_SIZE(errata));
 }
 
+/*
+ * True if the kernel would choose another clocksource than the current one, which a vDSO may read:
+ * one is listed before it, by rating (see is_tsc_rated_unstable()), or none reads the current one.
+ */
+static bool has_other_choice(const struct evidence *evidence)
+{
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+
+	return !vclock_name_has_mode(clocksource->current) ||
+	       (fact_is_known(&clocksource->available_fact) && clocksource->available_count &&
+		       !clocksource_is(evidence, clocksource->available[0]));
+}
+
 static void view_add_clocksource(struct view *v)
 {
 	/* At boot, and after a move to another host (arch/x86/xen/time.c). */
@@ -536,7 +549,7 @@ static void view_add_clocksource(struct view *v)
 	 */
 	v->tsc_avoided = v->second_choice && (v->boot_disables_tsc || v->boot_chose_current);
 	/* The choice would still slow the calls if the vDSO were enabled again. */
-	v->boot_choice_slows = v->boot_chose_current &&
+	v->boot_choice_slows = v->boot_chose_current && has_other_choice(evidence) &&
 	                       (v->falls_back || v->unsupported || v->may_read_hpet ||
 				       (v->no_vdso && v->boot_disables_vdso && has_no_mode)) &&
 	                       !(v->on_kvm_clock && boot_has(evidence, "no-kvmclock-vsyscall"));

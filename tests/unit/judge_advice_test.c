@@ -395,6 +395,31 @@ static void then_no_clocksource_is_advised(void **state)
 	assert_false(names("tsc", find(&evidence)));
 }
 
+/* Without the parameter the kernel chooses the first of its list. */
+static void a_choice_at_boot_that_the_kernel_makes_too_stays(void **state)
+{
+	static const struct {
+		const char *current, *available;
+		bool stays;
+	} choices[] = {{"tsc", "tsc hpet", true}, {"arch_sys_counter", "arch_sys_counter", true},
+		{"kvm-clock", "kvm-clock tsc", true}, {"xen", "xen tsc", true}, {"xen", "", true},
+		{"xen", "tsc xen", false}, {"unheard-of", "unheard-of", false}};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(choices); i++) {
+		char boot[64];
+
+		make_guest(&evidence, "xen", choices[i].current, choices[i].available);
+		fact_set_text(&evidence.host.arch, "aarch64"); /* x86 has another id for it */
+		snprintf(boot, sizeof(boot), "clocksource=%s", choices[i].current);
+		fact_set_text(&evidence.host.boot, boot);
+		if (is_found("drop-boot-parameters", find(&evidence)) == choices[i].stays)
+			fail_msg("clocksource=%s, available: %s", choices[i].current,
+				choices[i].available);
+	}
+}
+
 /* A captured tree proves nothing: the names have to make a fallback likely. */
 static void a_captured_tree_is_advised_where_a_fallback_is_expected(void **state)
 {
@@ -815,6 +840,7 @@ int main(void)
 		cmocka_unit_test(a_trusted_tsc_on_offer_is_advised),
 		cmocka_unit_test(in_a_container_advice_is_for_the_host),
 		cmocka_unit_test(a_choice_at_boot_that_does_no_harm_stays),
+		cmocka_unit_test(a_choice_at_boot_that_the_kernel_makes_too_stays),
 		cmocka_unit_test(a_captured_tree_is_advised_where_a_fallback_is_expected),
 		cmocka_unit_test(only_advisable_clocksources_are_advised),
 		cmocka_unit_test(forcing_is_never_advised),
