@@ -275,8 +275,8 @@ static const struct advice_row find_tsc_writer = {"find-tsc-writer", RANK_LOOK,
 /* With it the kernel warns of more than 500 ppm, and keeps the stated rate (a7ec817d5542). */
 static const struct advice_row recalibrate_tsc = {"recalibrate-tsc", RANK_UPDATE,
 	.actor = ACTOR_GUEST,
-	.text = "Boot with tsc=recalibrate: the kernel then measures the rate that the TSC is said "
-		"to have, and warns in its log if that is wrong. If so, update the firmware.",
+	.text = "Boot with tsc=recalibrate: the kernel then measures the TSC's rate, and warns in "
+		"its log if the stated one is wrong. If so, update the firmware.",
 	.since = {6, 3}, .boot = "tsc=recalibrate"};
 
 /* With a rate of its own the kernel reads no CPUID leaf, and refines it by a timer. */
