@@ -83,8 +83,7 @@ void copy_set_mode(const struct copy_evidence *copy, struct vclock_evidence *vcl
 
 /*
  * Fills in evidence->witnesses and evidence->base; vclock, ntp and host were collected before.
- * Takes tens of microseconds, and as long as the devices take that are there; where this process
- * has a seccomp filter a child reads them.
+ * A child reads them, for at most CHILD_PROBE_NS: some are devices.
  */
 void witnesses_measure(const struct root *root, const struct vdso_image *vdso,
 	struct evidence *evidence, const struct deadline *deadline);

@@ -3,10 +3,13 @@
  * Tests of measure/witness: pages of hypervisors as they were measured in guests, and made up ones
  * of guests whose history is known.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "measure.h"
 #include "measure/parts.h"
@@ -254,6 +257,34 @@ static void ntp_is_asked_only_where_it_is_synchronized(void **state)
 	assert_int_equal(measure(*state, WITNESS_NTP)->fact.state, FACT_ABSENT);
 }
 
+static bool hangs;
+
+/* In place of libc's: a driver that waits for its device for good. */
+int ioctl(int file, unsigned long request, ...)
+{
+	(void)file;
+	(void)request;
+	while (hangs)
+		pause();
+	errno = ENOTTY;
+	return -1;
+}
+
+static void a_device_that_hangs_does_not_hang_the_check(void **state)
+{
+	memset(&evidence, 0, sizeof(evidence));
+	evidence.ntp = (struct ntp_evidence){.fact.state = FACT_KNOWN, .synchronized = true};
+	fake_root_add(*state, "/sys/class/ptp/ptp0/clock_name", "KVM virtual PTP\n");
+	fake_root_add(*state, "/dev/ptp0", "");
+	assert_string_equal(measure(*state, WITNESS_PTP)->fact.reason, "/dev/ptp0 gives no time");
+	hangs = true;
+	assert_int_equal(measure(*state, WITNESS_PTP)->fact.state, FACT_FAILED);
+	assert_string_not_equal(
+		evidence.witnesses[WITNESS_PTP].fact.reason, "/dev/ptp0 gives no time");
+	assert_true(fact_is_known(&evidence.witnesses[WITNESS_NTP].fact));
+	hangs = false;
+}
+
 static void a_clock_that_is_not_there_has_a_reason(void **state)
 {
 	memset(&evidence, 0, sizeof(evidence));
@@ -312,6 +343,7 @@ int main(void)
 		IN_TREE(the_rtc_is_compared_in_seconds),
 		IN_TREE(ntp_is_asked_only_where_it_is_synchronized),
 		IN_TREE(a_clock_that_is_not_there_has_a_reason),
+		IN_TREE(a_device_that_hangs_does_not_hang_the_check),
 		cmocka_unit_test(the_base_of_this_guest_stands_still),
 	};
 
