@@ -80,7 +80,8 @@ void page_end(struct page *page)
 	page->text = (struct strbuf){.used = 0};
 }
 
-static void add(struct page *page, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static void add(
+	struct page *page, const char *format, va_list arguments)
 {
 	struct strbuf *text = &page->text;
 	int length = vsnprintf(
