@@ -67,7 +67,7 @@ static void end_with(int file, enum trace_stage stage, int error)
 }
 
 /* execve(2) keeps these, and fork(2) does not: the alarm(2) of our caller is the program's. */
-static const int timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+static const unsigned timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
 
 static void set_timers(const struct itimerval values[ARRAY_SIZE(timers)])
 {
