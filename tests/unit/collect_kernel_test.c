@@ -310,8 +310,8 @@ static void lines_that_mail_wrapped_are_joined(void **state)
 		"[    1.301778] clocksource: Switched to clocksource tsc and what follows\n"
 		"[  OK  ] Started it.\n";
 	static const char *const texts[] = {
-		"clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable "
-		"because the skew is too large:",
+		("clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable "
+		 "because the skew is too large:"),
 		"clocksource: 'acpi_pm' wd_now: f4b7d wd_last: 6c50c5 mask: ffffff",
 		"tsc: Marking TSC unstable due to check_tsc_sync_source failed",
 		"clocksource: Switched to clocksource hpet",
