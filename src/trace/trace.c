@@ -494,6 +494,7 @@ static int run_trace(struct cli *cli)
 		(void)print_report(cli);
 	if (request->is_lost)
 		report->exit_status = STATUS_TROUBLE;
+	trace_callers_forget(&trace->top);
 	places_free(&trace->places);
 	places_free(&trace->call_places);
 	return report->exit_status;
