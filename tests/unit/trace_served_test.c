@@ -29,7 +29,7 @@ static void make_plan(void)
 {
 	plan = (struct trace_plan){.call_count = 0};
 	trace_plan_add_clock_calls(&plan);
-	free(trace.places.list);
+	places_free(&trace.places);
 	trace = (struct trace_evidence){.plan = &plan};
 	fact_set_known(&trace.served);
 }
