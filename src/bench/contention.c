@@ -80,7 +80,8 @@ static int run(const struct bench *bench, unsigned count, struct contention_resu
 	}
 	phase = error ? END : RUN;
 	for (int64_t left = run_ns; left > 0 && !error && !bench->stop; left -= LOOK_NS)
-		nanosleep(&(struct timespec){.tv_nsec = left < LOOK_NS ? left : LOOK_NS}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = (long)(left < LOOK_NS ? left : LOOK_NS)},
+			NULL);
 	phase = END;
 	for (unsigned i = 0; i < started; i++) {
 		pthread_join(workers[i].thread, NULL);

@@ -287,7 +287,7 @@ static struct event_count *find_count(struct event_count *counts, const struct e
 	uint64_t hash = (key->where ^ (uint64_t)key->process << 32 ^ key->call) *
 	                UINT64_C(0x9e3779b97f4a7c15);
 
-	for (size_t at = hash >> 40;; at++) {
+	for (size_t at = (size_t)(hash >> 40);; at++) {
 		struct event_count *count = &counts[at % COUNT_SLOTS];
 
 		if (!count->count || memcmp(&count->key, key, sizeof(*key)) == 0)

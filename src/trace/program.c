@@ -165,8 +165,8 @@ static char *read_names(int file, size_t *length)
 	at = find_offset(&elf, address);
 	if (!at || !count || count > NAMES_SIZE)
 		return NULL;
-	names = xmalloc(count);
-	size = pread(file, names, count, (off_t)at);
+	names = xmalloc((size_t)count);
+	size = pread(file, names, (size_t)count, (off_t)at);
 	*length = size > 0 ? (size_t)size : 0;
 	return names;
 }
