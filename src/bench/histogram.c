@@ -69,9 +69,9 @@ static int compare_ticks(const void *one, const void *two)
 }
 
 /* The time that this share of the calls does not exceed; they are sorted. */
-static uint32_t quantile(const struct single_calls *calls, double share)
+static uint32_t quantile(const struct single_calls *calls, uint64_t per_mille)
 {
-	size_t place = (size_t)ceil((double)calls->count * share);
+	size_t place = (size_t)((calls->count * per_mille + 999) / 1000);
 
 	return calls->ticks[place ? place - 1 : 0];
 }
@@ -107,8 +107,8 @@ void histogram_finish(struct histogram *histogram, struct single_calls *calls, d
 		return;
 	qsort(calls->ticks, calls->count, sizeof(calls->ticks[0]), compare_ticks);
 	step = find_step(calls);
-	first = quantile(calls, 0.001);
-	last = quantile(calls, 0.99);
+	first = quantile(calls, 1);
+	last = quantile(calls, 990);
 	width = (last - first) / (HISTOGRAM_BINS - 1) + 1;
 	least = fmax(WIDTH_NS_LEAST / ns_per_tick, (double)width);
 	width = (uint64_t)ceil(least / step) * step;
@@ -123,10 +123,10 @@ void histogram_finish(struct histogram *histogram, struct single_calls *calls, d
 
 		histogram->bins[bin < histogram->count ? bin : histogram->count - 1]++;
 	}
-	histogram->p50_ns = quantile(calls, 0.5) * ns_per_tick;
-	histogram->p90_ns = quantile(calls, 0.9) * ns_per_tick;
+	histogram->p50_ns = quantile(calls, 500) * ns_per_tick;
+	histogram->p90_ns = quantile(calls, 900) * ns_per_tick;
 	histogram->p99_ns = last * ns_per_tick;
-	histogram->p999_ns = quantile(calls, 0.999) * ns_per_tick;
+	histogram->p999_ns = quantile(calls, 999) * ns_per_tick;
 	histogram->max_ns = (double)calls->most * ns_per_tick;
 	fact_set_known(&histogram->fact);
 }
