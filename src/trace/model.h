@@ -279,10 +279,6 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 /* "1.22 s", "34 ms", "870 us": three digits. Returns `text`. */
 char *trace_describe_seconds(double seconds, char text[32]);
 
-/* Appends what the samples mean, a part of a sentence; inside->fact is known. */
-void trace_say_share(const struct trace_evidence *trace, const struct trace_inside *inside,
-	char *text, size_t size);
-
 /* ---- text.c, json.c ---- */
 
 #define TRACE_JSON_SCHEMA "vdsocheck-trace/1"

@@ -340,7 +340,8 @@ static uint64_t round_up(double bound)
 	return (uint64_t)(ceil(bound / unit) * unit);
 }
 
-void trace_say_share(const struct trace_evidence *trace, const struct trace_inside *inside,
+/* Appends what the samples mean, a part of a sentence; inside->fact is known. */
+static void say_vdso_share(const struct trace_evidence *trace, const struct trace_inside *inside,
 	char *text, size_t size)
 {
 	const char *of = trace->system_wide ? "one CPU" : "its CPU time";
@@ -465,7 +466,7 @@ static bool is_not_counted(const struct view *view)
 static void say_not_counted(const struct view *view, char *text)
 {
 	if (fact_is_known(&view->inside->fact)) {
-		trace_say_share(view->trace, view->inside, text, TRACE_TEXT_SIZE);
+		say_vdso_share(view->trace, view->inside, text, TRACE_TEXT_SIZE);
 		say(text, "; ");
 	}
 	say(text, "the system calls of %s were not counted: %s.", view->subject,
@@ -607,7 +608,7 @@ static void say_none(const struct view *view, char *text)
 				   "but were not called");
 	if (fact_is_known(&view->inside->fact)) {
 		say(text, "; ");
-		trace_say_share(view->trace, view->inside, text, TRACE_TEXT_SIZE);
+		say_vdso_share(view->trace, view->inside, text, TRACE_TEXT_SIZE);
 	}
 	say(text, ".");
 }
