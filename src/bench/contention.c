@@ -33,7 +33,7 @@ struct worker {
 	double per_s; /* calls in a second */
 } __attribute__((aligned(128)));
 
-/* Of a child, which has a copy of its own, and its threads. */
+/* A child, which has its own copy, shares these with its threads. */
 static const struct call *call;
 static int64_t run_ns;
 static volatile enum { WAIT, RUN, END } phase;

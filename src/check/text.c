@@ -184,7 +184,7 @@ static int shown_length(const struct screen *screen, enum part part, const char 
 	return shows(screen, part) ? (int)strlen(text) : describe_first_sentence(text);
 }
 
-/* Of several causes each has a dash. */
+/* Each of several causes has a dash. */
 static void write_cause(
 	const struct screen *screen, const struct cause *cause, const char *label, bool dash)
 {

@@ -30,7 +30,7 @@
 /* An sosreport's journal ends at 100 MB unless its size was chosen. */
 #define FILE_SIZE_MOST (256 * 1024 * 1024)
 
-/* Of a syslog daemon's file on a running host only the end is read, to be quick. */
+/* Limits what is read from the end of a syslog daemon's file on a running host, to be quick. */
 #define LIVE_SIZE_MOST (32 * 1024 * 1024)
 
 /* A longer line is skipped. */
@@ -96,7 +96,7 @@ static const struct {
 	{"Hyper-V: Invariant TSC is unavailable", ""},
 	{"vmware: TSC freq read", ""},
 	{"TSC freq read from hypervisor", ""},
-	/* Of the lines of each CPU, one is enough. */
+	/* Each CPU has such a line, and one is enough. */
 	{"arch_timer: ", "workaround for"},
 	{"arm_arch_timer: ", "workaround for"},
 	{"arch_timer: CPU0: Trapping CNTVCT", ""},
@@ -116,7 +116,7 @@ static const struct {
 	{"Refined TSC clocksource calibration", ""},
 	{"Detected ", " MHz processor"},
 	{"Detected ", " MHz TSC"},
-	/* What the kernel found out about the rate that CPUID or the hypervisor states. */
+	/* The kernel measured another rate than CPUID or the hypervisor states. */
 	{"Warning: TSC freq calibrated", ""},
 	{"Previous calibrated TSC freq", ""},
 	{"TSC freq recalibrated", ""},

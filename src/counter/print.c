@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What counter prints: its document, its metrics in Prometheus's text format, and for people the
- * rates and what the verdict rests on.
+ * Prints the result of counter: its document, its metrics in Prometheus's text format, and for
+ * people the rates and what the verdict rests on.
  */
 #include "model.h"
 
