@@ -21,7 +21,7 @@
 #include "judge.h"
 #include "report.h"
 
-/* Further broken documents are counted, not named, without --verbose. */
+/* Further broken documents are counted, not named. */
 #define NAMED_MAX 20
 
 /* Directories in one another: more than any collection of documents has. */
@@ -40,32 +40,30 @@ static const struct answer answers[] = {
 };
 
 struct fleet_host {
-	char *name;                /* owned */
-	char time[TIMESTAMP_SIZE]; /* "": unknown, here and below */
+	char *name; /* owned */
 	enum verdict_kind verdict;
-	const char *cause; /* id of the first cause; static; "": ok, or none found */
-	char kernel[FACT_TEXT_SIZE], clocksource[CLOCKSOURCE_NAME_SIZE];
+	const char *cause; /* id of the first cause; static; or "none found" */
+	char kernel[FACT_TEXT_SIZE];
 	double call_ns, lost_ns; /* ns per call, and against the vDSO; NAN: unknown */
 };
 
-/* Hosts that have something in common. */
+/* Hosts that have something in common; the name is not owned. */
 struct fleet_group {
-	const char *name;       /* not owned; "": unknown, or no cause was found */
-	size_t hosts, affected; /* all, and those that are not ok */
+	const char *name;
+	size_t hosts;
 };
 
 enum { BY_VERDICT, BY_CAUSE, BY_KERNEL, GROUPINGS };
 
 struct fleet {
 	struct report report;
-	bool all;            /* --verbose */
 	char path[PATH_MAX]; /* of what is being read; one for all levels */
 	bool not_found;      /* an operand could not be read */
 	size_t count, room;
-	struct fleet_host *hosts; /* the dearest first after sum_up() */
+	struct fleet_host *hosts; /* after sum_up() the dearest first, those that are ok last */
 	size_t broken;            /* documents that could not be read */
 	/* After sum_up(). */
-	size_t affected, listed; /* hosts that are not ok, hosts in the report */
+	size_t affected; /* hosts that are not ok */
 	struct {
 		size_t count, room;
 		struct fleet_group *list;
@@ -88,7 +86,7 @@ static void add_host(struct fleet *fleet, const struct fleet_document *document,
 	static struct diagnosis diagnosis;
 	const struct evidence *evidence = &document->evidence;
 	const char *name = evidence->host.name.value;
-	struct fleet_host host = {.cause = "", .call_ns = NAN, .lost_ns = NAN};
+	struct fleet_host host = {.cause = "none found", .call_ns = NAN, .lost_ns = NAN};
 
 	/* Hosts that still have the name of their image cannot be told apart by it. */
 	if (!*name || text_starts(text_span(name), "localhost"))
@@ -96,15 +94,14 @@ static void add_host(struct fleet *fleet, const struct fleet_document *document,
 	diagnose(evidence, &diagnosis);
 	host.name = xstrdup(name);
 	host.verdict = diagnosis.verdict.kind;
-	if (host.verdict != VERDICT_OK && diagnosis.cause_count)
+	if (diagnosis.cause_count)
 		host.cause = diagnosis.causes[0].id;
 	if (fact_is_known(&diagnosis.cost.call_fact))
 		host.call_ns = diagnosis.cost.call_ns;
 	if (fact_is_known(&diagnosis.cost.vdso_fact))
 		host.lost_ns = diagnosis.cost.lost_ns;
-	text_copy(host.time, sizeof(host.time), evidence->timestamp.time.value);
-	text_copy(host.kernel, sizeof(host.kernel), evidence->host.kernel.value);
-	text_copy(host.clocksource, sizeof(host.clocksource), evidence->clocksource.current);
+	text_copy(host.kernel, sizeof(host.kernel),
+		*evidence->host.kernel.value ? evidence->host.kernel.value : "unknown");
 	fleet->hosts = array_grow(fleet->hosts, fleet->count, &fleet->room, sizeof(host));
 	fleet->hosts[fleet->count++] = host;
 }
@@ -121,7 +118,7 @@ static void note_broken(struct fleet *fleet, unsigned long line, const char *why
 {
 	char place[24] = "";
 
-	if (++fleet->broken > NAMED_MAX && !fleet->all)
+	if (++fleet->broken > NAMED_MAX)
 		return;
 	if (line)
 		snprintf(place, sizeof(place), ":%lu", line);
@@ -252,18 +249,18 @@ static int compare_hosts(const void *first, const void *second)
 	return strcmp(a->name, b->name);
 }
 
-/* The largest first, by the hosts that are not ok. */
+/* The largest first. */
 static int compare_groups(const void *first, const void *second)
 {
 	const struct fleet_group *a = first, *b = second;
 
-	if (a->affected != b->affected)
-		return a->affected > b->affected ? -1 : 1;
+	if (a->hosts != b->hosts)
+		return a->hosts > b->hosts ? -1 : 1;
 	return strcmp(a->name, b->name);
 }
 
 /* A fleet has a few dozens of kernels and causes: a search is enough. */
-static void count_in(struct fleet *fleet, int grouping, const char *name, bool affected)
+static void count_in(struct fleet *fleet, int grouping, const char *name)
 {
 	size_t place = 0, *count = &fleet->groups[grouping].count;
 	struct fleet_group *list = fleet->groups[grouping].list;
@@ -276,7 +273,6 @@ static void count_in(struct fleet *fleet, int grouping, const char *name, bool a
 		fleet->groups[grouping].list = list;
 	}
 	list[place].hosts++;
-	list[place].affected += affected;
 }
 
 /* The answer is the worst verdict; with broken documents it is not better than unknown. */
@@ -289,22 +285,21 @@ static void sum_up(struct fleet *fleet)
 	qsort(fleet->hosts, fleet->count, sizeof(*fleet->hosts), compare_hosts);
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct fleet_host *host = &fleet->hosts[i];
-		bool affected = host->verdict != VERDICT_OK;
 
 		if (verdict_severities[host->verdict] > verdict_severities[worst])
 			worst = host->verdict;
-		fleet->affected += affected;
-		count_in(fleet, BY_VERDICT, verdict_names[host->verdict], affected);
-		count_in(fleet, BY_KERNEL, host->kernel, affected);
-		if (affected)
-			count_in(fleet, BY_CAUSE, host->cause, true);
+		count_in(fleet, BY_VERDICT, verdict_names[host->verdict]);
+		if (host->verdict == VERDICT_OK)
+			continue;
+		fleet->affected++;
+		count_in(fleet, BY_CAUSE, host->cause);
+		count_in(fleet, BY_KERNEL, host->kernel);
 	}
 	for (int i = 0; i < GROUPINGS; i++) {
 		if (fleet->groups[i].count)
 			qsort(fleet->groups[i].list, fleet->groups[i].count,
 				sizeof(struct fleet_group), compare_groups);
 	}
-	fleet->listed = fleet->all ? fleet->count : fleet->affected;
 	ok = fleet->count - fleet->affected;
 	if (fleet->broken)
 		snprintf(broken, sizeof(broken), " %zu document%s not read.", fleet->broken,
@@ -323,29 +318,29 @@ static void sum_up(struct fleet *fleet)
 /* What the columns before the bar leave of a line. */
 #define BAR_WIDTH (wrap_columns() - 52)
 
-/* `whole` is the group that holds all hosts that the table counts. */
+/* `whole` is the number of hosts that the table is about. */
 static void print_share(const void *object, const void *whole, FILE *out)
 {
-	const struct fleet_group *group = object, *all = whole;
+	const struct fleet_group *group = object;
+	const size_t *all = whole;
 
-	fprintf(out, "%.0f%%", 100 * (double)group->hosts / (double)all->hosts);
+	fprintf(out, "%.0f%%", 100 * (double)group->hosts / (double)*all);
 }
 
 static void print_bar(const void *object, const void *whole, FILE *out)
 {
-	const struct fleet_group *group = object, *all = whole;
-	double length = ceil(BAR_WIDTH * (double)group->hosts / (double)all->hosts);
+	const struct fleet_group *group = object;
+	const size_t *all = whole;
 
-	for (int i = 0; i < (int)length; i++)
+	for (int i = 0; i < BAR_WIDTH * (double)group->hosts / (double)*all; i++)
 		fputc('#', out);
 }
 
 static const struct field group_fields[] = {
-	{STRING("name", name), .title = "", .width = 32, .left = true,
-		.doc = "what the hosts have in common; null: unknown, or no cause was found"},
+	{STRING("name", name), .options = FIELD_FILLED, .title = "", .width = 32, .left = true,
+		.doc = "what the hosts have in common, \"unknown\" or \"none found\""},
 	{INTEGER("hosts", hosts, INT64_MAX), .title = "hosts", .width = 8,
 		.doc = "number of these hosts"},
-	{INTEGER("not_ok", affected, INT64_MAX), .doc = "number of them that are not ok"},
 	{INTEGER("share", hosts, INT64_MAX), .options = FIELD_COLUMN, .title = "share", .width = 8,
 		.cell = print_share},
 	{INTEGER("bar", hosts, INT64_MAX), .options = FIELD_COLUMN, .title = "", .left = true,
@@ -357,16 +352,15 @@ static const struct field group_fields[] = {
 #define OF struct fleet_host
 
 static const struct field dear_fields[] = {
-	{STRING("cause", cause), .title = "first cause", .width = 32, .left = true,
-		.doc = "id of the first cause; null: none found, or ok"},
+	{STRING("cause", cause), .options = FIELD_FILLED, .title = "first cause", .width = 32,
+		.left = true, .doc = "id of the first cause, or \"none found\""},
 	{NS("call_ns", call_ns), .title = "ns each", .width = 8,
 		.doc = "ns per deciding call, the costliest one; null: unknown"},
 	{NS("lost_ns", lost_ns), .title = "ns lost", .width = 8,
 		.doc = "ns lost per call against the vDSO; null: unknown"},
-	{TEXT("time", time), .doc = "when the host was checked; null: unknown"},
 	{WORD("verdict", verdict, verdict_names), .doc = "verdict, judged anew"},
-	{TEXT("kernel", kernel), .doc = "release of the kernel; null: unknown"},
-	{TEXT("clocksource", clocksource), .doc = "clocksource in use; null: unknown"},
+	{TEXT("kernel", kernel), .options = FIELD_FILLED,
+		.doc = "release of the kernel, or \"unknown\""},
 	{.key = "name",
 		.kind = FIELD_STRING,
 		.options = FIELD_FILLED,
@@ -387,69 +381,58 @@ static const struct field fleet_fields[] = {
 	{INTEGER("documents_broken", broken, INT64_MAX), .doc = "documents that could not be read"},
 	{GROUPS("by_verdict", BY_VERDICT), .doc = "hosts by verdict"},
 	{GROUPS("by_first_cause", BY_CAUSE), .doc = "hosts that are not ok, by their first cause"},
-	{GROUPS("by_kernel", BY_KERNEL), .doc = "hosts by release of the kernel"},
-	{LIST_AT("dearest", hosts, listed, dear_fields),
-		.doc = "hosts that are not ok, with -v every host; those that lose most first"},
+	{GROUPS("by_kernel", BY_KERNEL), .doc = "hosts that are not ok, by release of the kernel"},
+	{LIST_AT("dearest", hosts, affected, dear_fields),
+		.doc = "hosts that are not ok; those that lose most first"},
 	{0},
 };
 
 /* ---- the screen ---- */
 
 /* With these rows of the tables the screen fits 24 lines. */
-#define TOP_CAUSES 4
-#define TOP_KERNELS 3
+static const size_t tops[GROUPINGS] = {VERDICT_WRONG + 1, 4, 3};
 #define TOP_HOSTS 3
 
-/* Counts all hosts by verdict, else those that are not ok; what is beyond the top is one row. */
+/* What is beyond the top is one row. */
 static void write_groups(
 	const struct fleet *fleet, int grouping, const char *heading, struct page *page)
 {
-	size_t count = fleet->groups[grouping].count, top = count;
-	struct fleet_group *rows = xcalloc(count + 1, sizeof(*rows)), all = {.hosts = 0};
+	const struct fleet_group *list = fleet->groups[grouping].list;
+	size_t count = fleet->groups[grouping].count, all = 0, used = 0;
+	struct fleet_group rows[VERDICT_WRONG + 1];
 	char others[48];
-	size_t used = 0;
 
-	if (grouping != BY_VERDICT && !fleet->all)
-		top = grouping == BY_CAUSE ? TOP_CAUSES : TOP_KERNELS;
 	for (size_t i = 0; i < count; i++) {
-		struct fleet_group *row = &rows[used];
-
-		*row = fleet->groups[grouping].list[i];
-		row->hosts = grouping == BY_VERDICT ? row->hosts : row->affected;
-		row->name = *row->name             ? row->name
-		            : grouping == BY_CAUSE ? "none found"
-		                                   : "unknown";
-		all.hosts += row->hosts;
-		used += row->hosts > 0;
+		all += list[i].hosts;
+		if (i < tops[grouping])
+			rows[used++] = list[i];
+		else
+			rows[used - 1].hosts += list[i].hosts;
 	}
-	for (size_t i = top; i < used; i++) {
-		snprintf(others, sizeof(others), "%zu others", used - top + 1);
-		rows[top - 1].name = others;
-		rows[top - 1].hosts += rows[i].hosts;
+	if (used < count) {
+		snprintf(others, sizeof(others), "%zu others", count - used + 1);
+		rows[used - 1].name = others;
 	}
 	if (grouping != BY_VERDICT)
 		fputc('\n', page->out);
 	table_write(&(struct table){.fields = group_fields,
 			    .heading = heading,
 			    .whole = &all,
-			    TABLE_ROWS(rows, used < top ? used : top)},
+			    TABLE_ROWS(rows, used)},
 		page->out);
-	free(rows);
 }
 
 static void fleet_text(const void *data, struct page *page)
 {
 	const struct fleet *fleet = data;
-	size_t most = fleet->all || fleet->listed < TOP_HOSTS ? fleet->listed : TOP_HOSTS;
+	size_t most = fleet->affected < TOP_HOSTS ? fleet->affected : TOP_HOSTS;
 
 	write_groups(fleet, BY_VERDICT, "verdict", page);
-	if (fleet->affected) {
-		write_groups(fleet, BY_CAUSE, "first cause of those not ok", page);
-		write_groups(fleet, BY_KERNEL, "their kernel", page);
-	}
-	if (most)
-		page_table(page,
-			&(struct table){.fields = dear_fields, TABLE_ROWS(fleet->hosts, most)});
+	if (!fleet->affected)
+		return;
+	write_groups(fleet, BY_CAUSE, "first cause of those not ok", page);
+	write_groups(fleet, BY_KERNEL, "their kernel", page);
+	page_table(page, &(struct table){.fields = dear_fields, TABLE_ROWS(fleet->hosts, most)});
 }
 
 /* ---- the command ---- */
@@ -461,16 +444,14 @@ static bool measure(struct cli *cli)
 	if (!cli->operand_count && isatty(STDIN_FILENO))
 		return cli_usage_error(
 			"specify files or directories, or provide documents on standard input");
-	fleet->all = cli->style.verbose;
 	work_begin(cli, "reading", &stop);
 	if (!cli->operand_count)
 		read_operand(fleet, "-");
 	for (size_t i = 0; i < cli->operand_count && !stop; i++)
 		read_operand(fleet, cli->operands[i]);
 	work_end();
-	if (fleet->broken > NAMED_MAX && !fleet->all)
-		cli_error("%zu more documents cannot be read; -v names them",
-			fleet->broken - NAMED_MAX);
+	if (fleet->broken > NAMED_MAX)
+		cli_error("%zu more documents cannot be read", fleet->broken - NAMED_MAX);
 	if (fleet->count)
 		sum_up(fleet);
 	else if (!fleet->broken && !fleet->not_found && !stop)
@@ -502,7 +483,7 @@ const struct command fleet_command = {
 	.summary = "summarize the documents of many hosts",
 	.help = "Reads documents written by 'vdsocheck --json' on many hosts, judges each anew, "
 		"and prints how many are ok, the verdicts, first causes and kernels of the others, "
-		"and the hosts that lose most; -v prints all rows. A file contains one document or "
+		"and the hosts that lose most. A file contains one document or "
 		"several, pretty-printed or one per line; in a directory, all files are read, "
 		"including those in directories below it; without operands, standard input is "
 		"read.",
@@ -514,4 +495,5 @@ const struct command fleet_command = {
 	.size = sizeof(struct fleet),
 	.run = report_run,
 	.operands = "[FILE|DIR]...",
+	.never_verbose = true,
 };

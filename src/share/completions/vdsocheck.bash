@@ -116,7 +116,7 @@ _vdsocheck()
 		esac
 		;;
 	fleet)
-		options='--format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		options='--format -J --json -o --output --color -q --quiet -h --help -V --version'
 		operands=files
 		case $prev in
 		--format) kind=words words='text json' ;;

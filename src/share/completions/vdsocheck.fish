@@ -134,7 +134,6 @@ complete -c vdsocheck -n '__vdsocheck_is fleet' -s J -l json -d 'print JSON, the
 complete -c vdsocheck -n '__vdsocheck_is fleet' -s o -l output -r -F -d 'write to FILE atomically'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -l color -x -a 'auto always never' -d 'use color: auto'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -s q -l quiet -d 'print no output'
-complete -c vdsocheck -n '__vdsocheck_is fleet' -s v -l verbose -d 'print all details'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -s h -l help -d 'print this help'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -s V -l version -d 'print the version'
 complete -c vdsocheck -n '__vdsocheck_is fleet' -F
