@@ -267,24 +267,32 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	}
 }
 
+static bool set_options(const struct traced *thread, unsigned options)
+{
+	return ptrace(PTRACE_SETOPTIONS, thread->id, NULL, (void *)(uintptr_t)options) == 0;
+}
+
 /*
  * Makes a program count its calls into the vDSO at the end of execve(2). Returns a signal that
- * arrived and has to be delivered.
+ * arrived and has to be delivered. If we are killed it must not go on with registers that are not
+ * its own. The program that we started has no filter of its own yet; for the calls that are made in
+ * the name of others, root suspends their filters.
  */
 static int begin_served(struct tracer *tracer, struct traced *thread)
 {
-	/* The program that we started has no filter of its own yet. */
-	const struct served_filters *around = tracer->has_begun ? &tracer->filters : NULL;
+	const unsigned options = tracer->options | PTRACE_O_EXITKILL;
+	const struct served_filters *around = &tracer->filters;
 	int signal = 0;
 
+	if (!tracer->has_begun || set_options(thread, options | PTRACE_O_SUSPEND_SECCOMP))
+		around = NULL;
+	if (!tracer->has_begun || around)
+		set_options(thread, options);
 	tracer->has_begun = true;
-	/* If we are killed it must not go on with registers that are not its own. */
-	ptrace(PTRACE_SETOPTIONS, thread->id, NULL,
-		(void *)(uintptr_t)(tracer->options | PTRACE_O_EXITKILL));
 	if (served_open(tracer->run->trace, thread->id, around, &thread->table, &signal) ==
 		INJECTED_BROKEN)
 		syscall(SYS_tgkill, thread->id, thread->id, SIGKILL);
-	ptrace(PTRACE_SETOPTIONS, thread->id, NULL, (void *)(uintptr_t)tracer->options);
+	set_options(thread, tracer->options);
 	thread->loading = thread->table;
 	return signal;
 }

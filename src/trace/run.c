@@ -174,9 +174,16 @@ static double cpu_seconds(pid_t pid)
 
 void trace_run_begin(struct trace_run *run)
 {
+	uint64_t privileges = run->privileges;
+
+	if (run->program)
+		privileges |= PRIVILEGES(CAP_KILL);
+	if (run->serves || run->call_places)
+		privileges |= PRIVILEGES(CAP_SYS_PTRACE);
+	if (run->serves)
+		privileges |= PRIVILEGES(CAP_SYS_ADMIN);
 	if (!run->is_repeated)
-		privileges_keep(run->privileges | (run->program ? PRIVILEGES(CAP_KILL) : 0) |
-				(run->serves || run->call_places ? PRIVILEGES(CAP_SYS_PTRACE) : 0));
+		privileges_keep(privileges);
 	if (run->program)
 		interrupts_catch(&run->stop, true);
 	run->deadline = run->limit_ns ? deadline_after(run->limit_ns) : (struct deadline){0};

@@ -55,7 +55,7 @@ static bool may_have_own_filter(pid_t pid, const struct served_filters *around, 
 		return false;
 	fact_set(why, FACT_DENIED, "%s",
 		is_counted || !around->mode
-			? "it has a seccomp filter of its own"
+			? "it has a seccomp filter of its own, which only root can suspend"
 			: "whether it has a seccomp filter of its own is not known before Linux "
 			  "5.9");
 	return true;

@@ -339,6 +339,17 @@ static void explain(int error, struct fact *why)
 		fact_set_errno(why, error, "mapping the counters");
 }
 
+/* A second try is for a refusal that passes: without its registers the program must not go on. */
+static bool restore(struct target *target, const sigset_t *mask)
+{
+	for (int tries = 0; tries < 2; tries++) {
+		if (registers_set(target->thread, &target->before) == 0 &&
+			ptrace(PTRACE_SETSIGMASK, target->thread, (void *)8, mask) == 0)
+			return true;
+	}
+	return false;
+}
+
 enum injected served_inject(
 	struct trace_evidence *trace, pid_t thread, int *table, int *signal, struct fact *why)
 {
@@ -364,8 +375,7 @@ enum injected served_inject(
 	*signal = target.signal;
 	if (error)
 		explain(error, why);
-	if (registers_set(thread, &target.before) < 0 ||
-		ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &before) < 0)
+	if (!restore(&target, &before))
 		result = errno == ESRCH ? INJECTED_GONE : INJECTED_BROKEN;
 	else if (error)
 		result = INJECTED_NOT;
