@@ -40,7 +40,8 @@ static const struct mark platforms[] = {
 
 /*
  * The names of clouds, of which a machine without a hypervisor may bear one, too: those of
- * cloud-init's ds-identify (22.4 to 26.2) and of systemd's virt.c. tests/lore/clouds.txt has each.
+ * cloud-init's ds-identify (22.4 to 26.2) and of systemd's virt.c, and of others by their kernels'
+ * "DMI: " lines. tests/lore/clouds.txt has each.
  */
 static const struct mark clouds[] = {
 	{SYS_VENDOR, "Amazon EC2", "aws-nitro"},
@@ -56,7 +57,9 @@ static const struct mark clouds[] = {
 	{SYS_VENDOR, "Akamai", "akamai"},
 	{SYS_VENDOR, "Linode", "akamai"},
 	{SYS_VENDOR, "e24cloud", "e24cloud"},
+	{SYS_VENDOR, "Tencent Cloud", "tencent"},
 	{SYS_VENDOR, "Tilaa", "tilaa"},
+	{SYS_VENDOR, "Yandex", "yandex"},
 	{SYS_VENDOR, "3DS Outscale", "outscale"},
 	{PRODUCT_NAME, "CloudStack", "cloudstack"},
 	{PRODUCT_NAME, "CloudCIX", "cloudcix"},

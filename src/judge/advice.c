@@ -473,9 +473,10 @@ size_t advice_find(
 		v->verdict != VERDICT_UNKNOWN || v->expected == VERDICT_FALLBACK};
 	struct advice_choice general[ADVICE_GENERAL];
 
-	/* Either nothing is wrong, or too little is known of a captured tree. */
-	if (v->verdict == VERDICT_OK ||
-		(!v->evidence->live && v->expected != VERDICT_FALLBACK && !v->may_read_hpet))
+	/* Either nothing is wrong, or nothing is known to be in a captured tree. */
+	if (v->verdict == VERDICT_OK || v->expected == VERDICT_OK ||
+		(!v->evidence->live && v->expected == VERDICT_UNKNOWN && !v->may_read_hpet &&
+			!causes->count))
 		return 0;
 	advice_list_general(v, general);
 	for (enum rank rank = 0; rank <= RANK_PROOF; rank++) {

@@ -193,9 +193,9 @@ void cause_pvclock(const struct view *v, struct cause_list *list)
 	bool is_lost = is_unstable && v->page_unstable && v->mode_set;
 	/* Firecracker exits when its guest reboots, and sets no clock when it resumes one. */
 	bool on_firecracker = platform_is(evidence, "firecracker");
-	/* Only the host's owner can resume a guest. */
-	bool can_be_resumed = !fact_is_known(&evidence->host.platform.fact) ||
-	                      (v->may_be_restored && !on_firecracker);
+	/* Only the host's owner can resume a guest; one without a platform may be a cloud's. */
+	bool is_owned = v->may_be_restored && !on_firecracker;
+	bool may_be_owned = is_owned || !fact_is_known(&evidence->host.platform.fact);
 	const struct cause_row rows[] = {
 		{"kvm-clock-switched-off", is_off, CERTAINTY_PROVEN, cite_boot,
 			"The kernel command line (no-kvmclock-vsyscall) keeps the vDSO from "
@@ -224,7 +224,8 @@ void cause_pvclock(const struct view *v, struct cause_list *list)
 			"guest was restored or migrated, or its host left tsc for a while.",
 			.signs = "The calls fall back, the clocksource is kvm-clock, and there is "
 				 "a vclock mode, but the pvclock page lacks the TSC_STABLE bit.",
-			.advice = {{&resume_guest, can_be_resumed}, {&restart_guest, true},
+			.advice = {{is_owned ? &resume_guest : &restart_guest, true},
+				{is_owned ? &restart_guest : &resume_guest, may_be_owned},
 				{&ask_about_restore, v->may_be_restored},
 				{&ask_kvm_host_what_happened, !v->may_be_restored}}},
 		{"kvm-clock-unstable", is_unstable && !was_never_stable && !is_lost,

@@ -117,7 +117,7 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 	const struct kernel_log_line *added = find_added_cpu(evidence);
 	const struct kernel_log_line *warp = find_warp(evidence);
 	bool is_at_boot = warp && !(warp->seconds > BOOTED_S) && !log_is_after_resume(v, warp);
-	bool has_host = v->guest && !v->on_tcg;
+	bool has_host = v->guest && !v->on_tcg && !v->lacks_driver;
 	/* A constant rate, which an invariant TSC has, is what the kernel trusts. */
 	bool asks_for_invariant = has_host && !v->has_switch && !v->may_be_restored && !v->on_xen &&
 	                          !tsc_is_invariant(evidence);

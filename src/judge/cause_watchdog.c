@@ -292,8 +292,9 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 	bool is_wanted = v->second_choice || v->tsc_lost;
 	enum watchdog_culprit culprit = is_wanted ? v->watchdog.culprit : WATCHDOG_UNDETERMINED;
 	bool is_newer = has_newer_watchdog(v);
-	/* The guests of TCG get another piece of advice, whatever the figures. */
-	bool has_host = v->guest && !v->on_tcg && !v->tsc_lost, may_stay = !v->on_tcg;
+	/* The guests of TCG, and a kernel without a driver, get another piece of advice. */
+	bool has_host = v->guest && !v->on_tcg && !v->tsc_lost && !v->lacks_driver;
+	bool may_stay = !v->on_tcg;
 	/* The kernel marked the TSC unstable, and nothing shows why. */
 	bool is_unexplained = is_wanted && v->tsc_distrusted && !v->boot_disables_tsc &&
 	                      culprit == WATCHDOG_UNDETERMINED && !v->tsc_delay &&

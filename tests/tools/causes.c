@@ -199,7 +199,8 @@ int main(void)
 	puts(".El\n.Sh ADVICE\n.Bl -tag -width Ds");
 	for (size_t i = 0; explain_advice(i, &advice); i++)
 		print_advice(&advice);
-	puts(".El\n.Sh BOOT PARAMETERS\nHow to change the kernel command line differs by system.");
+	puts(".El\n.Sh BOOT PARAMETERS\nHow to change the kernel command line differs by system.\n"
+	     ".Li tsc=nowatchdog\nneeds Linux 5.2 or newer, or a backport.");
 	print_ways("To add a parameter, such as the one that makes a switch permanent, one of",
 		"switch-to-paravirtual");
 	print_ways("To remove parameters, one of", "drop-boot-parameters");

@@ -66,7 +66,7 @@ static const struct machine {
 			{"/sys/class/misc/kvm/dev", "10:232\n"}},
 		"google", NULL, "google"},
 	{"a vendor without a name here, by CPUID's bit",
-		{{DMI "sys_vendor", "Tencent Cloud\n"}, {DMI "product_name", "CVM\n"},
+		{{DMI "sys_vendor", "Acme Cloud\n"}, {DMI "product_name", "CVM\n"},
 			{"/proc/cpuinfo", "flags\t\t: fpu tsc hypervisor\n"}},
 		"vm-other", NULL, NULL},
 	{"User-Mode Linux",

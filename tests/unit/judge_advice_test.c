@@ -420,7 +420,7 @@ static void a_choice_at_boot_that_the_kernel_makes_too_stays(void **state)
 	}
 }
 
-/* A captured tree proves nothing: the names have to make a fallback likely. */
+/* A captured tree proves nothing: the names have to make a fallback likely, or a cause is seen. */
 static void a_captured_tree_is_advised_where_a_fallback_is_expected(void **state)
 {
 	static struct evidence evidence;
