@@ -7,6 +7,7 @@
 #ifndef VDSOCHECK_REPORT_H
 #define VDSOCHECK_REPORT_H
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/text.h"
 #include "document.h"
@@ -72,10 +73,5 @@ void page_end(struct page *page);
 
 /* Prints a blank line, and the table below it. */
 void page_table(struct page *page, const struct table *table);
-
-/* Numbers as people read them, in one of 16 buffers: good for the arguments of one printf(). */
-const char *as_ns(double ns);
-const char *as_count(uint64_t count);
-const char *as_mhz(double hz, int decimals);
 
 #endif

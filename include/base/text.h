@@ -76,22 +76,29 @@ bool number_parse_decimal(struct span text, double *value);
 /* Parses "0-3", or "8" for a range of one. */
 bool number_parse_range(struct span text, uint64_t *first, uint64_t *last);
 
-/* These write into `buffer`, and return it. A count with separated thousands is "6,000". */
+/* These write into `buffer`, and return it; below are their forms. */
 char *format_count(uint64_t count, char buffer[32]);
+char *format_ns(double ns, char buffer[32]);
+
+/*
+ * Numbers as people read them, in one of 16 buffers: good for the arguments of one printf(), and
+ * for one thread. A count with separated thousands is "6,000". Nanoseconds are "72.4" or "1,841":
+ * tenths below 1,000; 7 characters at most below 1 ms.
+ */
+#define AS_SIZE 48
+const char *as_count(uint64_t count);
+const char *as_ns(double ns);
 
 /* A rate in Hz is "2,445.4041", in MHz, with this many decimals, 6 at most. */
-char *format_mhz(double hz, int decimals, char buffer[48]);
+const char *as_mhz(double hz, int decimals);
 
 /* An age is "0.5 s", "6.9 minutes" or "3.9 days". */
-char *format_age(double seconds, char buffer[32]);
+const char *as_age(double seconds);
 
 /*
  * A difference of clocks is "1.000 s ahead", "50.0 us behind" or "20778 days behind"; 0, for values
  * that are not times, is "different".
  */
-char *format_ahead(int64_t ns, char buffer[48]);
-
-/* Nanoseconds are "72.4" or "1,841": tenths below 1,000; 7 characters at most below 1 ms. */
-char *format_ns(double ns, char buffer[32]);
+const char *as_ahead(int64_t ns);
 
 #endif

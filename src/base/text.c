@@ -243,40 +243,68 @@ char *format_count(uint64_t count, char buffer[32])
 	return buffer;
 }
 
-char *format_mhz(double hz, int decimals, char buffer[48])
+char *format_ns(double ns, char buffer[32])
 {
+	if (ns >= 999.95)
+		return format_count((uint64_t)(ns + 0.5), buffer);
+	snprintf(buffer, 32, "%.1f", ns);
+	return buffer;
+}
+
+/* ---- the same in a buffer that the next ones reuse ---- */
+
+static char *next_buffer(void)
+{
+	static char buffers[16][AS_SIZE];
+	static unsigned next;
+
+	return buffers[next++ % ARRAY_SIZE(buffers)];
+}
+
+const char *as_count(uint64_t count)
+{
+	return format_count(count, next_buffer());
+}
+
+const char *as_ns(double ns)
+{
+	return format_ns(ns, next_buffer());
+}
+
+const char *as_mhz(double hz, int decimals)
+{
+	char *text = next_buffer();
 	uint64_t one = 1; /* MHz */
 	uint64_t units;
-	char whole[32];
 
 	for (int i = 0; i < decimals; i++)
 		one *= 10;
 	units = (uint64_t)(hz * (double)one / 1e6 + 0.5);
-	snprintf(buffer, 48, "%s.%0*" PRIu64, format_count(units / one, whole), decimals,
-		units % one);
-	return buffer;
+	snprintf(text, AS_SIZE, "%s.%0*" PRIu64, as_count(units / one), decimals, units % one);
+	return text;
 }
 
-char *format_age(double seconds, char buffer[32])
+const char *as_age(double seconds)
 {
 	static const struct {
 		double seconds, least;
 		const char *name;
 	} units[] = {{86400, 2 * 86400, "days"}, {3600, 2 * 3600, "hours"}, {60, 100, "minutes"}};
+	char *text = next_buffer();
 
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		double count = seconds / units[i].seconds;
 
 		if (seconds < units[i].least)
 			continue;
-		snprintf(buffer, 32, "%.*f %s", count < 9.95, count, units[i].name);
-		return buffer;
+		snprintf(text, AS_SIZE, "%.*f %s", count < 9.95, count, units[i].name);
+		return text;
 	}
-	snprintf(buffer, 32, "%.*f s", seconds < 9.95, seconds);
-	return buffer;
+	snprintf(text, AS_SIZE, "%.*f s", seconds < 9.95, seconds);
+	return text;
 }
 
-char *format_ahead(int64_t ns, char buffer[48])
+const char *as_ahead(int64_t ns)
 {
 	static const struct {
 		double ns;
@@ -285,25 +313,17 @@ char *format_ahead(int64_t ns, char buffer[48])
 	} units[] = {{1e9, 3, "s"}, {1e6, 1, "ms"}, {1e3, 1, "us"}, {1, 0, "ns"}};
 	const char *direction = ns < 0 ? "behind" : "ahead";
 	double size = fabs((double)ns);
-	char age[32];
+	char *text = next_buffer();
 	size_t i = 0;
 
 	while (i + 1 < ARRAY_SIZE(units) && size < units[i].ns)
 		i++;
 	if (size == 0)
-		snprintf(buffer, 48, "different");
-	else if (size >= 100e9)
-		snprintf(buffer, 48, "%s %s", format_age(size / 1e9, age), direction);
+		return "different";
+	if (size >= 100e9)
+		snprintf(text, AS_SIZE, "%s %s", as_age(size / 1e9), direction);
 	else
-		snprintf(buffer, 48, "%.*f %s %s", units[i].decimals, size / units[i].ns,
+		snprintf(text, AS_SIZE, "%.*f %s %s", units[i].decimals, size / units[i].ns,
 			units[i].name, direction);
-	return buffer;
-}
-
-char *format_ns(double ns, char buffer[32])
-{
-	if (ns >= 999.95)
-		return format_count((uint64_t)(ns + 0.5), buffer);
-	snprintf(buffer, 32, "%.1f", ns);
-	return buffer;
+	return text;
 }

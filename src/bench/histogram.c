@@ -165,7 +165,6 @@ void bench_write_histograms(const struct bench *bench, bool all, FILE *out)
 		const struct bench_row *row = &bench->rows[i];
 		const struct histogram *histogram = &row->histogram;
 		struct strbuf name = {.used = 0}, tail = {.used = 0};
-		char text[6][32];
 
 		if (!histogram->calls || (!all && row != bench_answer_row(bench)))
 			continue;
@@ -173,16 +172,12 @@ void bench_write_histograms(const struct bench *bench, bool all, FILE *out)
 		strbuf_add(&name, " by %s", call_path_names[row->subject.path]);
 		if (fact_is_known(&row->cpu.fact))
 			strbuf_add(&name, " on CPU %d", (int)row->cpu.value);
-		fprintf(out, "\n  %s: %s single calls\n", name.text,
-			format_count(histogram->calls, text[0]));
+		fprintf(out, "\n  %s: %s single calls\n", name.text, as_count(histogram->calls));
 		draw(histogram, out);
 		strbuf_add(&tail, "p50 %s, p90 %s, p99 %s, p99.9 %s, max %s ns, +/- %s ns",
-			format_ns(histogram->p50_ns, text[0]),
-			format_ns(histogram->p90_ns, text[1]),
-			format_ns(histogram->p99_ns, text[2]),
-			format_ns(histogram->p999_ns, text[3]),
-			format_ns(histogram->max_ns, text[4]),
-			format_ns(histogram->step_ns, text[5]));
+			as_ns(histogram->p50_ns), as_ns(histogram->p90_ns),
+			as_ns(histogram->p99_ns), as_ns(histogram->p999_ns),
+			as_ns(histogram->max_ns), as_ns(histogram->step_ns));
 		fputs("  ", out);
 		wrap_text(out, 2, 4, tail.text);
 	}

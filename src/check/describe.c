@@ -19,26 +19,21 @@
 /* ---- the verdict ---- */
 
 /* A sentence needs whole nanoseconds only; the tenths are in the screen's table. */
-static char *round_ns(double ns, char buffer[32])
+static const char *round_ns(double ns)
 {
-	if (ns < 10)
-		snprintf(buffer, 32, "%.1f", ns);
-	else
-		format_count((uint64_t)(ns + 0.5), buffer);
-	return buffer;
+	return ns < 10 ? as_ns(ns) : as_count((uint64_t)(ns + 0.5));
 }
 
 static void add_alternative(
 	const struct cost *cost, const struct evidence *evidence, struct strbuf *sb)
 {
 	bool is_tsc = host_is_x86(evidence) && !clocksource_is(evidence, "tsc");
-	char ns[32];
 
 	if (cost->measured && !fact_is_known(&cost->vdso_fact)) {
 		strbuf_add(sb,
 			"; the vDSO would be no faster: reading the counter takes %s ns (measured on a "
 			"copy of the vDSO)",
-			round_ns(cost->vdso_ns, ns));
+			round_ns(cost->vdso_ns));
 		return;
 	}
 	if (cost->lost_ns <= 0)
@@ -46,7 +41,7 @@ static void add_alternative(
 	strbuf_add(sb,
 		cost->measured ? "; %s would take %s ns (measured on a copy of the vDSO)"
 			       : "; %s would take about %s ns",
-		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->vdso_ns, ns));
+		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->vdso_ns));
 }
 
 int describe_first_sentence(const char *text)
@@ -64,17 +59,15 @@ void describe_verdict(
 {
 	const struct number_fact *tick = &evidence->clocksource.tick_ns;
 	const struct cost *cost = &diagnosis->cost;
-	char ns[32], entry[32];
 
 	strbuf_add(sb, "%s", diagnosis->verdict.summary);
 	if (fact_is_known(&cost->call_fact)) {
 		if (sb->used && sb->text[sb->used - 1] == '.')
 			sb->used--;
-		strbuf_add(sb, ": %s ns per call%s", round_ns(cost->call_ns, ns),
+		strbuf_add(sb, ": %s ns per call%s", round_ns(cost->call_ns),
 			cost->mixed ? " on average" : "");
 		if (diagnosis->verdict.kind == VERDICT_OK)
-			strbuf_add(sb, "; a system call takes %s ns",
-				round_ns(cost->syscall_ns, entry));
+			strbuf_add(sb, "; a system call takes %s ns", round_ns(cost->syscall_ns));
 		else
 			add_alternative(cost, evidence, sb);
 		strbuf_add(sb, ".");
@@ -101,13 +94,11 @@ const char *describe_why(const struct check_request *request)
 
 void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbuf *sb)
 {
-	char uptime[32];
-
 	if (!fact_is_known(&timestamp->time.fact))
 		return;
 	strbuf_add(sb, "%s", timestamp->time.value);
 	if (fact_is_known(&timestamp->uptime_fact))
-		strbuf_add(sb, ", %s after boot", format_age(timestamp->uptime_s, uptime));
+		strbuf_add(sb, ", %s after boot", as_age(timestamp->uptime_s));
 }
 
 static void add_clocksource(const struct evidence *evidence, bool all, struct strbuf *sb)
@@ -194,16 +185,13 @@ static void add_counts(const struct evidence *evidence, struct strbuf *sb)
 {
 	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);
 	struct entry_counts libc = counts_by_path(evidence, PATH_LIBC);
-	char text[4][32];
 
 	if ((uint64_t)vdso.entered * libc.attempts == (uint64_t)libc.entered * vdso.attempts)
-		strbuf_add(sb, "%s of %s",
-			format_count((uint64_t)vdso.entered + libc.entered, text[0]),
-			format_count((uint64_t)vdso.attempts + libc.attempts, text[1]));
+		strbuf_add(sb, "%s of %s", as_count((uint64_t)vdso.entered + libc.entered),
+			as_count((uint64_t)vdso.attempts + libc.attempts));
 	else
-		strbuf_add(sb, "by the vDSO %s of %s, by libc %s of %s",
-			format_count(vdso.entered, text[0]), format_count(vdso.attempts, text[1]),
-			format_count(libc.entered, text[2]), format_count(libc.attempts, text[3]));
+		strbuf_add(sb, "by the vDSO %s of %s, by libc %s of %s", as_count(vdso.entered),
+			as_count(vdso.attempts), as_count(libc.entered), as_count(libc.attempts));
 }
 
 /* True if no call met a clocksource that the vDSO does not support, though it kept changing. */
@@ -241,7 +229,6 @@ static void add_proof(const struct evidence *evidence, bool all, struct strbuf *
 static void add_values(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	unsigned agreeing = 0;
-	char ahead[48];
 
 	for (size_t i = 0; i < evidence->call_count && all; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
@@ -251,7 +238,7 @@ static void add_values(const struct evidence *evidence, bool all, struct strbuf 
 			continue;
 		strbuf_add(sb, "%s", sb->used ? ", " : "");
 		describe_call_name(call->call, call->clock, sb);
-		strbuf_add(sb, " %s", format_ahead(call->ahead_ns, ahead));
+		strbuf_add(sb, " %s", as_ahead(call->ahead_ns));
 	}
 	if (!sb->used && agreeing)
 		strbuf_add(sb, "%u calls by the vDSO agree with system calls", agreeing);
@@ -307,19 +294,17 @@ static void add_rate(const struct cost *cost, double ns, struct strbuf *sb)
 	bool given = fact_is_known(&cost->rate_fact);
 	double rate = given ? cost->rate : EXAMPLE_RATE;
 	double most = cost_calls_per_thread(cost);
-	char calls[32];
 
 	if (given || rate <= most) {
 		if (rate < 10)
-			snprintf(calls, sizeof(calls), "%.2g", rate);
+			strbuf_add(sb, ": at %.2g calls/s, ", rate);
 		else
-			format_count((uint64_t)rate, calls);
-		strbuf_add(sb, ": at %s calls/s, ", calls);
+			strbuf_add(sb, ": at %s calls/s, ", as_count((uint64_t)rate));
 		add_cpu_share(sb, ns, rate);
 	}
 	if (rate > most)
 		strbuf_add(sb, "%s one thread makes at most %s calls/s", given ? ";" : ":",
-			format_count((uint64_t)most, calls));
+			as_count((uint64_t)most));
 }
 
 void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
@@ -327,14 +312,13 @@ void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
 	const struct cost *cost = &diagnosis->cost;
 	bool served = diagnosis->verdict.kind == VERDICT_OK;
 	double lost = served ? 0 : cost->lost_ns;
-	char ns[32], calls[32];
 
 	if (!fact_is_known(&cost->call_fact) || (served && !fact_is_known(&cost->rate_fact)))
 		return;
-	strbuf_add(sb, "%s ns %sper call", round_ns(lost > 0 ? lost : cost->call_ns, ns),
+	strbuf_add(sb, "%s ns %sper call", round_ns(lost > 0 ? lost : cost->call_ns),
 		lost > 0 ? "lost " : "");
 	if (served) {
-		strbuf_add(sb, ": at %s calls/s, ", format_count((uint64_t)cost->rate, calls));
+		strbuf_add(sb, ": at %s calls/s, ", as_count((uint64_t)cost->rate));
 		add_cpu_share(sb, cost->call_ns, cost->rate);
 		strbuf_add(sb, "; as system calls ");
 		add_cpu_share(sb, cost->syscall_ns, cost->rate);
@@ -343,7 +327,7 @@ void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
 	}
 	if (!served && lost <= 0 && cost->measured)
 		strbuf_add(sb, "; the vDSO would save nothing: the counter alone takes %s ns",
-			round_ns(cost->vdso_ns, ns));
+			round_ns(cost->vdso_ns));
 	strbuf_add(sb, ".");
 }
 
@@ -381,12 +365,11 @@ static void print_remark(const void *object, const void *whole, FILE *out)
 	enum call_path judged = call_judged_path(call);
 	const struct path_evidence *path = &call->path[judged];
 	const char *remark;
-	char ahead[48];
 
 	if (path->signal)
 		remark = fault_signal_name(path->signal);
 	else if (fact_is_flag(&call->agrees, false))
-		remark = format_ahead(call->ahead_ns, ahead);
+		remark = as_ahead(call->ahead_ns);
 	else if (!path->attempts)
 		remark = short_words ? "unproven" : "not proven";
 	else if (path->entered == path->attempts)

@@ -110,12 +110,11 @@ static void write_method(const struct evidence *evidence, FILE *out)
 {
 	struct entry_counts counts = counts_by_path(evidence, PATH_LIBC);
 	struct strbuf how = {.used = 0};
-	char calls[32];
 
 	if (!fact_is_known(&evidence->proof.fact) || !counts.proven)
 		return;
 	strbuf_add(&how, "How the proof was taken: child processes made each call %s times",
-		format_count(counts.attempts / counts.proven, calls));
+		as_count(counts.attempts / counts.proven));
 	if (evidence->proof.cpus)
 		strbuf_add(&how, " on %u CPU%s", evidence->proof.cpus,
 			evidence->proof.cpus == 1 ? "" : "s");
@@ -156,7 +155,6 @@ static void write_calls(const struct check_request *request, FILE *out)
 {
 	const struct timing_evidence *timing = &request->evidence.timing;
 	struct strbuf sb = {.used = 0};
-	char counter[32], floor[32];
 
 	if (!request->evidence.call_count)
 		return;
@@ -169,8 +167,7 @@ static void write_calls(const struct check_request *request, FILE *out)
 	strbuf_add(&sb,
 		"One read of the CPU's counter (%s) takes %s ns, the cheapest system call (getppid) "
 		"%s ns.",
-		timing->counter, format_ns(timing->counter_ns, counter),
-		format_ns(timing->syscall_floor_ns, floor));
+		timing->counter, as_ns(timing->counter_ns), as_ns(timing->syscall_floor_ns));
 	fputc('\n', out);
 	wrap_text(out, 0, 0, sb.text);
 }

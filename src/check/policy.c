@@ -63,7 +63,6 @@ static void judge_time(const struct policy *policy, const struct evidence *evide
 {
 	const struct call_evidence *slowest = NULL, *untimed = NULL;
 	double most = 0;
-	char ns[32];
 
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
@@ -81,7 +80,7 @@ static void judge_time(const struct policy *policy, const struct evidence *evide
 	requirement->met = slowest && !untimed && most <= (double)policy->max_ns;
 	if (slowest && (requirement->met || most > (double)policy->max_ns))
 		text_append(requirement->reason, sizeof(requirement->reason), "%s takes %s ns",
-			policy_call_name(slowest), format_ns(most, ns));
+			policy_call_name(slowest), as_ns(most));
 	else
 		text_append(requirement->reason, sizeof(requirement->reason), "%s was not timed",
 			untimed ? policy_call_name(untimed) : "the clock");

@@ -399,7 +399,6 @@ static void write_others(const struct screen *screen)
 		const struct other_clocksource *other = &diagnosis->others[i];
 		bool timed = fact_is_known(&other->call_fact);
 		struct strbuf sb = {.used = 0};
-		char ns[32];
 
 		strbuf_add(&sb, "%s", other->name);
 		for (next = i + 1; next < diagnosis->other_count && !timed && other->why_not &&
@@ -408,8 +407,8 @@ static void write_others(const struct screen *screen)
 			strbuf_add(&sb, ", %s", diagnosis->others[next].name);
 		strbuf_add(&sb, ": ");
 		if (timed)
-			strbuf_add(&sb, "%s ns per call on a copy of the vDSO",
-				format_ns(other->call_ns, ns));
+			strbuf_add(
+				&sb, "%s ns per call on a copy of the vDSO", as_ns(other->call_ns));
 		if (!other->advisable)
 			strbuf_add(&sb, "%snot recommended, because %s", timed ? "; " : "",
 				other->why_not);

@@ -87,11 +87,10 @@ static void print_syscall(const void *object, const void *whole, FILE *out)
 {
 	const struct call_evidence *call =
 		clock_gettime_of(&((const struct candidate *)object)->evidence, "CLOCK_MONOTONIC");
-	char text[32];
 
 	(void)whole;
 	if (call && fact_is_known(&call->path[PATH_SYSCALL].fact))
-		fputs(format_ns(call->path[PATH_SYSCALL].min_ns, text), out);
+		fputs(as_ns(call->path[PATH_SYSCALL].min_ns), out);
 }
 
 static void print_entered(const void *object, const void *whole, FILE *out)
@@ -119,7 +118,6 @@ static void print_warps(const void *object, const void *whole, FILE *out)
 	const struct candidate *candidate = object;
 	int64_t size = 0;
 	size_t unit = 0;
-	char text[32];
 
 	(void)whole;
 	if (!fact_is_known(&candidate->fact))
@@ -135,7 +133,7 @@ static void print_warps(const void *object, const void *whole, FILE *out)
 	if (!fact_is_known(&candidate->warp.fact))
 		fputs("not tested", out);
 	else if (candidate->warps > 0)
-		fprintf(out, "%s %s", format_count((uint64_t)size, text), units[unit]);
+		fprintf(out, "%s %s", as_count((uint64_t)size), units[unit]);
 	else
 		fputs(candidate->warp.cpu_count < 2 ? "one CPU" : "none", out);
 }

@@ -135,11 +135,10 @@ static void summarize(struct compare_report *report)
 	const size_t size = sizeof(report->summary);
 	char *text = report->summary;
 	size_t measured = 0;
-	char cost[32], ns[32];
+	const char *cost = as_ns(in_use->cost_ns);
 
 	for (size_t i = 0; i < run->count; i++)
 		measured += run->candidates[i].state >= CANDIDATE_WARPS;
-	format_ns(in_use->cost_ns, cost);
 	if (report->verdict == RANKING_CHANGE && other->gain == GAIN_ORDER)
 		snprintf(text, size,
 			"change %s, which is in use, to %s: %s ran backwards, %s did not in %g s.",
@@ -147,13 +146,13 @@ static void summarize(struct compare_report *report)
 	else if (report->verdict == RANKING_CHANGE)
 		snprintf(text, size,
 			"change %s, which is in use, to %s: %s ns per call instead of %s ns%s.",
-			name, other->name, format_ns(other->cost_ns, ns), cost,
+			name, other->name, as_ns(other->cost_ns), cost,
 			other->gain == GAIN_CLASS ? ", served by the vDSO" : "");
 	else if (report->verdict == RANKING_OK && report->fastest != in_use)
 		snprintf(text, size,
 			"keep %s, which is in use: %s ns per call. %s takes %s ns, but is not "
 			"recommended here.",
-			name, cost, report->fastest->name, format_ns(report->fastest->cost_ns, ns));
+			name, cost, report->fastest->name, as_ns(report->fastest->cost_ns));
 	else if (report->verdict == RANKING_OK)
 		snprintf(text, size,
 			"keep %s, which is in use: %s ns per call; no other clocksource %s.", name,

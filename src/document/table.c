@@ -39,18 +39,16 @@ static size_t find_columns(const struct field *fields, const struct field *insid
 
 static void print_value(const json_t *value, const struct field *field, FILE *out)
 {
-	char text[32];
-
 	switch (json_typeof(value)) {
 	case JSON_STRING:
 		fputs(json_string_value(value), out);
 		break;
 	case JSON_INTEGER:
-		fputs(format_count((uint64_t)json_integer_value(value), text), out);
+		fputs(as_count((uint64_t)json_integer_value(value)), out);
 		break;
 	case JSON_REAL:
 		if (field->decimals == 1)
-			fputs(format_ns(json_real_value(value), text), out);
+			fputs(as_ns(json_real_value(value)), out);
 		else
 			fprintf(out, "%.*f", field->decimals, json_real_value(value));
 		break;

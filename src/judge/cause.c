@@ -137,9 +137,7 @@ bool log_is_after_resume(const struct view *v, const struct kernel_log_line *lin
 
 char *log_time(const struct view *v, const struct kernel_log_line *line, char text[LOG_TIME_SIZE])
 {
-	char age[32];
-
-	snprintf(text, LOG_TIME_SIZE, "%s after %s", format_age(line->seconds, age),
+	snprintf(text, LOG_TIME_SIZE, "%s after %s", as_age(line->seconds),
 		log_is_after_resume(v, line) ? "a resume" : "boot");
 	return text;
 }

@@ -48,14 +48,12 @@ static void cite_crash(const struct view *v, struct cause *cause)
 
 static void cite_values(const struct view *v, struct cause *cause)
 {
-	char ahead[48];
-
 	for (size_t i = 0; i < v->evidence->call_count; i++) {
 		const struct call_evidence *call = &v->evidence->calls[i];
 
 		if (fact_is_flag(&call->agrees, false))
 			cite(cause, "%s%s%s by the vDSO: %s", call->call, *call->clock ? " " : "",
-				call->clock, format_ahead(call->ahead_ns, ahead));
+				call->clock, as_ahead(call->ahead_ns));
 	}
 }
 

@@ -71,13 +71,12 @@ static const struct call_evidence *find_wrong(const struct view *v)
 static void write_wrong(const struct view *v, char *summary, size_t size)
 {
 	const struct call_evidence *worst = find_wrong(v);
-	char ahead[48];
 
 	if (!worst) /* the rule applies only with such a call; gcc -fanalyzer does not see it */
 		return;
 	snprintf(summary, size, "the vDSO%s values are not the kernel's: %s is %s.",
 		v->vdso.proven && !v->vdso.entered ? " serves the clock calls, but its" : "'s",
-		*worst->clock ? worst->clock : worst->call, format_ahead(worst->ahead_ns, ahead));
+		*worst->clock ? worst->clock : worst->call, as_ahead(worst->ahead_ns));
 }
 
 /* Names the calls that entered; the proof line says how often. */
@@ -105,24 +104,21 @@ static void write_entering(const struct view *v, char *summary, size_t size)
 
 static void write_faster(const struct view *v, char *summary, size_t size)
 {
-	char ns[32];
-
 	snprintf(summary, size,
 		"each call entered the kernel in the proof, but takes only %s ns without it: run "
 		"vdsocheck again.",
-		format_ns(v->monotonic[PATH_VDSO]->min_ns, ns));
+		as_ns(v->monotonic[PATH_VDSO]->min_ns));
 }
 
 static void write_slower(const struct view *v, char *summary, size_t size)
 {
 	double call = v->monotonic[PATH_VDSO]->min_ns;
 	double raw = v->monotonic[PATH_SYSCALL]->min_ns;
-	char ns[32];
 
 	snprintf(summary, size,
 		"no call entered the kernel, but each takes %s ns, %.0f times a system call: run "
 		"vdsocheck again.",
-		format_ns(call, ns), call / raw);
+		as_ns(call), call / raw);
 }
 
 /*

@@ -90,7 +90,8 @@ static const struct witness *find_reference(const struct evidence *evidence)
 	return best || !ntp_is_current(evidence) ? best : witness_of(evidence, WITNESS_NTP);
 }
 
-static char *format_span(double seconds, char text[48])
+/* "1 h 5 min", "3.4 s"; in a buffer that the next call reuses. */
+static const char *as_span(double seconds)
 {
 	static const struct {
 		int s;
@@ -98,15 +99,16 @@ static char *format_span(double seconds, char text[48])
 	} units[] = {{86400, "d", "h"}, {3600, "h", "min"}, {60, "min", "s"}};
 	static const int rests[] = {3600, 60, 1};
 	int64_t whole = llround(fmin(seconds, 1e15));
+	static char text[AS_SIZE];
 
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		if (whole < units[i].s)
 			continue;
-		snprintf(text, 48, "%lld %s %lld %s", (long long)(whole / units[i].s),
+		snprintf(text, sizeof(text), "%lld %s %lld %s", (long long)(whole / units[i].s),
 			units[i].name, (long long)(whole % units[i].s / rests[i]), units[i].rest);
 		return text;
 	}
-	snprintf(text, 48, "%.1f s", seconds);
+	snprintf(text, sizeof(text), "%.1f s", seconds);
 	return text;
 }
 
@@ -127,10 +129,10 @@ static void add(struct wall_clock *wall, const char *format, ...)
 static void summarize(const struct evidence *evidence, struct wall_clock *wall)
 {
 	const char *clocksource = evidence->clocksource.current;
-	char off[48], age[32] = "";
+	const char *age = as_age(evidence->base.ago_s);
+	const char *off = as_span(fabs(wall->offset_s));
 
 	if (wall->restored) {
-		format_age(evidence->base.ago_s, age);
 		snprintf(wall->ask, sizeof(wall->ask),
 			"By its pvclock page this guest was restored, migrated or paused %s before "
 			"this report. What happened then? Does the hypervisor move the guest's clock "
@@ -151,14 +153,12 @@ static void summarize(const struct evidence *evidence, struct wall_clock *wall)
 	}
 	if (wall->state == WALL_CLOCK_RIGHT) {
 		add(wall, "the clock is within %s of %s",
-			format_span(wall->error_s + fabs(wall->offset_s), off),
-			sources[wall->source]);
+			as_span(wall->error_s + fabs(wall->offset_s)), sources[wall->source]);
 		if (wall->restored)
 			add(wall, "; this guest was restored, migrated or paused %s ago", age);
 		add(wall, ".");
 		return;
 	}
-	format_span(fabs(wall->offset_s), off);
 	if (wall->source == WITNESS_PVCLOCK) {
 		add(wall,
 			"tsc missed %s when this guest was restored, migrated or paused %s ago: the "

@@ -151,28 +151,3 @@ const struct format report_formats[] = {
 	{.name = "json", .write = report_json},
 	{0},
 };
-
-/* ---- numbers ---- */
-
-static char *next_buffer(void)
-{
-	static char buffers[16][48];
-	static unsigned next;
-
-	return buffers[next++ % 16];
-}
-
-const char *as_ns(double ns)
-{
-	return format_ns(ns, next_buffer());
-}
-
-const char *as_count(uint64_t count)
-{
-	return format_count(count, next_buffer());
-}
-
-const char *as_mhz(double hz, int decimals)
-{
-	return format_mhz(hz, decimals, next_buffer());
-}

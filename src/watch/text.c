@@ -32,16 +32,14 @@ static void write_restore(const struct watch_event *event, FILE *out)
 {
 	const struct base_evidence *base = &event->now->evidence.base;
 	struct strbuf text = {.used = 0};
-	char age[32];
 
 	strbuf_add(&text, "restored, migrated or paused");
 	if (fact_is_known(&base->fact))
-		strbuf_add(&text, " %s ago", format_age(base->ago_s, age));
+		strbuf_add(&text, " %s ago", as_age(base->ago_s));
 	if (fact_is_known(&event->stood_s.fact) && event->stood_s.value <= 0)
 		strbuf_add(&text, "; the clock did not stand still");
 	else if (fact_is_known(&event->stood_s.fact))
-		strbuf_add(&text, "; the clock stood still for %s",
-			format_age(event->stood_s.value, age));
+		strbuf_add(&text, "; the clock stood still for %s", as_age(event->stood_s.value));
 	else
 		strbuf_add(&text, "; no other clock shows for how long the clock stood still");
 	write_text(text.text, out);
@@ -65,7 +63,7 @@ static void write_details(const struct watch_event *event, FILE *out)
 
 static void write_watched(const struct watch_event *event, FILE *out)
 {
-	char why[FACT_REASON_SIZE + 16], age[32];
+	char why[FACT_REASON_SIZE + 16];
 
 	fact_describe(&event->page, why, sizeof(why));
 	fprintf(out, "    watching %s every %g s%s%s\n",
@@ -73,7 +71,7 @@ static void write_watched(const struct watch_event *event, FILE *out)
 		*why ? ", not the vDSO's data page: " : "", why);
 	if (!fact_is_known(&event->now->evidence.base.fact))
 		fprintf(out, "    no pvclock page shows a restore: checking again every %s\n",
-			format_age(event->recheck_s, age));
+			as_age(event->recheck_s));
 }
 
 bool watch_event_text(const void *result, const struct style *style, FILE *out)
