@@ -12,7 +12,7 @@
 #include "cli/text.h"
 #include "document.h"
 
-#define REPORT_SENTENCE_SIZE 400
+#define REPORT_SENTENCE_SIZE 640
 
 /* The first member of cli->data of such a command. */
 struct report {
@@ -39,9 +39,10 @@ struct page {
 
 struct report_type {
 	const char *schema;
-	const struct field *fields;       /* of cli->data, after report_fields */
-	int indent;                       /* column behind the labels */
-	bool (*measure)(struct cli *cli); /* fills cli->data; false after an error message */
+	const struct field *fields; /* of cli->data, after report_fields */
+	int indent;                 /* column behind the labels */
+	/* Fills cli->data; false after an error message, with the exit status if it is its own. */
+	bool (*measure)(struct cli *cli);
 	void (*text)(const void *data, struct page *page); /* what follows the answer */
 	void (*release)(void *data); /* frees what measure() allocated; may be NULL */
 };

@@ -64,6 +64,9 @@ struct option_row {
 	const char *help; /* NULL: an old name that works and is not listed */
 };
 
+/* The exit status is that of what was run, whatever the answer. */
+#define STATUS_OF_RUN (-1)
+
 /* A verdict: the word in documents and, in capitals, on the screen, its color and exit status. */
 struct answer {
 	const char *word;

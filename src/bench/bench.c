@@ -44,7 +44,8 @@ struct bench *bench_new(const struct bench_plan *plan, struct fact *why)
 
 void bench_free(struct bench *bench)
 {
-	child_unshare(bench, bench->bytes);
+	if (bench)
+		child_unshare(bench, bench->bytes);
 }
 
 struct number_fact bench_pin(const struct bench_plan *plan, size_t place)

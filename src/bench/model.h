@@ -183,7 +183,7 @@ struct bench {
 
 /*
  * Returns memory for all that the plan makes, shared with children; NULL with the reason in *why.
- * Free with bench_free().
+ * Free with bench_free(), which takes NULL, too.
  */
 struct bench *bench_new(const struct bench_plan *plan, struct fact *why);
 void bench_free(struct bench *bench);

@@ -21,7 +21,8 @@ void report_answer(struct report *report, const struct answer *answer, const cha
 		fact_set_known(&report->advice_fact);
 	else
 		fact_set(&report->advice_fact, FACT_ABSENT, "there is nothing to be done");
-	report->exit_status = answer->status;
+	if (answer->status != STATUS_OF_RUN)
+		report->exit_status = answer->status;
 	va_start(arguments, format);
 	vsnprintf(report->summary, sizeof(report->summary), format, arguments);
 	va_end(arguments);
@@ -34,10 +35,11 @@ int report_run(struct cli *cli)
 	report->type = cli->command->report;
 	report->answer = cli->command->answers;
 	timestamp_collect(&cli->root, &report->timestamp, &cli->deadline);
-	if (!report->type->measure(cli))
-		return EXIT_TROUBLE;
-	report->exit_status = interrupt_status(report->exit_status);
-	cli_print(cli, report);
+	report->exit_status = cli_trouble(cli);
+	if (report->type->measure(cli)) {
+		report->exit_status = interrupt_status(report->exit_status);
+		cli_print(cli, report);
+	}
 	if (report->type->release)
 		report->type->release(report);
 	return report->exit_status;
