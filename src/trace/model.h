@@ -15,9 +15,8 @@
 #include "base/fact.h"
 #include "base/privileges.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "document.h"
 #include "evidence.h"
+#include "report.h"
 
 /* So many calls can be counted in one run. */
 #define TRACE_CALL_MAX 64
@@ -51,9 +50,6 @@ struct trace_plan {
 };
 
 enum trace_method { TRACE_BY_BPF, TRACE_BY_SECCOMP };
-
-/* "bpf", "seccomp-ptrace"; ended by NULL. */
-extern const char *const trace_method_names[];
 
 struct trace_program {
 	pid_t pid;
@@ -100,9 +96,6 @@ enum trace_origin {
 	TRACE_BY_LIBC,
 	TRACE_BY_CODE
 };
-
-/* "unknown", "vdso", "syscall-function", "libc", "code"; ended by NULL. */
-extern const char *const trace_origin_names[];
 
 /* A place in a program that calls the vDSO, or makes a system call. */
 struct trace_place {
@@ -172,8 +165,8 @@ struct trace_evidence {
 	bool is_strict;                /* that was strict mode, by SIGKILL */
 	bool is_baseline;              /* to compare with: the stubs are mapped, and not used */
 	uint64_t repeats;              /* runs of each kind that were compared; 0: none */
-	struct fact repeated; /* why there is none; unread: not asked for, or there are some */
-	struct trace_sampled sampled;              /* of what ran already */
+	struct fact repeated;          /* known: there are some; unread: not asked for */
+	struct trace_sampled sampled;  /* of what ran already */
 	struct trace_times untouched, fallen_back; /* the least of the runs */
 	uint64_t children_terminated; /* processes left running, which were sent SIGTERM */
 	struct evidence host;         /* timing and proof, taken before the program ran */
@@ -196,14 +189,8 @@ struct trace_line {
 	double fallback_s; /* cost of all, if they were system calls */
 };
 
-/*
- * TRACE_COUNTED: none of the counted calls is one that the vDSO serves.
- * TRACE_SIMULATED: the program ran as if this host fell back.
- */
+/* The places of the command's answers. */
 enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK, TRACE_COUNTED, TRACE_SIMULATED };
-
-/* "unknown", "ok", "fallback", "counted", "simulated"; ended by NULL. */
-extern const char *const trace_verdict_names[];
 
 #define TRACE_HINT_MAX 2
 #define TRACE_TEXT_SIZE 640
@@ -228,9 +215,6 @@ struct trace_inside {
 };
 
 struct trace_diagnosis {
-	enum trace_verdict verdict;
-	bool is_counted; /* the system calls were counted */
-	char summary[TRACE_TEXT_SIZE];
 	size_t line_count;
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
 	struct trace_sums sums;
@@ -274,31 +258,26 @@ void trace_plan_filter(const struct trace_plan *plan, struct filter *filter);
 
 /* ---- verdict.c: pure ---- */
 
-void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis);
-
-/* "1.22 s", "34 ms", "870 us": three digits. Returns `text`. */
-char *trace_describe_seconds(double seconds, char text[32]);
-
-/* ---- text.c, json.c ---- */
-
-#define TRACE_JSON_SCHEMA "vdsocheck-trace/1"
-
 struct trace_report {
+	struct report report;
 	struct trace_evidence trace;
 	struct trace_diagnosis diagnosis;
-	struct timestamp_evidence timestamp;
-	int exit_status;
 	bool is_interval;  /* one of many, a line each */
 	bool is_continued; /* not the first of these */
 };
 
-/* Write a struct trace_report for people, the verdict first, and for programs. */
-bool trace_report_text(const void *result, const struct style *style, FILE *out);
-bool trace_report_json(const void *result, const struct style *style, FILE *out);
+extern const struct answer trace_answers[];
 
-/* The document, and the lists in it that are tables of the text, too. */
-extern const struct field trace_report_fields[], trace_line_fields[], trace_process_fields[],
-	trace_group_fields[], trace_served_fields[], trace_place_fields[],
-	trace_call_place_fields[];
+/* Judges the evidence, and sets the answer. */
+void trace_judge(struct trace_report *report);
+
+/* "1.22 s", "34.2 ms", "870 us": three digits, in one of 8 buffers. */
+const char *as_seconds(double seconds);
+
+/* ---- print.c: all take a struct trace_report ---- */
+
+void trace_text(const void *data, struct page *page);
+extern const struct field trace_fields[];
+extern const struct format trace_formats[];
 
 #endif

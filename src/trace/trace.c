@@ -48,8 +48,8 @@ enum trace_option {
 };
 
 struct trace_request {
-	struct trace_plan plan;
 	struct trace_report report;
+	struct trace_plan plan;
 	struct trace_run run;
 	bool untouched;   /* the calls into the vDSO are not counted */
 	uint64_t repeats; /* 0: not given */
@@ -150,13 +150,7 @@ static void measure_host(const struct root *root, struct evidence *host)
 			&host->proof.fact, why.state, "measuring this host failed: %s", why.reason);
 }
 
-/* ---- the count: both return the exit status, and set *counted if there is a report ---- */
-
-static int refuse_program(const char *name, int error)
-{
-	cli_error("cannot run %s: %s", name, strerror(error));
-	return error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-}
+/* ---- the program ---- */
 
 /* Unless root traces it, such a program has the privileges of its caller alone. */
 static bool gains_privileges(const struct trace_program *program)
@@ -220,7 +214,7 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 	struct trace_evidence *trace = xcalloc(1, sizeof(*trace));
 	struct fact *why = &of->trace->repeated;
 	struct trace_run run = *of;
-	bool is_timed;
+	bool is_timed = false;
 
 	trace->plan = of->trace->plan;
 	trace->program = of->trace->program;
@@ -229,20 +223,16 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 	run.trace = trace;
 	run.call_places = NULL;
 	run.serves = true;
-	is_timed = trace_run_fork(&run, NULL, why);
-	if (is_timed && !trace_follow(&run)) {
-		*why = trace->served;
-		is_timed = false;
-	} else if (is_timed && run.failure.error) {
-		fact_set_errno(why, run.failure.error, "a run");
-		is_timed = false;
-	} else if (is_timed && interrupts_first()) {
-		fact_set(why, FACT_FAILED, "interrupted");
-		is_timed = false;
-	} else if (is_timed && run.status != of->status) {
-		fact_set(why, FACT_FAILED, "a run %s did not end as the first one",
-			as_if_fallback ? "as if this host fell back" : "as this host is");
-		is_timed = false;
+	if (trace_run_fork(&run, NULL, why)) {
+		if (!trace_follow(&run))
+			*why = trace->served;
+		else if (run.failure.error)
+			fact_set_errno(why, run.failure.error, "a run");
+		else if (run.status != of->status)
+			fact_set(why, FACT_FAILED, "a run %s did not end as the first one",
+				as_if_fallback ? "as if this host fell back" : "as this host is");
+		else
+			is_timed = true;
 	}
 	interrupts_release();
 	if (is_timed) {
@@ -259,21 +249,21 @@ static void compare_runs(struct trace_request *request, off_t input)
 {
 	struct trace_evidence *trace = &request->report.trace;
 	const off_t end = lseek(STDIN_FILENO, 0, SEEK_CUR);
-	uint64_t runs = 0;
+	bool is_timed = true;
 
 	trace->untouched = trace->fallen_back = (struct trace_times){NAN, NAN};
-	for (; runs < 2 * request->repeats; runs++) {
-		bool as_if = runs % 2;
-
+	for (uint64_t i = 0; i < request->repeats && is_timed; i++) {
 		lseek(STDIN_FILENO, input, SEEK_SET);
-		if (!time_run(
-			    &request->run, as_if, as_if ? &trace->fallen_back : &trace->untouched))
-			break;
+		is_timed = time_run(&request->run, false, &trace->untouched);
+		lseek(STDIN_FILENO, input, SEEK_SET);
+		is_timed = is_timed && time_run(&request->run, true, &trace->fallen_back);
 	}
 	/* Here the first run has left it, and the next reader goes on. */
 	lseek(STDIN_FILENO, end, SEEK_SET);
-	if (runs == 2 * request->repeats)
+	if (is_timed) {
 		trace->repeats = request->repeats;
+		fact_set_known(&trace->repeated);
+	}
 }
 
 /* Runs the program while its system calls are counted by BPF. False: it was not started. */
@@ -326,56 +316,61 @@ static bool run_program(struct trace_run *run, struct fact *why)
 	return trace_run_fork(run, NULL, why) && trace_follow(run);
 }
 
-static int count_program(struct cli *cli, bool *counted)
+/* The functions below return false after an error message, with the exit status in the report. */
+static bool refuse_program(struct trace_report *report, const char *name, int error)
+{
+	cli_error("cannot run %s: %s", name, strerror(error));
+	report->report.exit_status =
+		error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+	return false;
+}
+
+static bool count_program(struct cli *cli)
 {
 	struct trace_request *request = cli->data;
+	struct trace_report *report = &request->report;
 	struct trace_run *run = &request->run;
-	struct trace_evidence *trace = &request->report.trace;
+	struct trace_evidence *trace = &report->trace;
 	const char *name = cli->operands[0];
 	const off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
 	struct fact why = {0};
 	int error = trace_program_find(name, &trace->program);
 
 	if (error)
-		return refuse_program(name, error);
+		return refuse_program(report, name, error);
 	run->arguments = (char *const *)(uintptr_t)cli->operands;
 	trace_program_inspect(&trace->program);
 	measure_host(run->root, &trace->host);
 	run->serves = counts_served(request);
-	if (!run_program(run, &why)) {
-		cli_error("cannot run %s%s: %s", name,
+	if (!run_program(run, &why))
+		return cli_error("cannot run %s%s: %s", name,
 			trace->as_if_fallback ? " as if this host fell back" : "", why.reason);
-		return STATUS_TROUBLE;
-	}
 	interrupts_release();
 	error = run->failure.error;
-	if (error && run->failure.stage != TRACE_EXECUTING) {
-		cli_error("cannot count the calls of %s: %s", name, strerror(error));
-		return STATUS_TROUBLE;
-	}
+	if (error && run->failure.stage != TRACE_EXECUTING)
+		return cli_error("cannot count the calls of %s: %s", name, strerror(error));
 	if (error)
-		return refuse_program(name, error);
-	*counted = true;
+		return refuse_program(report, name, error);
 	trace_program_find_counter(&trace->program);
 	if (request->repeats)
 		compare_runs(request, input);
 	privileges_keep(run->privileges);
 	/* Shells report a signal so. */
-	return WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
-	                                : WEXITSTATUS(run->status);
+	report->report.exit_status = WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
+	                                                      : WEXITSTATUS(run->status);
+	return true;
 }
 
-static int count_running(struct cli *cli, bool *counted)
+static bool count_running(struct cli *cli)
 {
 	struct trace_request *request = cli->data;
 	struct trace_run *run = &request->run;
 	struct trace_evidence *trace = &request->report.trace;
 	const char *doing = trace->system_wide ? "counting on all CPUs" : "counting";
+	bool is_counted;
 
-	if (!trace->system_wide && kill(trace->program.pid, 0) < 0 && errno == ESRCH) {
-		cli_error("process %d: %s", trace->program.pid, strerror(ESRCH));
-		return STATUS_TROUBLE;
-	}
+	if (!trace->system_wide && kill(trace->program.pid, 0) < 0 && errno == ESRCH)
+		return cli_error("process %d: %s", trace->program.pid, strerror(ESRCH));
 	fact_set(&trace->served, FACT_ABSENT, "counted only for a program that trace starts");
 	if (!trace->system_wide) {
 		trace_program_inspect(&trace->program);
@@ -385,18 +380,16 @@ static int count_running(struct cli *cli, bool *counted)
 	if (!run->interval_ns)
 		run->show = progress_show;
 	work_begin(cli, run->interval_ns ? NULL : doing, &run->stop);
-	*counted = trace_running(run);
+	is_counted = trace_running(run);
 	work_end();
-	if (*counted)
-		return interrupt_status(0);
-	if (trace->system_wide)
-		cli_error("cannot count on the whole host: %s", trace->bpf.reason);
-	else
-		cli_error(
-			"cannot count process %d: %s; 'strace -c -p %d' counts its system calls, and "
-			"stops it at each",
+	if (!is_counted && trace->system_wide)
+		return cli_error("cannot count on the whole host: %s", trace->bpf.reason);
+	if (!is_counted)
+		return cli_error("cannot count process %d: %s; 'strace -c -p %d' counts its system "
+				 "calls, and stops it at each",
 			trace->program.pid, trace->bpf.reason, trace->program.pid);
-	return STATUS_TROUBLE;
+	request->report.report.exit_status = EXIT_SUCCESS;
+	return true;
 }
 
 /* ---- the command ---- */
@@ -431,48 +424,43 @@ static bool is_one_target(const struct cli *cli)
 	return false;
 }
 
-/*
- * Prints the counts so far, which are those of an interval if there is one. A file of --output is
- * written when all are over.
- */
-static bool print_report(void *argument)
+/* Prints an interval; but a file of --output is written when all are over. */
+static bool print_interval(void *argument)
 {
 	struct cli *cli = argument;
-	struct trace_report *report = &((struct trace_request *)cli->data)->report;
+	struct trace_request *request = cli->data;
+	struct trace_report *report = &request->report;
 
-	trace_diagnose(&report->trace, &report->diagnosis);
+	trace_judge(report);
 	cli_print(cli, report);
 	report->is_continued = true;
-	if (!report->is_interval || cli->output)
+	if (cli->output)
 		return true;
-	if (!cli_flush(cli)) {
-		((struct trace_request *)cli->data)->is_lost = true;
-		return false;
-	}
-	report->timestamp.time.fact = (struct fact){0};
-	timestamp_collect(&cli->root, &report->timestamp, &cli->deadline);
-	return true;
+	request->is_lost = !cli_flush(cli);
+	report->report.timestamp.time.fact = (struct fact){0};
+	timestamp_collect(&cli->root, &report->report.timestamp, &cli->deadline);
+	return !request->is_lost;
 }
 
-static int run_trace(struct cli *cli)
+static bool measure(struct cli *cli)
 {
 	struct trace_request *request = cli->data;
 	struct trace_report *report = &request->report;
 	struct trace_evidence *trace = &report->trace;
 	struct trace_run *run = &request->run;
 	struct fact why = {0};
-	bool counted = false;
 
 	if (!is_one_target(cli) || !can_work_here())
-		return STATUS_TROUBLE;
-	if (cli->output && cli->operand_count && !output_check(cli->output, &why)) {
-		cli_error("cannot write %s", why.reason);
-		return STATUS_TROUBLE;
-	}
+		return false;
+	if (cli->output && cli->operand_count && !output_check(cli->output, &why))
+		return cli_error("cannot write %s", why.reason);
 	if (!request->plan.call_count)
 		trace_plan_add_clock_calls(&request->plan);
 	trace->plan = &request->plan;
 	trace->lists_processes = trace->system_wide && !trace->lists_groups;
+	fact_set(&trace->sampled.fact, FACT_UNREAD,
+		"only what runs already is sampled, for calls that a vDSO may serve");
+	fact_set(&trace->repeated, FACT_UNREAD, "--repeat is not given");
 	report->is_interval = run->interval_ns > 0;
 	if (!run->shown)
 		run->shown = DEFAULT_TOP;
@@ -482,22 +470,24 @@ static int run_trace(struct cli *cli)
 	run->trace = trace;
 	run->privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
 	run->is_repeated = request->repeats > 0;
-	run->report = print_report;
+	run->report = print_interval;
 	run->argument = cli;
 	if (!trace->system_wide && !trace->as_if_fallback && !request->untouched)
 		run->call_places = &trace->call_places;
-	timestamp_collect(&cli->root, &report->timestamp, &cli->deadline);
-	report->exit_status =
-		cli->operand_count ? count_program(cli, &counted) : count_running(cli, &counted);
+	if (!(cli->operand_count ? count_program(cli) : count_running(cli)) || request->is_lost)
+		return false;
 	places_finish(trace, run->shown);
-	if (counted && !request->is_lost)
-		(void)print_report(cli);
-	if (request->is_lost)
-		report->exit_status = STATUS_TROUBLE;
+	trace_judge(report);
+	return true;
+}
+
+static void release(void *data)
+{
+	struct trace_evidence *trace = &((struct trace_report *)data)->trace;
+
 	trace_callers_forget(&trace->top);
 	places_free(&trace->places);
 	places_free(&trace->call_places);
-	return report->exit_status;
 }
 
 static const struct option_row options[] = {
@@ -526,11 +516,12 @@ static const struct option_row options[] = {
 	{0},
 };
 
-static const struct format formats[] = {
-	{.name = "text", .write = trace_report_text},
-	{.name = "json", .write = trace_report_json},
-	{0},
-};
+static const struct report_type type = {.schema = "vdsocheck-trace/1",
+	.fields = trace_fields,
+	.indent = 13,
+	.measure = measure,
+	.text = trace_text,
+	.release = release};
 
 const struct command trace_command = {
 	.name = "trace",
@@ -544,11 +535,13 @@ const struct command trace_command = {
 	.status = "that of the program, or 128+N if signal N ended it; 0 with --pid or --all; 125 "
 		  "vdsocheck failed, 126 the program cannot be run, 127 it was not found, 130 "
 		  "interrupted, 143 after SIGTERM.",
+	.answers = trace_answers,
 	.options = options,
-	.formats = formats,
+	.formats = trace_formats,
+	.report = &type,
 	.size = sizeof(struct trace_request),
 	.take = take_option,
-	.run = run_trace,
+	.run = report_run,
 	.never_verbose = true,
 	.program = "-- PROGRAM [ARGUMENT]... | -p PID | -a",
 	.privileged = true,

@@ -5,21 +5,22 @@
  * those of CPU-time clocks, say nothing of the vDSO.
  */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "judge.h"
 #include "served.h"
 
-const char *const trace_verdict_names[] = {
-	[TRACE_UNKNOWN] = "unknown",
-	[TRACE_OK] = "ok",
-	[TRACE_FALLBACK] = "fallback",
-	[TRACE_COUNTED] = "counted",
-	[TRACE_SIMULATED] = "simulated",
-	NULL,
+const struct answer trace_answers[] = {
+	[TRACE_UNKNOWN] = {"unknown", COLOR_MAGENTA, STATUS_OF_RUN, "undetermined"},
+	[TRACE_OK] = {"ok", COLOR_GREEN, STATUS_OF_RUN,
+		"no clock system call that the vDSO could serve"},
+	[TRACE_FALLBACK] = {"fallback", COLOR_RED, STATUS_OF_RUN, "at least one"},
+	[TRACE_COUNTED] = {"counted", COLOR_BOLD, STATUS_OF_RUN,
+		"the calls that were counted are not clock calls"},
+	[TRACE_SIMULATED] = {"simulated", COLOR_YELLOW, STATUS_OF_RUN,
+		"it ran as if this host fell back"},
+	{0},
 };
 
 /* clock_gettime64 and clock_getres_time64 are the same calls with wider times. */
@@ -154,10 +155,21 @@ static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line 
 	}
 }
 
+/* ---- why only this program is affected ---- */
+
 /* Says what made the most of the avoidable system calls; unknown, and no text, if it cannot. */
 static enum trace_origin describe_origin(
 	const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
+	static const char *const makers[] = {
+		[TRACE_BY_VDSO] = "the vDSO, which could not read the clock itself: the cause is "
+				  "not the program, but what it runs in. Run 'vdsocheck' there.",
+		[TRACE_BY_SYSCALL_FUNCTION] =
+			"syscall(2) of libc, which the program calls in place of clock_gettime(3) "
+			"or gettimeofday(2): these use the vDSO.",
+		[TRACE_BY_LIBC] = "libc, which does not use the vDSO here",
+		[TRACE_BY_CODE] = "code that does not call libc for it",
+	};
 	const struct trace_place *place = trace->call_places.list;
 	const struct trace_place *end = place + trace->call_places.count, *first = NULL;
 	uint64_t all = 0, alike = 0;
@@ -179,107 +191,37 @@ static enum trace_origin describe_origin(
 	else
 		text_append(text, TRACE_TEXT_SIZE, "Most of them (%.0f%%) were made by ",
 			100 * (double)alike / (double)all);
-	if (first->origin == TRACE_BY_VDSO)
-		text_append(text, TRACE_TEXT_SIZE,
-			"the vDSO, which could not read the clock itself: the cause is not the "
-			"program, but what it runs in. Run 'vdsocheck' there.");
-	else if (first->origin == TRACE_BY_SYSCALL_FUNCTION)
-		text_append(text, TRACE_TEXT_SIZE,
-			"syscall(2) of libc, which the program calls in place of clock_gettime(3) "
-			"or gettimeofday(2): these use the vDSO.");
-	else
-		text_append(text, TRACE_TEXT_SIZE, "%s: %s%s%s.",
-			first->origin == TRACE_BY_LIBC ? "libc, which does not use the vDSO here"
-						       : "code that does not call libc for it",
-			first->function, *first->function ? " in " : "",
+	text_append(text, TRACE_TEXT_SIZE, "%s", makers[first->origin]);
+	if (first->origin == TRACE_BY_LIBC || first->origin == TRACE_BY_CODE)
+		text_append(text, TRACE_TEXT_SIZE, ": %s%s%s.", first->function,
+			*first->function ? " in " : "",
 			*first->module ? first->module : "code of no file");
 	return first->origin;
 }
 
-/* Says why only this program is affected: what made the calls, or else what is seen from outside.
- */
+/* What made the calls, or else what is seen from outside. */
 static void find_hints(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
-	const struct trace_program *program = &trace->program;
 	const enum trace_origin origin = describe_origin(trace, diagnosis);
-	const bool may_be_libc = origin != TRACE_BY_VDSO && origin != TRACE_BY_SYSCALL_FUNCTION;
 	const char **hint = diagnosis->hints;
 
 	if (origin != TRACE_BY_UNKNOWN)
 		*hint++ = diagnosis->origin;
-	if (may_be_libc && program->is_static)
+	if (origin != TRACE_BY_VDSO && origin != TRACE_BY_SYSCALL_FUNCTION &&
+		trace->program.is_static)
 		*hint++ = "It is statically linked: its libc does not use the vDSO if it is glibc "
 			  "older than 2.31. Link it against a newer libc.";
-	if (hint == diagnosis->hints && fact_is_known(&trace->served) && !trace->uncounted)
-		*hint++ = "They did not go through the vDSO, which the program has: it calls "
-			  "syscall(2) directly, or its runtime bypasses the vDSO.";
-	else if (hint == diagnosis->hints)
-		*hint++ = "No cause is visible from outside. The program may call syscall(2) "
-			  "directly, its runtime may bypass the vDSO, or its environment may "
-			  "hide the vDSO.";
+	if (hint == diagnosis->hints)
+		*hint++ = fact_is_known(&trace->served) && !trace->uncounted
+		                  ? "They did not go through the vDSO, which the program has: it "
+		                    "calls syscall(2) directly, or its runtime bypasses the vDSO."
+		                  : "No cause is visible from outside. The program may call "
+		                    "syscall(2) directly, its runtime may bypass the vDSO, or its "
+		                    "environment may hide the vDSO.";
 	diagnosis->hint_count = (size_t)(hint - diagnosis->hints);
 }
 
-/* The text of a summary, and what its rules ask. */
-struct view {
-	const struct trace_evidence *trace;
-	const struct trace_sums *sums;
-	const char *subject;     /* "this program" */
-	const char *sigsys_call; /* "": it got no SIGSYS for one */
-	const struct trace_inside *inside;
-	bool host_is_ok;
-	bool has_reads;          /* those that the vDSO served were counted */
-	bool counts_clock_calls; /* that the vDSO serves, or could */
-};
-
-__attribute__((format(printf, 2, 3))) static void say(char *text, const char *format, ...)
-{
-	size_t used = strlen(text);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text + used, TRACE_TEXT_SIZE - used, format, arguments);
-	va_end(arguments);
-}
-
-/* Seconds of CPU time that the stop of a thread at a counted call takes, about. */
-#define STOP_S 1e-5
-
-/* The part of the program's CPU time that these seconds are; NAN: its CPU time is not known. */
-static double cpu_share(const struct view *view, double seconds)
-{
-	const struct trace_evidence *trace = view->trace;
-	double cpu_s = fact_is_known(&trace->cpu_s.fact) ? trace->cpu_s.value : 0;
-	double stops_s = trace->cpu_inflated ? STOP_S * (double)view->sums->calls : 0;
-
-	return cpu_s > 0 && stops_s < cpu_s / 20 ? seconds / cpu_s : NAN;
-}
-
-/* " (1.1% of its CPU time)" */
-static void say_share(char *text, double share, const char *of)
-{
-	if (!isnan(share))
-		say(text, " (%.2g%%%s)", 100 * share, of);
-}
-
-/* Adds what the avoidable calls took. */
-static void say_loss(const struct view *view, char *text)
-{
-	const struct trace_sums *sums = view->sums;
-	double duration_s = view->trace->duration_s.value;
-	char cost[32], lost[32];
-
-	if (!sums->avoidable || !fact_is_known(&sums->lost_s.fact))
-		return;
-	say(text, " %s took about %s", sums->avoidable == 1 ? "It" : "They",
-		trace_describe_seconds(sums->avoidable_s, cost));
-	if (view->trace->system_wide)
-		say_share(
-			text, duration_s > 0 ? sums->avoidable_s / duration_s : NAN, " of one CPU");
-	else
-		say_share(text, cpu_share(view, sums->avoidable_s), " of its CPU time");
-	say(text, "; the vDSO would save %s.", trace_describe_seconds(sums->lost_s.value, lost));
-}
+/* ---- the samples ---- */
 
 /* Returns the least ns of a read by the vDSO on this host; NAN: it was not measured. */
 static double least_read_ns(const struct evidence *host)
@@ -304,8 +246,9 @@ static void judge_samples(const struct trace_evidence *trace, struct trace_insid
 {
 	const struct trace_sampled *sampled = &trace->sampled;
 	const struct real_fact *base = trace->system_wide ? &trace->duration_s : &trace->cpu_s;
+	const struct timing_evidence *timing = &trace->host.timing;
 	double taken = (double)sampled->in_vdso, most = taken + 3 * sqrt(taken) + 3;
-	double sample_s = (double)TRACE_SAMPLE_NS / NS_PER_SECOND, read_ns, call_ns;
+	double sample_s = (double)TRACE_SAMPLE_NS / NS_PER_SECOND, call_ns;
 
 	*inside = (struct trace_inside){
 		sampled->fact, NAN, NAN, .reads_per_s_most = NAN, .fallback_percent_most = NAN};
@@ -317,19 +260,81 @@ static void judge_samples(const struct trace_evidence *trace, struct trace_insid
 	}
 	inside->share_percent = 100 * taken * sample_s / base->value;
 	inside->error_percent = 100 * (sampled->in_vdso ? sqrt(taken) : 3) * sample_s / base->value;
-	read_ns = least_read_ns(&trace->host);
-	call_ns = fact_is_known(&trace->host.timing.syscall_floor_fact)
-	                  ? trace->host.timing.syscall_floor_ns
-	                  : NAN;
+	call_ns = fact_is_known(&timing->syscall_floor_fact) ? timing->syscall_floor_ns : NAN;
 	for (size_t i = 0; i < trace->host.call_count; i++) {
 		const struct call_evidence *call = &trace->host.calls[i];
 
 		if (call->decides && fact_is_known(&call->path[PATH_SYSCALL].fact))
 			call_ns = fmax(call_ns, call->path[PATH_SYSCALL].min_ns);
 	}
-	inside->reads_per_s_most =
-		most * sample_s * NS_PER_SECOND / read_ns / trace->duration_s.value;
+	inside->reads_per_s_most = most * sample_s * NS_PER_SECOND / least_read_ns(&trace->host) /
+	                           trace->duration_s.value;
 	inside->fallback_percent_most = 100 * inside->reads_per_s_most * call_ns / NS_PER_SECOND;
+}
+
+/* ---- the sentence, in parts ---- */
+
+/* The summary, and what its parts and the rules ask. */
+struct view {
+	const struct trace_evidence *trace;
+	const struct trace_diagnosis *diagnosis;
+	const struct trace_sums *sums; /* of the diagnosis */
+	const char *subject;           /* "this program" */
+	uint64_t reads;
+	bool host_is_ok;
+	bool has_reads;          /* those that the vDSO served were counted */
+	bool counts_clock_calls; /* that the vDSO serves, or could */
+	char *summary;
+};
+
+#define SAY(view, ...) text_append((view)->summary, REPORT_SENTENCE_SIZE, __VA_ARGS__)
+
+const char *as_seconds(double seconds)
+{
+	static const char *const units[] = {"s", "ms", "us", "ns"};
+	static char texts[8][32];
+	static unsigned next;
+	char *text = texts[next++ % ARRAY_SIZE(texts)];
+	size_t unit = 0;
+
+	for (; seconds < 1 && seconds > 0 && unit < 3; unit++)
+		seconds *= 1000;
+	snprintf(text, sizeof(texts[0]), "%.*f %s", (seconds < 10) + (seconds < 100), seconds,
+		units[unit]);
+	return text;
+}
+
+/* Seconds of CPU time that the stop of a thread at a counted call takes, about. */
+#define STOP_S 1e-5
+
+/*
+ * Adds " (1.1% of its CPU time)", which `more_s` are added to. Stops by ptrace take a part of that
+ * time which is not known: where they are many there is a lower bound, unless it says nothing.
+ */
+static void say_share(const struct view *v, double seconds, double more_s, const char *of)
+{
+	const struct trace_evidence *trace = v->trace;
+	const struct real_fact *base = trace->system_wide ? &trace->duration_s : &trace->cpu_s;
+	const double stops_s = trace->cpu_inflated ? STOP_S * (double)v->sums->calls : 0;
+	const bool is_least = !trace->system_wide && stops_s >= base->value / 20;
+	const double percent = 100 * seconds / (base->value + more_s);
+
+	if (fact_is_known(&base->fact) && base->value > 0 && percent >= (is_least ? 1 : 0))
+		SAY(v, " (%s%.2g%%%s)", is_least ? "at least " : "", percent, of);
+}
+
+/* Adds what the avoidable calls took. */
+static void say_loss(const struct view *v)
+{
+	const struct trace_sums *sums = v->sums;
+
+	if (!sums->avoidable || !fact_is_known(&sums->lost_s.fact))
+		return;
+	SAY(v, " %s took about %s", sums->avoidable == 1 ? "It" : "They",
+		as_seconds(sums->avoidable_s));
+	say_share(v, sums->avoidable_s, 0,
+		v->trace->system_wide ? " of one CPU" : " of its CPU time");
+	SAY(v, "; the vDSO would save %s.", as_seconds(sums->lost_s.value));
 }
 
 /* Rounds a bound up to three digits: its last ones say nothing. */
@@ -340,144 +345,102 @@ static uint64_t round_up(double bound)
 	return (uint64_t)(ceil(bound / unit) * unit);
 }
 
-/* Appends what the samples mean, a part of a sentence; inside->fact is known. */
-static void say_vdso_share(const struct trace_evidence *trace, const struct trace_inside *inside,
-	char *text, size_t size)
+/* Adds what the samples mean, a part of a sentence; false: there are none. */
+static bool say_inside(const struct view *v)
 {
-	const char *of = trace->system_wide ? "one CPU" : "its CPU time";
+	const struct trace_inside *inside = &v->diagnosis->inside;
 	/* One digit more than the error has. */
 	int digits = inside->error_percent < 0.1 ? 2 : 1;
-	char most[32];
 
-	if (trace->sampled.in_vdso)
-		text_append(text, size, "%.*f%% +/- %.*f%%", digits, inside->share_percent, digits,
+	if (!fact_is_known(&inside->fact))
+		return false;
+	if (v->trace->sampled.in_vdso)
+		SAY(v, "%.*f%% +/- %.*f%%", digits, inside->share_percent, digits,
 			inside->error_percent);
 	else
-		text_append(text, size, "less than %.2g%%", inside->error_percent);
-	text_append(text, size, " of %s is spent reading the clock in the vDSO", of);
+		SAY(v, "less than %.2g%%", inside->error_percent);
+	SAY(v, " of %s is spent reading the clock in the vDSO",
+		v->trace->system_wide ? "one CPU" : "its CPU time");
 	if (!isnan(inside->reads_per_s_most))
-		text_append(text, size, ", at most %s reads per s",
-			format_count(round_up(inside->reads_per_s_most), most));
+		SAY(v, ", at most %s reads per s", as_count(round_up(inside->reads_per_s_most)));
+	return true;
 }
 
-/* Says how often the program read the clock. */
-static void say_reads(const struct view *view, char *text)
+/* Adds how often the program read the clock. */
+static void say_reads(const struct view *v)
 {
-	const uint64_t count = (uint64_t)view->sums->reads.value;
-	double duration_s = view->trace->duration_s.value;
-	char reads[32], rate[32];
+	double duration_s = v->trace->duration_s.value;
 
-	if (!count) {
-		say(text, "this program did not read the clock");
+	if (!v->reads) {
+		SAY(v, "this program did not read the clock");
 		return;
 	}
-	say(text, "this program read the clock %s%s time%s",
-		view->trace->uncounted || view->trace->let_go ? "at least " : "",
-		format_count(count, reads), count == 1 ? "" : "s");
+	SAY(v, "this program read the clock %s%s time%s",
+		v->trace->uncounted || v->trace->let_go ? "at least " : "", as_count(v->reads),
+		v->reads == 1 ? "" : "s");
 	if (duration_s > 0)
-		say(text, " (%s per s)",
-			format_count((uint64_t)((double)count / duration_s + 0.5), rate));
+		SAY(v, " (%s per s)", as_count((uint64_t)((double)v->reads / duration_s + 0.5)));
 }
 
-/* Says what the reads cost here, and would without the vDSO. */
-static void say_costs(const struct view *view, char *text)
+/* Adds what the reads cost here, and would without the vDSO. */
+static void say_costs(const struct view *v)
 {
-	const struct trace_sums *sums = view->sums;
-	double share = cpu_share(view, sums->reads_s), rest = sums->fallback_s - sums->reads_s;
-	char calls[32], cost[32], fallback[32];
+	const struct trace_sums *sums = v->sums;
 
-	if (!sums->reads.value)
-		return;
 	if (sums->reads_by_call)
-		say(text, ", %s of them by system call", format_count(sums->reads_by_call, calls));
+		SAY(v, ", %s of them by system call", as_count(sums->reads_by_call));
 	else
-		say(text, ", never by system call");
+		SAY(v, ", never by system call");
 	if (isnan(sums->reads_s) || isnan(sums->fallback_s))
 		return;
-	say(text, ". That took about %s", trace_describe_seconds(sums->reads_s, cost));
-	say_share(text, share, " of its CPU time");
-	say(text, "; where the vDSO cannot be used: %s",
-		trace_describe_seconds(sums->fallback_s, fallback));
-	say_share(text, cpu_share(view, sums->fallback_s) / (1 + cpu_share(view, rest)), "");
+	SAY(v, ". That took about %s", as_seconds(sums->reads_s));
+	say_share(v, sums->reads_s, 0, " of its CPU time");
+	SAY(v, "; where the vDSO cannot be used: %s", as_seconds(sums->fallback_s));
+	say_share(v, sums->fallback_s, sums->fallback_s - sums->reads_s, "");
 }
 
-/* ---- the rules; the first that applies decides ---- */
-
-static bool is_not_simulated(const struct view *view)
+/* Adds the subject of what the calls are: the reads first, where they were counted. */
+static void say_subject(const struct view *v)
 {
-	return view->trace->as_if_fallback && !fact_is_known(&view->trace->served);
+	if (!v->has_reads || !v->reads) {
+		SAY(v, "%s", v->subject);
+		return;
+	}
+	say_reads(v);
+	SAY(v, ", and");
 }
 
-static void say_not_simulated(const struct view *view, char *text)
-{
-	say(text, "this program cannot be run as if this host fell back: %s",
-		view->trace->served.reason);
-}
+/* ---- the answers ---- */
 
-static bool is_simulated_in_part(const struct view *view)
+/* What the program does where the vDSO cannot be used. */
+static void say_simulated(const struct view *v)
 {
-	return view->trace->as_if_fallback && view->trace->uncounted && !view->sums->reads.value;
-}
+	const struct trace_evidence *trace = v->trace;
+	const uint64_t by_call = v->sums->reads_by_call;
 
-static void say_simulated_in_part(const struct view *view, char *text)
-{
-	say(text, "this program did not run as if this host fell back: %s",
-		view->trace->uncounted_why.reason);
-}
-
-static bool is_simulated(const struct view *view)
-{
-	return view->trace->as_if_fallback;
-}
-
-/* Answers what the program does where the vDSO cannot be used. */
-static void say_simulated(const struct view *view, char *text)
-{
-	const struct trace_evidence *trace = view->trace;
-	const uint64_t by_call = view->sums->reads_by_call;
-	char count[32];
-
-	say(text, "as if this host fell back, ");
-	say_reads(view, text);
-	if (view->sums->reads.value)
-		say(text, ", %s by system call",
-			by_call == (uint64_t)view->sums->reads.value
-				? "always"
-				: format_count(by_call, count));
-	say(text, ".");
-	say_loss(view, text);
-	if (*view->sigsys_call)
-		say(text,
+	SAY(v, "as if this host fell back, ");
+	say_reads(v);
+	if (v->reads)
+		SAY(v, ", %s by system call", by_call == v->reads ? "always" : as_count(by_call));
+	SAY(v, ".");
+	say_loss(v);
+	if (*v->diagnosis->sigsys_call)
+		SAY(v,
 			" It got %s for %s: its seccomp %s does not allow this system call, which "
 			"the vDSO makes where it cannot read the clock itself.",
-			trace->is_strict ? "SIGKILL" : "SIGSYS", view->sigsys_call,
+			trace->is_strict ? "SIGKILL" : "SIGSYS", v->diagnosis->sigsys_call,
 			trace->is_strict ? "strict mode" : "filter");
 	if (trace->refused)
-		say(text,
-			" %s of them failed: its seccomp filter does not allow these system calls.",
-			format_count(trace->refused, count));
+		SAY(v, " %s of them failed: its seccomp filter does not allow these system calls.",
+			as_count(trace->refused));
 }
 
-static bool is_not_counted(const struct view *view)
+static void say_not_counted(const struct view *v)
 {
-	return !fact_is_known(&view->trace->method_fact);
-}
-
-static void say_not_counted(const struct view *view, char *text)
-{
-	if (fact_is_known(&view->inside->fact)) {
-		say_vdso_share(view->trace, view->inside, text, TRACE_TEXT_SIZE);
-		say(text, "; ");
-	}
-	say(text, "the system calls of %s were not counted: %s.", view->subject,
-		view->trace->method_fact.reason);
-}
-
-/* On a host that was not measured, the names say which calls a vDSO may serve. */
-static bool counts_others_alone(const struct view *view)
-{
-	return !view->counts_clock_calls && (fact_is_known(&view->trace->host.proof.fact) ||
-						    !served_has_call(view->trace->plan));
+	if (say_inside(v))
+		SAY(v, "; ");
+	SAY(v, "the system calls of %s were not counted: %s.", v->subject,
+		v->trace->method_fact.reason);
 }
 
 /* getrandom() is no clock call, but newer vDSOs have it. */
@@ -494,160 +457,145 @@ static bool has_served_call(const struct trace_evidence *trace)
 	return false;
 }
 
-static void say_count(const struct view *view, char *text)
+static void say_count(const struct view *v)
 {
-	const struct trace_evidence *trace = view->trace;
-	char count[32], served[32];
+	const struct trace_evidence *trace = v->trace;
 	uint64_t sum = 0;
 
 	for (size_t row = 0; row < trace->plan->row_count; row++)
 		sum += trace->vdso_calls[row];
-	say(text, "%s made %s of these system calls; ", view->subject,
-		format_count(view->sums->calls, count));
+	SAY(v, "%s made %s of these system calls; ", v->subject, as_count(v->sums->calls));
 	if (!has_served_call(trace))
-		say(text, "the vDSO serves none of them.");
-	else if (view->has_reads)
-		say(text, "the vDSO served %s of the calls.", format_count(sum, served));
+		SAY(v, "the vDSO serves none of them.");
+	else if (v->has_reads)
+		SAY(v, "the vDSO served %s of the calls.", as_count(sum));
 	else
-		say(text, "what the vDSO served of them was not counted.");
+		SAY(v, "what the vDSO served of them was not counted.");
 }
 
-/* The subject of what the calls are: the reads first, where they were counted. */
-static void say_subject(const struct view *view, char *text)
+static void say_not_proven(const struct view *v)
 {
-	if (!view->has_reads || !view->sums->reads.value) {
-		say(text, "%s", view->subject);
-		return;
-	}
-	say_reads(view, text);
-	say(text, ", and");
-}
-
-static bool is_not_proven(const struct view *view)
-{
-	return !fact_is_known(&view->trace->host.proof.fact);
-}
-
-static void say_not_proven(const struct view *view, char *text)
-{
-	const struct trace_sums *sums = view->sums;
-	char count[32];
-
-	say_subject(view, text);
-	say(text,
+	say_subject(v);
+	SAY(v,
 		" made %s clock system calls; whether the vDSO serves them on this host is not "
 		"proven: %s.",
-		format_count(sums->avoidable ? sums->avoidable : sums->calls, count),
-		view->trace->host.proof.fact.reason);
+		as_count(v->sums->avoidable ? v->sums->avoidable : v->sums->calls),
+		v->trace->host.proof.fact.reason);
+}
+
+static void say_avoidable(const struct view *v)
+{
+	const struct trace_evidence *trace = v->trace;
+
+	say_subject(v);
+	SAY(v, " made %s clock system call%s that the vDSO %s.", as_count(v->sums->avoidable),
+		v->sums->avoidable == 1 ? "" : "s",
+		!v->host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
+		: trace->lists_groups
+			? "serves on this host: programs of the groups listed below bypass the vDSO"
+		: trace->system_wide
+			? "serves on this host: the programs listed below bypass the vDSO"
+			: "serves on this host: only this program is affected");
+	say_loss(v);
+}
+
+/* Programs that read the counter read the clock seldom, to set it by. */
+#define SELDOM_PER_S 1000
+
+static void say_served(const struct view *v)
+{
+	say_reads(v);
+	if (v->reads)
+		say_costs(v);
+	SAY(v, ".");
+	if (v->trace->program.reads_counter &&
+		(double)v->reads < SELDOM_PER_S * fmax(v->trace->duration_s.value, 1))
+		SAY(v, " Its code also reads the CPU's counter itself: such reads are not calls, "
+		       "and are not counted.");
+}
+
+static void say_none(const struct view *v)
+{
+	SAY(v, "%s made no clock system call that the vDSO could serve%s", v->subject,
+		v->host_is_ok ? ""
+			      : "; clock_gettime() and gettimeofday() fall back on this host, "
+				"but were not called");
+	if (fact_is_known(&v->diagnosis->inside.fact))
+		SAY(v, "; ");
+	(void)say_inside(v);
+	SAY(v, ".");
 }
 
 /* A C library makes some before it knows its vDSO: static ones where the host boots (glibc 2.36).
  */
 #define START_CALLS 10
 
-static bool has_avoidable(const struct view *view)
+/* The first rule that applies decides. */
+static enum trace_verdict answer(struct report *report, const struct view *v)
 {
-	bool may_be_start = view->host_is_ok && view->has_reads && !view->trace->uncounted &&
-	                    !view->trace->system_wide;
-
-	return view->sums->avoidable > (may_be_start ? START_CALLS : 0);
-}
-
-static void say_avoidable(const struct view *view, char *text)
-{
-	const struct trace_evidence *trace = view->trace;
-	char count[32];
-
-	say_subject(view, text);
-	say(text, " made %s clock system call%s that the vDSO %s.",
-		format_count(view->sums->avoidable, count), view->sums->avoidable == 1 ? "" : "s",
-		!view->host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
-		: trace->lists_groups
-			? "serves on this host: programs of the groups listed below bypass the vDSO"
-		: trace->system_wide
-			? "serves on this host: the programs listed below bypass the vDSO"
-			: "serves on this host: only this program is affected");
-	say_loss(view, text);
-}
-
-static bool knows_reads(const struct view *view)
-{
-	return view->has_reads &&
-	       (view->sums->reads.value ||
-		       (view->host_is_ok && !view->trace->uncounted && !view->trace->let_go));
-}
-
-/* Programs that read the counter read the clock seldom, to set it by. */
-#define SELDOM_PER_S 1000
-
-static void say_served(const struct view *view, char *text)
-{
-	const struct trace_evidence *trace = view->trace;
-	double per_s = (double)view->sums->reads.value / fmax(trace->duration_s.value, 1);
-
-	say_reads(view, text);
-	say_costs(view, text);
-	say(text, ".");
-	if (trace->program.reads_counter && per_s < SELDOM_PER_S)
-		say(text,
-			" Its code also reads the CPU's counter itself: such reads are not calls, "
-			"and are not counted.");
-}
-
-static bool always(const struct view *view)
-{
-	(void)view;
-	return true;
-}
-
-static void say_none(const struct view *view, char *text)
-{
-	say(text, "%s made no clock system call that the vDSO could serve%s", view->subject,
-		view->host_is_ok ? ""
-				 : "; clock_gettime() and gettimeofday() fall back on this host, "
-				   "but were not called");
-	if (fact_is_known(&view->inside->fact)) {
-		say(text, "; ");
-		say_vdso_share(view->trace, view->inside, text, TRACE_TEXT_SIZE);
-	}
-	say(text, ".");
-}
-
-static const struct rule {
-	bool (*applies)(const struct view *view);
-	enum trace_verdict verdict;
-	void (*say)(const struct view *view, char *text);
-} rules[] = {
-	{is_not_simulated, TRACE_UNKNOWN, say_not_simulated},
-	{is_simulated_in_part, TRACE_UNKNOWN, say_simulated_in_part},
-	{is_simulated, TRACE_SIMULATED, say_simulated},
-	{is_not_counted, TRACE_UNKNOWN, say_not_counted},
-	{counts_others_alone, TRACE_COUNTED, say_count},
-	{is_not_proven, TRACE_UNKNOWN, say_not_proven},
-	{has_avoidable, TRACE_FALLBACK, say_avoidable},
-	{knows_reads, TRACE_OK, say_served},
-	{always, TRACE_OK, say_none},
-};
-
-void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
-{
+	const struct trace_evidence *trace = v->trace;
+	const bool is_proven = fact_is_known(&trace->host.proof.fact);
+	/* On a host that was not measured, the names say which calls a vDSO may serve. */
+	const bool counts_others =
+		!v->counts_clock_calls && (is_proven || !served_has_call(trace->plan));
+	const bool knows_reads =
+		v->has_reads &&
+		(v->reads || (v->host_is_ok && !trace->uncounted && !trace->let_go));
+	const bool may_be_start =
+		v->host_is_ok && v->has_reads && !trace->uncounted && !trace->system_wide;
+	const struct rule {
+		bool applies;
+		enum trace_verdict verdict;
+		void (*say)(const struct view *v); /* NULL: the text and the reason */
+		const char *text, *reason;
+	} rules[] = {
+		{trace->as_if_fallback && !v->has_reads, TRACE_UNKNOWN,
+			.text = "this program cannot be run as if this host fell back: ",
+			.reason = trace->served.reason},
+		{trace->as_if_fallback && trace->uncounted && !v->reads, TRACE_UNKNOWN,
+			.text = "this program did not run as if this host fell back: ",
+			.reason = trace->uncounted_why.reason},
+		{trace->as_if_fallback, TRACE_SIMULATED, .say = say_simulated},
+		{!fact_is_known(&trace->method_fact), TRACE_UNKNOWN, .say = say_not_counted},
+		{counts_others, TRACE_COUNTED, .say = say_count},
+		{!is_proven, TRACE_UNKNOWN, .say = say_not_proven},
+		{v->sums->avoidable > (may_be_start ? START_CALLS : 0), TRACE_FALLBACK,
+			.say = say_avoidable},
+		{knows_reads, TRACE_OK, .say = say_served},
+		{true, TRACE_OK, .say = say_none},
+	};
 	const struct rule *rule = rules;
+
+	while (!rule->applies)
+		rule++;
+	report_answer(report, &trace_answers[rule->verdict], NULL, NULL, "%s%s",
+		rule->say ? "" : rule->text, rule->say ? "" : rule->reason);
+	if (rule->say)
+		rule->say(v);
+	return rule->verdict;
+}
+
+void trace_judge(struct trace_report *report)
+{
+	const struct trace_evidence *trace = &report->trace;
+	struct trace_diagnosis *diagnosis = &report->diagnosis;
+	enum trace_verdict verdict;
 	struct view view = {.trace = trace,
+		.diagnosis = diagnosis,
 		.sums = &diagnosis->sums,
 		.subject = trace->system_wide ? "the programs of this host" : "this program",
-		.sigsys_call = diagnosis->sigsys_call,
-		.inside = &diagnosis->inside,
 		.host_is_ok = counts_deciding(&trace->host).entered == 0,
-		.has_reads = fact_is_known(&trace->served)};
+		.has_reads = fact_is_known(&trace->served),
+		.summary = report->report.summary};
 
-	*diagnosis = (struct trace_diagnosis){
-		.is_counted = fact_is_known(&trace->method_fact), .sums.reads.fact = trace->served};
+	*diagnosis = (struct trace_diagnosis){.sums.reads.fact = trace->served};
 	for (size_t row = 0; row < trace->plan->row_count; row++) {
 		struct trace_line line = make_line(trace, row);
 
 		view.counts_clock_calls |= line.avoidable;
 		add_line(diagnosis, &line);
 	}
+	view.reads = (uint64_t)diagnosis->sums.reads.value;
 	if (fact_is_known(&trace->sigsys_row.fact)) {
 		const struct trace_row *row = &trace->plan->rows[trace->sigsys_row.value];
 
@@ -655,25 +603,7 @@ void trace_diagnose(const struct trace_evidence *trace, struct trace_diagnosis *
 			row->call->name, row->clock);
 	}
 	judge_samples(trace, &diagnosis->inside);
-	while (!rule->applies(&view))
-		rule++;
-	diagnosis->verdict = rule->verdict;
-	rule->say(&view, diagnosis->summary);
-	if (diagnosis->verdict == TRACE_FALLBACK && view.host_is_ok && !trace->system_wide)
+	verdict = answer(&report->report, &view);
+	if (verdict == TRACE_FALLBACK && view.host_is_ok && !trace->system_wide)
 		find_hints(trace, diagnosis);
-}
-
-char *trace_describe_seconds(double seconds, char text[32])
-{
-	static const char *const units[] = {"s", "ms", "us", "ns"};
-	size_t unit = 0;
-
-	for (; seconds < 1 && seconds > 0 && unit < 3; unit++)
-		seconds *= 1000;
-	snprintf(text, 32, "%.*f %s",
-		seconds < 10    ? 2
-		: seconds < 100 ? 1
-				: 0,
-		seconds, units[unit]);
-	return text;
 }

@@ -12,11 +12,11 @@
 #include "compare/model.h"
 #include "document/field.h"
 #include "report.h"
-#include "trace/model.h"
 #include "watch/model.h"
 
 /* Those of the command, for the rows of report_fields. */
 static const struct answer *answers;
+static const char *status;
 
 /* The row above in its table whose fact all rows below it need; NULL: none. */
 static const struct field *whole_above(const struct field *fields, const struct field *field)
@@ -131,7 +131,9 @@ static void put_description(json_t *schema, const struct field *fields, const st
 	json_t *text = NULL;
 
 	if (fields == report_fields && !field->doc && field->kind != FIELD_INLINE)
-		text = describe_answers(answers, field->kind == FIELD_INTEGER);
+		text = answers->status == STATUS_OF_RUN && field->kind == FIELD_INTEGER
+		               ? json_stringn(status, strlen(status) - 1)
+		               : describe_answers(answers, field->kind == FIELD_INTEGER);
 	else if (!field->doc && field->kind == FIELD_REASON)
 		text = describe_reason(fields, field->key);
 	else if (field->doc && reason && is_nullable(fields, field) &&
@@ -254,7 +256,6 @@ static const struct {
 	const struct field *fields;
 } documents[] = {
 	{"compare", COMPARE_SCHEMA, compare_report_fields},
-	{"trace", TRACE_JSON_SCHEMA, trace_report_fields},
 	{"watch", WATCH_JSON_SCHEMA, watch_event_fields},
 };
 
@@ -271,6 +272,7 @@ static bool print_schema(const char *name)
 			{.fields = report_fields}, {.fields = type ? type->fields : NULL}, {0}};
 
 		answers = command_list[i]->answers;
+		status = command_list[i]->status;
 		if (type && strcmp(name, command_list[i]->name) == 0)
 			return write_schema(type->schema, parts, stdout);
 	}

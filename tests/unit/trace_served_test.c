@@ -15,6 +15,7 @@
 #include "base/elf.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "commands.h"
 #include "trace/frame.h"
 #include "trace/places.h"
 #include "trace/served.h"
@@ -22,16 +23,16 @@
 #include "unit/unit.h"
 
 static struct trace_plan plan;
-static struct trace_evidence trace;
-static struct trace_diagnosis diagnosis;
+static struct trace_report run;
+static struct trace_evidence *const trace = &run.trace;
 
 static void make_plan(void)
 {
 	plan = (struct trace_plan){.call_count = 0};
 	trace_plan_add_clock_calls(&plan);
-	places_free(&trace.places);
-	trace = (struct trace_evidence){.plan = &plan};
-	fact_set_known(&trace.served);
+	places_free(&trace->places);
+	*trace = (struct trace_evidence){.plan = &plan};
+	fact_set_known(&trace->served);
 }
 
 /* ---- the code ---- */
@@ -240,7 +241,7 @@ static void add(uint64_t address, size_t row, uint64_t count)
 	struct place_process process = {.maps = &parsed, .jitted = -1};
 	bool is_jitted;
 
-	places_add(&trace.places, &(struct trace_place){.row = row, .count = count}, &process,
+	places_add(&trace->places, &(struct trace_place){.row = row, .count = count}, &process,
 		address, &is_jitted);
 	assert_false(is_jitted);
 	maps_free(&parsed);
@@ -257,20 +258,20 @@ static void a_place_is_a_file_and_an_address_in_it(void **state)
 	add(0x500100, 1, 5);
 	add(0x600000, 1, 3);
 	add(0, 1, 1);
-	places_finish(&trace, 4);
-	assert_int_equal(trace.places.count, 4);
-	assert_int_equal(trace.places.list[0].count, 20);
-	assert_string_equal(trace.places.list[0].module, "/usr/bin/server");
-	assert_string_equal(trace.places.list[0].address, "0x1234");
-	assert_string_equal(trace.places.list[0].call, "clock_gettime");
-	assert_string_equal(trace.places.list[0].clock, "CLOCK_MONOTONIC");
-	assert_string_equal(trace.places.list[1].module, "");
-	assert_string_equal(trace.places.list[1].address, "");
-	assert_int_equal(trace.places.list[1].count, 5 + 3 + 1);
-	assert_string_equal(trace.places.list[2].module, "/lib/a file.so");
-	assert_string_equal(trace.places.list[2].address, "0x2000");
-	assert_true(trace.places.list[0].share_percent > 52.6 &&
-		    trace.places.list[0].share_percent < 52.7);
+	places_finish(trace, 4);
+	assert_int_equal(trace->places.count, 4);
+	assert_int_equal(trace->places.list[0].count, 20);
+	assert_string_equal(trace->places.list[0].module, "/usr/bin/server");
+	assert_string_equal(trace->places.list[0].address, "0x1234");
+	assert_string_equal(trace->places.list[0].call, "clock_gettime");
+	assert_string_equal(trace->places.list[0].clock, "CLOCK_MONOTONIC");
+	assert_string_equal(trace->places.list[1].module, "");
+	assert_string_equal(trace->places.list[1].address, "");
+	assert_int_equal(trace->places.list[1].count, 5 + 3 + 1);
+	assert_string_equal(trace->places.list[2].module, "/lib/a file.so");
+	assert_string_equal(trace->places.list[2].address, "0x2000");
+	assert_true(trace->places.list[0].share_percent > 52.6 &&
+		    trace->places.list[0].share_percent < 52.7);
 }
 
 __attribute__((noinline)) static int a_function_with_a_name(int number)
@@ -518,7 +519,7 @@ static void steps_are_followed(void **state)
 
 static void make_call(size_t i, const char *call, const char *clock, double vdso_ns, double ns)
 {
-	struct call_evidence *evidence = &trace.host.calls[i];
+	struct call_evidence *evidence = &trace->host.calls[i];
 
 	*evidence = (struct call_evidence){.decides = true};
 	text_copy(evidence->call, sizeof(evidence->call), call);
@@ -527,7 +528,7 @@ static void make_call(size_t i, const char *call, const char *clock, double vdso
 		.available = true, .fact.state = FACT_KNOWN, .min_ns = vdso_ns, .attempts = 1000};
 	evidence->path[PATH_SYSCALL] =
 		(struct path_evidence){.available = true, .fact.state = FACT_KNOWN, .min_ns = ns};
-	trace.host.call_count = i + 1;
+	trace->host.call_count = i + 1;
 }
 
 static void a_program_that_reads_the_clock(void **state)
@@ -550,7 +551,6 @@ static void a_program_that_reads_the_clock(void **state)
 		"   0.0%    500  gettimeofday   a file.so+0x2000\n"
 		"  server is /usr/bin/server\n"
 		"  a file.so is /lib/a file.so\n";
-	static struct trace_report report;
 	const struct style style = {.color = false};
 	struct memory_stream stream;
 	FILE *out = memory_stream_open(&stream);
@@ -559,22 +559,22 @@ static void a_program_that_reads_the_clock(void **state)
 	make_plan();
 	make_call(0, "clock_gettime", "CLOCK_MONOTONIC", 24, 240);
 	make_call(1, "gettimeofday", "", 25, 250);
-	fact_set_known(&trace.host.proof.fact);
-	fact_set_known(&trace.method_fact);
-	fact_set_known(&trace.bpf);
-	fact_set_real(&trace.duration_s, 2);
-	fact_set_real(&trace.cpu_s, 1.5);
-	trace.uncounted = 3;
-	fact_set(&trace.uncounted_why, FACT_ABSENT, "the program has no vDSO");
-	text_copy(trace.program.path, sizeof(trace.program.path), "/usr/bin/server");
-	trace.vdso_calls[1] = 20000002;
-	trace.vdso_calls[2 * (TRACE_CLOCK_MAX + 1)] = 500;
+	fact_set_known(&trace->host.proof.fact);
+	fact_set_known(&trace->method_fact);
+	fact_set_known(&trace->bpf);
+	fact_set_real(&trace->duration_s, 2);
+	fact_set_real(&trace->cpu_s, 1.5);
+	trace->uncounted = 3;
+	fact_set(&trace->uncounted_why, FACT_ABSENT, "the program has no vDSO");
+	text_copy(trace->program.path, sizeof(trace->program.path), "/usr/bin/server");
+	trace->vdso_calls[1] = 20000002;
+	trace->vdso_calls[2 * (TRACE_CLOCK_MAX + 1)] = 500;
 	add(0x401235, 1, 20000002);
 	add(0x7f0000002001, 2 * (TRACE_CLOCK_MAX + 1), 500);
-	places_finish(&trace, 5);
-	report.trace = trace;
-	trace_diagnose(&report.trace, &report.diagnosis);
-	trace_report_text(&report, &style, out);
+	places_finish(trace, 5);
+	run.report.type = trace_command.report;
+	trace_judge(&run);
+	trace_formats[0].write(&run, &style, out);
 	memory_stream_close(&stream);
 	assert_string_equal(stream.text, expected);
 	free(stream.text);
@@ -590,18 +590,18 @@ static void a_call_that_falls_back_by_another_is_counted_once(void **state)
 	make_call(0, "clock_gettime", "CLOCK_REALTIME", 800, 800);
 	make_call(1, "gettimeofday", "", 800, 700);
 	for (int i = 0; i < 2; i++)
-		trace.host.calls[i].path[PATH_VDSO].entered =
-			trace.host.calls[i].path[PATH_VDSO].attempts;
-	fact_set_known(&trace.host.proof.fact);
-	fact_set_real(&trace.duration_s, 2);
-	trace.vdso_calls[timeofday] = 1000;
-	trace.counts[TRACE_NATIVE][0] = 1000;
-	trace_diagnose(&trace, &diagnosis);
-	assert_int_equal(diagnosis.sums.reads.value, 1000);
+		trace->host.calls[i].path[PATH_VDSO].entered =
+			trace->host.calls[i].path[PATH_VDSO].attempts;
+	fact_set_known(&trace->host.proof.fact);
+	fact_set_real(&trace->duration_s, 2);
+	trace->vdso_calls[timeofday] = 1000;
+	trace->counts[TRACE_NATIVE][0] = 1000;
+	trace_judge(&run);
+	assert_int_equal(run.diagnosis.sums.reads.value, 1000);
 	/* Some were served while the host's clock did not fall back. */
-	trace.counts[TRACE_NATIVE][timeofday] = 400;
-	trace_diagnose(&trace, &diagnosis);
-	assert_int_equal(diagnosis.sums.reads.value, 2000);
+	trace->counts[TRACE_NATIVE][timeofday] = 400;
+	trace_judge(&run);
+	assert_int_equal(run.diagnosis.sums.reads.value, 2000);
 }
 
 static void a_program_that_runs_as_if_the_host_fell_back(void **state)
@@ -617,37 +617,37 @@ static void a_program_that_runs_as_if_the_host_fell_back(void **state)
 	(void)state;
 	make_plan();
 	make_call(0, "clock_gettime", "CLOCK_MONOTONIC", 24, 240);
-	fact_set_known(&trace.host.proof.fact);
-	trace.as_if_fallback = true;
-	fact_set_real(&trace.duration_s, 2);
-	fact_set_real(&trace.cpu_s, 1.5);
+	fact_set_known(&trace->host.proof.fact);
+	trace->as_if_fallback = true;
+	fact_set_real(&trace->duration_s, 2);
+	fact_set_real(&trace->cpu_s, 1.5);
 	/* Some were refused before they could be counted. */
-	trace.vdso_calls[1] = 2000500;
-	trace.counts[TRACE_NATIVE][1] = 2000000;
-	trace.refused = 7;
-	fact_set_number(&trace.sigsys_row, 1);
-	trace_diagnose(&trace, &diagnosis);
-	assert_int_equal(diagnosis.verdict, TRACE_SIMULATED);
-	assert_string_equal(diagnosis.summary + strlen("as if this host fell back, "), expected);
-	assert_int_equal(diagnosis.sums.avoidable, 2000500);
+	trace->vdso_calls[1] = 2000500;
+	trace->counts[TRACE_NATIVE][1] = 2000000;
+	trace->refused = 7;
+	fact_set_number(&trace->sigsys_row, 1);
+	trace_judge(&run);
+	assert_int_equal(run.report.answer - trace_answers, TRACE_SIMULATED);
+	assert_string_equal(run.report.summary + strlen("as if this host fell back, "), expected);
+	assert_int_equal(run.diagnosis.sums.avoidable, 2000500);
 	/* So it is on a host that was too busy to be measured. */
-	trace.host.call_count = 0;
-	trace_diagnose(&trace, &diagnosis);
-	assert_int_equal(diagnosis.verdict, TRACE_SIMULATED);
-	assert_int_equal(diagnosis.sums.avoidable, 2000500);
-	fact_set(&trace.served, FACT_DENIED, "ptrace: Operation not permitted");
-	trace_diagnose(&trace, &diagnosis);
-	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
+	trace->host.call_count = 0;
+	trace_judge(&run);
+	assert_int_equal(run.report.answer - trace_answers, TRACE_SIMULATED);
+	assert_int_equal(run.diagnosis.sums.avoidable, 2000500);
+	fact_set(&trace->served, FACT_DENIED, "ptrace: Operation not permitted");
+	trace_judge(&run);
+	assert_int_equal(run.report.answer - trace_answers, TRACE_UNKNOWN);
 	/* What was not run so, and read no clock that was counted, says nothing of the program. */
-	fact_set_known(&trace.served);
-	memset(trace.vdso_calls, 0, sizeof(trace.vdso_calls));
-	memset(trace.counts, 0, sizeof(trace.counts));
-	trace_diagnose(&trace, &diagnosis);
-	assert_int_equal(diagnosis.verdict, TRACE_SIMULATED);
-	trace.uncounted = 1;
-	fact_set(&trace.uncounted_why, FACT_DENIED, "it has a seccomp filter of its own");
-	trace_diagnose(&trace, &diagnosis);
-	assert_int_equal(diagnosis.verdict, TRACE_UNKNOWN);
+	fact_set_known(&trace->served);
+	memset(trace->vdso_calls, 0, sizeof(trace->vdso_calls));
+	memset(trace->counts, 0, sizeof(trace->counts));
+	trace_judge(&run);
+	assert_int_equal(run.report.answer - trace_answers, TRACE_SIMULATED);
+	trace->uncounted = 1;
+	fact_set(&trace->uncounted_why, FACT_DENIED, "it has a seccomp filter of its own");
+	trace_judge(&run);
+	assert_int_equal(run.report.answer - trace_answers, TRACE_UNKNOWN);
 }
 
 int main(void)
