@@ -48,10 +48,11 @@ static void copy_bytes(void *argument)
 	/* Word by word through a volatile pointer: the kernel may update the page at any time. */
 	const volatile uint64_t *from = (const volatile uint64_t *)copy->from;
 
-	for (size_t i = 0; i < copy->size / sizeof(uint64_t); i++) {
-		uint64_t word = from[i];
+	for (size_t done = 0; done < copy->size; done += sizeof(uint64_t)) {
+		uint64_t word = *from++;
+		size_t left = copy->size - done;
 
-		memcpy(copy->to + i * sizeof(word), &word, sizeof(word));
+		memcpy(copy->to + done, &word, left < sizeof(word) ? left : sizeof(word));
 	}
 }
 

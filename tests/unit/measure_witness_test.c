@@ -72,6 +72,22 @@ static void a_page_that_was_never_written_is_not_believed(void **state)
 	assert_false(witness_pvclock_is_sane(&page));
 }
 
+/* The flags of pvclock's page are at 29. */
+static void a_page_is_copied_to_its_last_byte(void **state)
+{
+	_Alignas(8) unsigned char page[40], copy[sizeof(page) + 1];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(page); i++)
+		page[i] = (unsigned char)(i + 1);
+	for (size_t size = 1; size <= sizeof(page); size++) {
+		memset(copy, 0, sizeof(copy));
+		assert_true(vvar_copy_stable((uintptr_t)page, copy, size));
+		assert_memory_equal(copy, page, size);
+		assert_int_equal(copy[size], 0);
+	}
+}
+
 /* A guest's history, in seconds: what the page holds, the TSC and CLOCK_MONOTONIC_RAW of now. */
 static void the_history_of_a_guest_is_in_the_base(void **state)
 {
@@ -336,6 +352,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ticks_become_nanoseconds),
 		cmocka_unit_test(a_page_that_was_never_written_is_not_believed),
+		cmocka_unit_test(a_page_is_copied_to_its_last_byte),
 		cmocka_unit_test(the_history_of_a_guest_is_in_the_base),
 		cmocka_unit_test(vmclock_has_the_hosts_time),
 		cmocka_unit_test(a_vmclock_without_a_time_is_not_one),
