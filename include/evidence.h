@@ -266,6 +266,7 @@ struct base_evidence {
 	double ago_s;     /* seconds from the base to now, by the host's clock */
 	double uptime_s;  /* CLOCK_MONOTONIC_RAW at the base; negative: before it began */
 	double missed_s;  /* seconds since the guest's start that the TSC did not count */
+	double error_s;   /* by which uptime_s and missed_s may be wrong */
 };
 
 struct evidence {

@@ -394,6 +394,8 @@ static const struct field base_fields[] = {
 		.reason = "reason",
 		.doc = "seconds since the guest's start that the host's clock counted and the TSC "
 		       "did not"},
+	{REAL("error_s", error_s, 3), .fact = FACT(fact), .reason = "reason",
+		.doc = "seconds by which uptime_s and missed_s may be wrong"},
 	{REASON("reason")},
 	{0},
 };

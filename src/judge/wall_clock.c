@@ -43,19 +43,10 @@ const struct witness *witness_of(const struct evidence *evidence, enum witness_s
 	return NULL;
 }
 
-/*
- * The error of the uptime at the base, which grows with the age of both clocks: the kernel takes
- * the page's rate in whole kHz (pvclock_tsc_khz(), 3.10 to 7.2).
- */
-#define UPTIME_ERROR_S 0.5
-#define UPTIME_ERROR_SHARE 1e-6
-
 /* The base was replaced while this kernel ran: at its boot the page had another one. */
 static bool was_restored(const struct base_evidence *base)
 {
-	double error_s = UPTIME_ERROR_S + (base->uptime_s + base->ago_s) * UPTIME_ERROR_SHARE;
-
-	return fact_is_known(&base->fact) && base->uptime_s > error_s && base->ago_s > 0;
+	return fact_is_known(&base->fact) && base->uptime_s > base->error_s && base->ago_s > 0;
 }
 
 /* After a restore the kernel's state is that of the snapshot, until NTP sets it again. */

@@ -102,9 +102,12 @@ double witness_pvclock_ns(const struct witness_pvclock *page, uint64_t ticks);
 /* Returns false for a page that no hypervisor has written. */
 bool witness_pvclock_is_sane(const struct witness_pvclock *page);
 
-/* Fills in the base by the page, whose TSC was `ticks` when CLOCK_MONOTONIC_RAW was `raw_s`. */
+/*
+ * Fills in the base by the page, whose TSC was `ticks` when CLOCK_MONOTONIC_RAW was `raw_s`, and
+ * whose rate this clock's differs from by `rate_ppm`.
+ */
 void witness_base_find(const struct witness_pvclock *page, uint64_t ticks, double raw_s,
-	struct base_evidence *base);
+	double rate_ppm, struct base_evidence *base);
 
 /* struct vmclock_abi; the numbers are little-endian. */
 struct witness_vmclock {

@@ -21,7 +21,11 @@
 #define TRIES 8
 #define PPM 1e6
 
-/* The vCPUs begin to count shortly before or after the guest's clock; rates are in whole kHz. */
+/*
+ * The vCPUs begin to count shortly before or after the guest's clock. The kernel takes the page's
+ * rate in whole kHz (pvclock_tsc_khz(), 3.10 to 7.2), or measures one
+ * (tsc_refine_calibration_work()).
+ */
 #define START_ERROR_S 0.5
 #define RATE_ERROR 1e-6
 
@@ -54,7 +58,7 @@ bool witness_pvclock_is_sane(const struct witness_pvclock *page)
 }
 
 void witness_base_find(const struct witness_pvclock *page, uint64_t ticks, double raw_s,
-	struct base_evidence *base)
+	double rate_ppm, struct base_evidence *base)
 {
 	double start_s = witness_pvclock_ns(page, page->tsc_timestamp) / NS_PER_SECOND;
 	double now_s;
@@ -66,6 +70,7 @@ void witness_base_find(const struct witness_pvclock *page, uint64_t ticks, doubl
 	base->ago_s = witness_pvclock_ns(page, ticks) / NS_PER_SECOND - start_s;
 	now_s = base->at_s + base->ago_s;
 	base->uptime_s = base->at_s - (now_s - raw_s);
+	base->error_s = START_ERROR_S + now_s * (RATE_ERROR + fabs(rate_ppm) / PPM);
 	fact_set_known(&base->fact);
 }
 
@@ -176,7 +181,8 @@ static void read_base(struct witness_job *job, const struct witness_pvclock *pag
 	else if (!read_bracket(CLOCK_MONOTONIC_RAW, &bracket))
 		fact_set(&base->fact, FACT_DENIED, "CLOCK_MONOTONIC_RAW cannot be read");
 	else
-		witness_base_find(page, bracket.ticks, bracket.clock_s, base);
+		witness_base_find(page, bracket.ticks, bracket.clock_s,
+			job->list[WITNESS_PVCLOCK].rate_ppm, base);
 }
 
 /* On another clocksource than tsc the time that the TSC missed is not the clock's. */
@@ -191,8 +197,8 @@ static void read_pvclock(struct witness_job *job)
 		base->fact = witness->rate_fact = witness->fact;
 		return;
 	}
-	read_base(job, &page);
 	set_rate(witness, &job->raw, NS_PER_SECOND / witness_pvclock_ns(&page, 1));
+	read_base(job, &page);
 	if (!fact_is_known(&base->fact)) {
 		witness->fact = base->fact;
 	} else if (strcmp(job->evidence->vclock.name, "tsc") != 0) {
@@ -200,7 +206,7 @@ static void read_pvclock(struct witness_job *job)
 	} else {
 		fact_set_known(&witness->fact);
 		witness->offset_s = -base->missed_s;
-		witness->error_s = START_ERROR_S + base->at_s * RATE_ERROR;
+		witness->error_s = base->error_s;
 	}
 }
 

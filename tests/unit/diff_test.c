@@ -214,7 +214,8 @@ static void restore(struct evidence *evidence, double at_s, double offset_s)
 		.ticks = (uint64_t)(at_s * 1e6),
 		.at_s = at_s,
 		.ago_s = 60,
-		.uptime_s = at_s - 4};
+		.uptime_s = at_s - 4,
+		.error_s = 0.5};
 	evidence->witness_count = 1;
 	evidence->witnesses[0] = (struct witness){
 		.source = WITNESS_PTP, .fact.state = FACT_KNOWN, .offset_s = offset_s};

@@ -454,6 +454,7 @@ static void roll_witnesses(struct evidence *evidence, struct dice *dice)
 	base->ago_s = roll_seconds(&base->fact, dice);
 	base->uptime_s = roll_seconds(&base->fact, dice);
 	base->missed_s = roll_seconds(&base->fact, dice);
+	base->error_s = fabs(roll_seconds(&base->fact, dice));
 }
 
 void evidence_roll(struct evidence *evidence, struct dice *dice)

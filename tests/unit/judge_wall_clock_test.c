@@ -30,7 +30,8 @@ static int make_guest(void **state)
 		.ticks = 681740356,
 		.at_s = 0.172654,
 		.ago_s = 603,
-		.uptime_s = -3.5};
+		.uptime_s = -3.5,
+		.error_s = 0.5};
 	return 0;
 }
 
@@ -49,7 +50,8 @@ static void restore(double ago_s, double missed_s)
 		.at_s = 600 + missed_s,
 		.ago_s = ago_s,
 		.uptime_s = 599.5,
-		.missed_s = missed_s};
+		.missed_s = missed_s,
+		.error_s = 0.5};
 	set(WITNESS_PVCLOCK, -missed_s, 0.5);
 }
 
@@ -122,6 +124,7 @@ static void the_pvclock_page_says_what_tsc_missed(void **state)
 	restore(2592000, 0);
 	evidence.base.at_s = 0.1;
 	evidence.base.uptime_s = 2.5;
+	evidence.base.error_s = 3.1;
 	find(WALL_CLOCK_UNKNOWN, "no other clock");
 	assert_false(wall.restored);
 	/* On kvm-clock itself nothing is missing by the page. */

@@ -111,7 +111,7 @@ static void the_history_of_a_guest_is_in_the_base(void **state)
 			make_page(cases[i].base_tsc, cases[i].base_time);
 		struct base_evidence base = {.fact.state = FACT_UNREAD};
 
-		witness_base_find(&page, (uint64_t)(cases[i].tsc * HZ), cases[i].raw, &base);
+		witness_base_find(&page, (uint64_t)(cases[i].tsc * HZ), cases[i].raw, 0, &base);
 		assert_true(fact_is_known(&base.fact));
 		assert_int_equal(base.ticks, page.tsc_timestamp);
 		if (fabs(base.ago_s - cases[i].ago) > 1e-3 ||
@@ -121,6 +121,20 @@ static void the_history_of_a_guest_is_in_the_base(void **state)
 			fail_msg("%s: %g s ago, at %g s, missed %g s", cases[i].name, base.ago_s,
 				base.uptime_s, base.missed_s);
 	}
+}
+
+/* 30 days by clocks whose rates are whole kHz of 1 GHz, and a kernel that measured its rate. */
+static void the_error_of_a_base_grows_with_its_age(void **state)
+{
+	const struct witness_pvclock page = make_page(0.1, 0.1);
+	struct base_evidence base;
+
+	(void)state;
+	witness_base_find(&page, (uint64_t)(2592000 * HZ), 2592000 - 2.4, 0, &base);
+	assert_true(base.uptime_s < base.error_s);
+	assert_true(base.error_s < 4);
+	witness_base_find(&page, (uint64_t)(2592000 * HZ), 2592000 + 250, 100, &base);
+	assert_true(base.uptime_s < base.error_s);
 }
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -354,6 +368,7 @@ int main(void)
 		cmocka_unit_test(a_page_that_was_never_written_is_not_believed),
 		cmocka_unit_test(a_page_is_copied_to_its_last_byte),
 		cmocka_unit_test(the_history_of_a_guest_is_in_the_base),
+		cmocka_unit_test(the_error_of_a_base_grows_with_its_age),
 		cmocka_unit_test(vmclock_has_the_hosts_time),
 		cmocka_unit_test(a_vmclock_without_a_time_is_not_one),
 		cmocka_unit_test(the_clock_of_a_network_card_is_not_asked),
