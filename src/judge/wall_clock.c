@@ -134,7 +134,8 @@ static void summarize(const struct evidence *evidence, struct wall_clock *wall)
 	if (wall->state == WALL_CLOCK_UNKNOWN && wall->restored) {
 		add(wall,
 			"this guest was restored, migrated or paused %s ago, and no other clock shows "
-			"whether its time was set since.",
+			"whether its time was set since. Compare 'date -u' with the host's; 'chronyc "
+			"tracking' or 'timedatectl' shows whether NTP sets it.",
 			age);
 		return;
 	}
