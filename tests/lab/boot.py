@@ -19,7 +19,7 @@ from machines import MACHINES
 from shell import Unavailable, call
 
 DONE = b"@@lab done@@"
-OF_STEPS = {"counts": "caller"}  # steps with a program of another name
+OF_STEPS = {"counts": "caller", "stood": "outside"}  # steps with a program of another name
 REPORT = re.compile(r"@@lab begin (\S+)@@\n(.*?)\n?@@lab end \1 (\d+)@@", re.DOTALL)
 
 
@@ -49,12 +49,12 @@ class Boot:
 
 
 def builds(environment):
-    named = [step.split()[1] for step in environment.steps if step.startswith("build ")]
-    return sorted({environment.arch, *named})
+    return sorted({environment.arch, *named(environment, "build")})
 
 
-def modules(environment):
-    return [step.split()[1] for step in environment.steps if step.startswith("insmod ")]
+def named(environment, word):
+    """What the steps of this name take first."""
+    return [step.split()[1] for step in environment.steps if step.startswith(word + " ")]
 
 
 def extra_programs(environment):
@@ -87,8 +87,13 @@ def guest_archive(environment, with_vdsocheck):
     archive.file("/lab/steps.sh", os.path.join(build.LAB, "guest", "steps.sh"))
     archive.data("/lab/steps", steps_text(environment).encode())
     add_programs(archive, environment, with_vdsocheck)
-    for name in modules(environment):
+    for name in named(environment, "insmod"):
         archive.file(f"/lab/modules/{name}.ko", module.build(name, environment))
+    for name in named(environment, "modprobe"):
+        files = fetch.module_with_needs(environment.suite, environment.arch, environment.flavour, name)
+        archive.data(f"/lab/modules/{name}.order", "".join(f"{need}\n" for need in files).encode())
+        for need, file in files.items():
+            archive.file(f"/lab/modules/{need}.ko", file)
     return archive
 
 
@@ -157,7 +162,7 @@ def command(environment, folder, with_vdsocheck):
 # ---- running it -----------------------------------------------------------------------
 
 
-def _read_until_done(process, deadline):
+def _read_until_done(process, deadline, log):
     text = b""
     selector = selectors.DefaultSelector()
     selector.register(process.stdout, selectors.EVENT_READ)
@@ -169,11 +174,13 @@ def _read_until_done(process, deadline):
         if not piece:
             break
         text += piece
+        log.write(piece.replace(b"\r", b""))
+        log.flush()
     return text
 
 
-def watch(words, seconds, **options):
-    """Runs the command until it says that it is done, ends, or the time is up."""
+def watch(words, seconds, log, **options):
+    """Runs the command until it says that it is done, ends, or the time is up; logs what it says."""
     begin = time.monotonic()
     try:
         process = subprocess.Popen(["nice", "-n", "10", *words], stdin=subprocess.PIPE,
@@ -181,14 +188,14 @@ def watch(words, seconds, **options):
     except OSError as error:
         raise Unavailable(f"{words[0]}: {error.strerror}") from error
     try:
-        text = _read_until_done(process, begin + seconds)
+        text = _read_until_done(process, begin + seconds, log)
     finally:
         process.kill()
         process.wait()
     return Boot(text.decode(errors="replace"), time.monotonic() - begin, DONE in text)
 
 
-def _here(environment, folder, with_vdsocheck, seconds):
+def _here(environment, folder, with_vdsocheck, seconds, log):
     """The same steps without a guest: on the machine that the lab runs on."""
     place = os.path.join(folder, "lab")
     add_programs(Folder(), environment, with_vdsocheck, place)
@@ -196,16 +203,13 @@ def _here(environment, folder, with_vdsocheck, seconds):
         file.write(steps_text(environment))
     script = f". {build.LAB}/guest/steps.sh; take_steps {folder}/steps"
     variables = {"LAB": place, "LAB_TMP": folder, "PATH": tools.path(environment.machine_words)}
-    return watch(["sh", "-c", script], seconds, cwd=folder, env={**os.environ, **variables})
+    return watch(["sh", "-c", script], seconds, log, cwd=folder, env={**os.environ, **variables})
 
 
 def run(environment, with_vdsocheck):
     machine = MACHINES[environment.machine]
-    with tempfile.TemporaryDirectory(prefix="vdsocheck-lab-") as folder:
+    with (tempfile.TemporaryDirectory(prefix="vdsocheck-lab-") as folder,
+          open(fetch.cached("logs", environment.name + ".log"), "wb") as log):
         if machine.kind == "here":
-            result = _here(environment, folder, with_vdsocheck, machine.seconds)
-        else:
-            result = watch(command(environment, folder, with_vdsocheck), machine.seconds)
-    with open(fetch.cached("logs", environment.name + ".log"), "w", encoding="utf-8") as log:
-        log.write(result.text)
-    return result
+            return _here(environment, folder, with_vdsocheck, machine.seconds, log)
+        return watch(command(environment, folder, with_vdsocheck), machine.seconds, log)

@@ -25,7 +25,7 @@ def needed(environments, with_vdsocheck):
             packages.update(architecture.packages if architecture else ())
             packages.update(sources.TOOLS if architecture and architecture.from_source else ())
             packages.update(sources.MUSL_PACKAGES if build.endswith("-musl") else ())
-        if boot.modules(environment):
+        if boot.named(environment, "insmod"):
             packages.update(MODULES)
     return sorted(packages)
 

@@ -30,7 +30,8 @@ class Row:
         steps = {words[0]: words[1:] for words in environment.steps_after(number)}
         self.measures = [name for name in steps if name in measured.STEPS]
         self.watches = "watch" in steps
-        self.paused = steps.get("paused")  # seconds, and those that the clock loses
+        self.stood = [words[1] for words in environment.steps_after(number) if words[0] == "stood"]
+        self.lost = []  # a dictionary for each of them
         self.counter = steps.get("counter")  # verdict and rule
         self.counts = steps.get("counts", ["0"])[0]  # times
         self.arch = environment.arch
@@ -58,7 +59,7 @@ class Row:
                 "exit_status": self.status, "causes": self.causes, "advice": self.advice,
                 "seconds": round(self.seconds, 1),
                 "article": self.article, "measured": self.measured, "copy": self.copy,
-                "noticed_s": self.noticed,
+                "noticed_s": self.noticed, "stood": self.lost,
                 "log": self.log, "oracle": self.oracle, "document": self.document}
 
 
@@ -260,13 +261,16 @@ def _judge_watch(row, reports):
         row.blame(f"watch: {error!r} in {events[:200]!r}")
 
 
-def _judge_paused(row, reports):
-    """The pause is one event, with the time that it took: the RTC has whole seconds."""
-    try:
-        for problem in watched.pause_problems(reports["paused"][0], float(row.paused[-1])):
-            row.blame(f"watch: {problem}")
-    except (ValueError, KeyError, TypeError) as error:
-        row.blame(f"watch: {error!r} in {reports.get('paused')}")
+def _judge_stood(row, reports):
+    """What the host did is one event, with what the clock lost by it."""
+    for kind in row.stood:
+        try:
+            stood = watched.Stood(kind, reports)
+            row.lost.append(stood.as_dict())
+            for problem in stood.problems():
+                row.blame(f"{kind}: {problem}")
+        except (ValueError, KeyError, TypeError) as error:
+            row.blame(f"{kind}: {error!r}")
 
 
 def _judge_counter(row, reports):
@@ -311,8 +315,8 @@ def judge(row, reports, with_vdsocheck):
         _judge_counter(row, reports)
     if with_vdsocheck and row.watches:
         _judge_watch(row, reports)
-    if with_vdsocheck and row.paused:
-        _judge_paused(row, reports)
+    if with_vdsocheck:
+        _judge_stood(row, reports)
     if not with_vdsocheck or not row.oracle:
         return row
     row.document = _document(reports.get("vdsocheck"), "vdsocheck", row)

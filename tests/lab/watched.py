@@ -6,8 +6,9 @@ import json
 # The times are rounded, and watch looks at the clock after it has woken up.
 ROUNDING = 0.3
 
-# The emulated host's shell and monitor take their time around a pause.
-LATE = 10
+# How exactly a restore is described: how long the clock stood still, and when that was.
+EXACT_S = 0.1
+LATE_S = 2
 
 SERVED = ("tsc", "arch_sys_counter")
 
@@ -57,18 +58,51 @@ def problems(events, switches):
     return found
 
 
-def pause_problems(events, lost):
-    """What is wrong with the lines of `watch --json` of a guest that was paused once."""
-    events = [json.loads(line) for line in events.splitlines()]
-    if [event["event"] for event in events] != ["start", "restored", "end"]:
-        return ["the events are " + " ".join(event["event"] for event in events)]
-    stood, offset, clock = (events[1][key] for key in ("stood_s", "clock_offset_s", "clock"))
-    found = []
-    if stood is None or not lost - 2 <= stood <= lost + LATE:
-        found.append(f"{lost} s were lost, and reported as {stood} s")
-    if clock != ("behind" if lost else "right") or not -lost - LATE <= offset <= 2 - lost:
-        found.append(f"{lost} s were lost, and the clock is {clock}: {offset} s")
-    return found
+class Stood:
+    """One step `stood`: the clock of a guest before and after what its host did to it."""
+
+    def __init__(self, kind, reports):
+        self.kind = kind
+        part = {name: reports[f"stood-{kind}-{name}"][0]
+                for name in ("before", "after", "ended", "check", "watch")}
+        for name in ("before", "after"):  # the terminal repeats the answers before the result
+            part[name] = part[name].splitlines()[-1]
+        _, before, error, _ = (int(word) / 1e9 for word in part["before"].split())
+        host, after, error_after, raw = (int(word) / 1e9 for word in part["after"].split())
+        self.error = error + error_after
+        self.lost = before - after
+        self.offset = after
+        self.document = json.loads(part["check"])
+        self.events = [json.loads(line) for line in part["watch"].splitlines()]
+        self.restored = [event for event in self.events if event["event"] == "restored"]
+        base = self.document["pvclock_base"]
+        # The guest's CLOCK_MONOTONIC_RAW has not stopped since.
+        since = base["uptime_s"]
+        self.late = None if since is None else host - (raw - since) - int(part["ended"]) / 1e9
+
+    def as_dict(self):
+        wall = self.document["wall_clock"]
+        return {"kind": self.kind, "lost_s": round(self.lost, 3), "offset_s": round(self.offset, 3),
+                "truth_error_s": round(self.error, 3), "events": [event["event"] for event in self.events],
+                "stood_s": self.restored[0]["stood_s"] if self.restored else None,
+                "restored": wall["restored"], "source": wall["source"], "found_offset_s": wall["offset_s"],
+                "found_error_s": wall["error_s"], "late_s": self.late and round(self.late, 2)}
+
+    def problems(self):
+        """Restored, when, and by how much the clock is behind; a host that left its TSC is no restore."""
+        wall = self.document["wall_clock"]
+        events = [event["event"] for event in self.events if event["event"] != "change"]
+        if events != ["start", *["restored"] * (self.kind != "away"), "end"]:
+            yield f"the events are {' '.join(events)}"
+        elif self.restored:
+            stood = self.restored[0]["stood_s"]
+            error = wall["error_s"] if wall["source"] != "ptp" else 0
+            if stood is None or abs(stood - self.lost) > EXACT_S + self.error + 2 * error:
+                yield f"the clock lost {self.lost:.2f} s, reported as {stood} s"
+            if self.late is None or abs(self.late) > LATE_S:
+                yield f"the restore is dated {self.late} s late"
+        if wall["offset_s"] is None or abs(wall["offset_s"] - self.offset) > EXACT_S + self.error + wall["error_s"]:
+            yield f"the clock is {self.offset:.2f} s ahead of the host's, reported as {wall['offset_s']} s"
 
 
 def latencies(events, switches):

@@ -169,19 +169,32 @@ watch() {
 	report watch cat /tmp/events
 }
 
-# paused SECONDS [LOST]: vdsocheck watches while the host of a nested guest pauses it for that time,
-# and its clock loses as much, or LOST.
-paused() {
+# modprobe NAME: a module of the kernel's own, after those that it needs.
+modprobe_() {
+	while read -r needed; do
+		insmod "$LAB/modules/$needed.ko" || echo "@@lab trouble insmod $needed@@"
+	done <"$LAB/modules/$1.order"
+}
+
+# stood KIND SECONDS: vdsocheck watches while the host of a nested guest pauses it for that time, takes
+# it back to a snapshot of that age, starts it again from a file, or leaves its own TSC.
+# The clock is compared with the host's before and after.
+stood() {
 	[ -x $LAB/$build/vdsocheck ] || return 0
 	$prefix $LAB/$build/vdsocheck watch --json >/tmp/events 2>$errors &
 	watcher=$!
 	await_events 1
-	echo "@@lab pause $1@@"
-	read -r answer
-	await_events 2
+	report "stood-$1-before" $LAB/$build/outside 9
+	echo "@@lab $1 $2@@"
+	read -r ended
+	# Nothing may be reported of a host that leaves its TSC where the clocksource is tsc.
+	if [ "$1" = away ]; then sleep 5; else await_events 2; fi
 	kill $watcher
 	wait $watcher
-	report paused cat /tmp/events
+	report "stood-$1-after" $LAB/$build/outside 9
+	report "stood-$1-ended" echo "$ended"
+	report "stood-$1-check" $LAB/$build/vdsocheck --json
+	report "stood-$1-watch" cat /tmp/events
 }
 
 await_events() {
@@ -314,7 +327,7 @@ threads_turn() {
 # Words of the table that are words of the shell too.
 take_step() {
 	case $1 in
-	source | insmod) word=$1_ && shift && $word "$@" ;;
+	source | insmod | modprobe) word=$1_ && shift && $word "$@" ;;
 	*) "$@" ;;
 	esac
 }
