@@ -142,11 +142,24 @@ struct advice {
 /* True if its one step is REPORT_COMMAND. */
 bool advice_sends_report(const struct advice *advice);
 
-#define CAUSE_ADVICE_MAX 4
+#define CAUSE_ADVICE_MAX 5
+
+/* The manual lists causes by what they concern. */
+enum cause_group {
+	GROUP_ANY,
+	GROUP_PROCESS,
+	GROUP_VDSO,
+	GROUP_TSC,
+	GROUP_KVM,
+	GROUP_XEN,
+	GROUP_HYPERV,
+	GROUP_OTHER,
+};
 
 /* A cause as the manual explains it, for any host. */
 struct cause_explanation {
-	const char *id;                       /* this and the other pointers have static storage */
+	const char *id; /* this and the other pointers have static storage */
+	enum cause_group group;
 	char text[CAUSE_TEXT_SIZE];           /* as in struct cause */
 	const char *signs;                    /* sentence or two on how it is recognized */
 	const char *more;                     /* as in struct cause */

@@ -17,7 +17,7 @@
 /* Returns the way of this host, or NULL where it is not known. */
 static const struct way *way_find(const struct view *v, const struct way *ways)
 {
-	for (; ways && ways->where; ways++) {
+	for (; v && ways && ways->where; ways++) {
 		if (platform_is(v->evidence, ways->where) ||
 			fact_is_text(&v->evidence->host.boot_tool, ways->where))
 			return ways;
@@ -56,12 +56,6 @@ static const struct advice_row switch_to_paravirtual = {"switch-to-paravirtual",
 	.risk = "Small: the hypervisor keeps it correct when it migrates the guest. It may have "
 		"been deselected on purpose."};
 
-static const char *target_tsc(const struct view *v)
-{
-	(void)v;
-	return "tsc";
-}
-
 static bool is_ec2(const struct view *v)
 {
 	return v->ec2_xen || platform_is(v->evidence, "aws-nitro");
@@ -85,9 +79,8 @@ static const char *find_tsc_risk(const struct view *v)
 }
 
 #define SWITCH_TO_TSC                                                                              \
-	.target = target_tsc,                                                                      \
-	.steps = {{SWITCH_STEP("vdsocheck warp && ")}, {.command = "vdsocheck"}},                  \
-	.boot = "clocksource={to}", .find_risk = find_tsc_risk
+	.to = "tsc", .steps = {{SWITCH_STEP("vdsocheck warp && ")}, {.command = "vdsocheck"}},     \
+	.boot = "clocksource={to}", .risk = TSC_RISK, .find_risk = find_tsc_risk
 
 static const struct advice_row switch_to_tsc = {"switch-to-tsc", RANK_SWITCH,
 	.text = "Switch to tsc now, without a reboot.", SWITCH_TO_TSC};
@@ -136,11 +129,15 @@ static bool has_lost_tsc(const struct view *v)
 	return v->second_choice && !v->tsc_avoided && (v->tsc_distrusted || v->tsc_delay);
 }
 
+const struct advice_row *const advice_general[ADVICE_GENERAL] = {&switch_to_paravirtual,
+	&switch_to_tsc, &switch_to_tsc_on_ec2, &accelerate_guest, &allow_processes, &give_cpu_time,
+	&allow_proof};
+
 /*
  * The proof runs in a child, so it may lack a process instead of a permission; a crash lacks
  * neither.
  */
-void advice_list_general(const struct view *v, struct advice_choice general[ADVICE_GENERAL])
+static void choose_general(const struct view *v, struct advice_choice general[ADVICE_GENERAL])
 {
 	const struct fact *proof = &v->evidence->proof.fact;
 	struct span reason = text_span(proof->reason);
@@ -152,17 +149,13 @@ void advice_list_general(const struct view *v, struct advice_choice general[ADVI
 	bool lacks_permission = !v->emulated && !lacks_processes &&
 	                        (proof->state == FACT_DENIED || proof->state == FACT_ABSENT);
 	bool is_unknown = v->verdict == VERDICT_UNKNOWN && v->evidence->live;
-	const struct advice_choice choices[ADVICE_GENERAL] = {
-		{&switch_to_paravirtual, v->paravirtual},
-		{&switch_to_tsc, v->tsc_advisable && !is_ec2(v)},
-		{&switch_to_tsc_on_ec2, v->tsc_advisable && is_ec2(v)},
-		{&accelerate_guest, v->on_tcg && has_lost_tsc(v)},
-		{&allow_processes, is_unknown && lacks_processes},
-		{&give_cpu_time, is_unknown && lacks_time},
-		{&allow_proof, is_unknown && lacks_permission},
-	};
+	const bool fits[ADVICE_GENERAL] = {v->paravirtual, v->tsc_advisable && !is_ec2(v),
+		v->tsc_advisable && is_ec2(v), v->on_tcg && has_lost_tsc(v),
+		is_unknown && lacks_processes, is_unknown && lacks_time,
+		is_unknown && lacks_permission};
 
-	memcpy(general, choices, sizeof(choices));
+	for (size_t i = 0; i < ADVICE_GENERAL; i++)
+		general[i] = (struct advice_choice){advice_general[i], fits[i]};
 }
 
 /*
@@ -196,47 +189,18 @@ static void list_boot(const struct view *v, char boot[ADVICE_BOOT_SIZE])
 	}
 }
 
-/* The values of the words in braces; NULL: the value is not known. */
-struct advice_words {
-	const char *to, *from, *boot;
-};
-
-/*
- * Returns false where a word is missing or is not plain for a shell, since it may come from a
- * document, and where the text is too long: half a command is worse than none.
- */
-static bool fill_in(const char *row, const struct advice_words *words, char *text, size_t size)
+/* Returns the word if it is plain for a shell, since it may come from a document; or NULL. */
+static const char *plain(const char *word)
 {
-	static const char plain[] =
+	static const char allowed[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.=- ";
-	size_t used = 0;
 
-	while (row && *row) {
-		const char *word = row;
-		size_t length = 1;
-
-		if (*row == '{') {
-			word = row[1] == 't'   ? words->to
-			       : row[1] == 'f' ? words->from
-			                       : words->boot;
-			if (!word || !*word || word[strspn(word, plain)])
-				return false;
-			length = strlen(word);
-			row = strchr(row, '}');
-		}
-		if (used + length >= size)
-			return false;
-		memcpy(text + used, word, length);
-		used += length;
-		row++;
-	}
-	text[used] = '\0';
-	return true;
+	return word && *word && !word[strspn(word, allowed)] ? word : NULL;
 }
 
 /* Adds the step, with a label where it is one of several ways. */
-static void add_step(const struct step_row *row, const char *label,
-	const struct advice_words *words, struct advice_step *steps, size_t *count)
+static void add_step(const struct step_row *row, const char *label, const struct word *words,
+	struct advice_step *steps, size_t *count)
 {
 	struct advice_step *step = &steps[*count];
 	size_t at = 0;
@@ -245,16 +209,18 @@ static void add_step(const struct step_row *row, const char *label,
 	if (label)
 		at = (size_t)snprintf(
 			step->text, sizeof(step->text), "%s%s", label, row->text ? ": " : "");
-	if (fill_in(row->text, words, step->text + at, sizeof(step->text) - at) &&
-		fill_in(row->command, words, step->command, sizeof(step->command)))
+	if (words_fill(row->text, words, step->text + at, sizeof(step->text) - at) &&
+		words_fill(row->command, words, step->command, sizeof(step->command)))
 		*count += 1;
-	if (!fill_in(row->undo, words, step->undo, sizeof(step->undo)))
+	if (!words_fill(row->undo, words, step->undo, sizeof(step->undo)))
 		step->undo[0] = '\0';
 }
 
+/* True for the manual, too, which names the kernels that advice needs. */
 static bool needs_newer_kernel(const struct view *v, const struct advice_row *row)
 {
-	return kernel_is_before(v->evidence, row->since.major, row->since.minor);
+	return v ? kernel_is_before(v->evidence, row->since.major, row->since.minor)
+	         : row->since.major > 0;
 }
 
 /* Of several clocksource= the kernel takes the last; any rate is one. */
@@ -277,15 +243,22 @@ static bool boot_is_set(const struct evidence *evidence, const char *parameter)
  */
 static bool is_for_host(const struct view *v, const struct advice_row *row)
 {
-	const struct text_fact *container = &v->evidence->host.container;
+	const struct text_fact *container = v ? &v->evidence->host.container : NULL;
 	bool changes_host = row->rank <= RANK_UPDATE && row->rank != RANK_LOOK;
 
-	return fact_is_known(&container->fact) && !fact_is_text(container, "wsl") &&
+	return container && fact_is_known(&container->fact) && !fact_is_text(container, "wsl") &&
 	       (row->on_host || (changes_host && !row->anywhere));
 }
 
-static bool write_text(const struct view *v, const struct advice_row *row,
-	const struct advice_words *words, bool adds_boot, char text[ADVICE_TEXT_SIZE])
+/* The manual has no remark: they are for kernels that are older than its reader's. */
+static bool remark_applies(const struct view *v, const struct remark *remark)
+{
+	return v && kernel_is_before(v->evidence, remark->major, remark->minor) &&
+	       (!remark->applies || remark->applies(v));
+}
+
+static bool write_text(const struct view *v, const struct advice_row *row, const struct word *words,
+	bool adds_boot, char text[ADVICE_TEXT_SIZE])
 {
 	size_t at;
 
@@ -296,35 +269,32 @@ static bool write_text(const struct view *v, const struct advice_row *row,
 		text_append(text, ADVICE_TEXT_SIZE, "%s Linux %u.%u or newer, ",
 			*text ? "with" : "With", row->since.major, row->since.minor);
 	at = strlen(text);
-	if (!fill_in(row->text, words, text + at, ADVICE_TEXT_SIZE - at))
+	if (!words_fill(row->text, words, text + at, ADVICE_TEXT_SIZE - at))
 		return false;
 	if (at)
 		text[at] = (char)tolower((unsigned char)text[at]);
 	if (adds_boot && row->boot_text)
 		text_append(text, ADVICE_TEXT_SIZE, " %s", row->boot_text);
 	for (size_t i = 0; i < REMARK_MAX && row->remarks[i].text; i++) {
-		const struct remark *remark = &row->remarks[i];
-
-		if (kernel_is_before(v->evidence, remark->major, remark->minor) &&
-			(!remark->applies || remark->applies(v)))
-			text_append(text, ADVICE_TEXT_SIZE, " %s", remark->text);
+		if (remark_applies(v, &row->remarks[i]))
+			text_append(text, ADVICE_TEXT_SIZE, " %s", row->remarks[i].text);
 	}
 	return true;
 }
 
 /* Adds a way to change the kernel command line; its label says what a switch's removes. */
-static void add_way(const struct way *way, const struct advice_words *words, struct advice *advice)
+static void add_way(const struct way *way, const struct word *words, struct advice *advice)
 {
 	char label[ADVICE_STEP_SIZE];
 
 	snprintf(label, sizeof(label), "%s%s%s", way->label,
 		advice->keep_removes ? ", to remove " : "",
-		advice->keep_removes ? words->boot : "");
+		advice->keep_removes ? advice->boot : "");
 	add_step(&way->step, label, words, advice->keep, &advice->keep_count);
 }
 
 /* Adds them all, that of this host first. */
-static void add_ways(const struct view *v, const struct way *ways, const struct advice_words *words,
+static void add_ways(const struct view *v, const struct way *ways, const struct word *words,
 	struct advice *advice)
 {
 	const struct way *here = way_find(v, ways);
@@ -355,60 +325,74 @@ static enum actor find_actor(const struct view *v, const struct advice_row *row)
 	return row->actor ? row->actor : by_rank[row->rank];
 }
 
-bool advice_make(
-	const struct view *v, const struct advice_row *row, bool for_any, struct advice *advice)
+/* Finds the boot parameters to add or remove; false: advice whose whole remedy they are is void. */
+static bool find_boot(const struct view *v, const struct advice_row *row, const struct word *words,
+	struct advice *advice, bool *adds)
 {
-	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
-	struct advice_words words = {.to = row->target ? row->target(v) : NULL,
-		.from = fact_is_known(&clocksource->current_fact) ? clocksource->current : NULL};
-	bool is_set, adds_boot;
+	bool is_set;
 
-	if (for_any && row->target && !words.to)
-		words.to = ADVICE_WORD_TO;
+	*adds = true;
+	if (row->boot && !advice->keep_removes &&
+		!words_fill(row->boot, words, advice->boot, sizeof(advice->boot)))
+		return false;
+	if (!v) {
+		if (!row->boot)
+			text_copy(advice->boot, sizeof(advice->boot), ADVICE_WORD_BOOT);
+		return true;
+	}
+	if (!row->boot || advice->keep_removes)
+		list_boot(v, advice->boot);
+	is_set = row->boot && boot_is_set(v->evidence, advice->boot);
+	*adds = !is_set && !needs_newer_kernel(v, row) && (!row->boot_helps || row->boot_helps(v));
+	if (!row->boot || *adds || advice->keep_removes)
+		return true;
+	/* A newer kernel that heeds the parameter is a remedy, too. */
+	if (!row->boot_text && !row->steps[0].command && (is_set || !needs_newer_kernel(v, row)))
+		return false;
+	advice->boot[0] = '\0';
+	if (row->boot_text)
+		advice->risk = NULL;
+	return true;
+}
+
+bool advice_make(const struct view *v, const struct advice_row *row, struct advice *advice)
+{
+	const struct clocksource_evidence *clocksource = v ? &v->evidence->clocksource : NULL;
+	const char *to = !row->target ? row->to : v ? row->target(v) : ADVICE_WORD_TO;
+	const char *from = !v                                          ? ADVICE_WORD_FROM
+	                   : fact_is_known(&clocksource->current_fact) ? clocksource->current
+	                                                               : NULL;
+	struct word words[] = {{"to", plain(to)}, {"from", plain(from)}, {"boot", NULL}, {0}};
+	bool switches = row->to || row->target, adds_boot;
+
 	*advice = (struct advice){.id = row->id,
-		.ask = row->find_ask ? row->find_ask(v) : row->ask,
-		.keep_removes = row->target && v->boot_choice_slows,
+		.ask = v && row->find_ask ? row->find_ask(v) : row->ask,
+		.keep_removes = switches && v && v->boot_choice_slows,
 		.actor = find_actor(v, row),
 		.reversible = !row->irreversible,
-		.risk = row->find_risk ? row->find_risk(v) : row->risk,
+		.risk = v && row->find_risk ? row->find_risk(v) : row->risk,
 		.source = row->source};
-	if (!row->boot && for_any)
-		text_copy(advice->boot, sizeof(advice->boot), ADVICE_WORD_BOOT);
-	else if (!row->boot || advice->keep_removes)
-		list_boot(v, advice->boot);
-	else if (!fill_in(row->boot, &words, advice->boot, sizeof(advice->boot)))
+	if ((switches && !words[0].value) || !find_boot(v, row, words, advice, &adds_boot))
 		return false;
-	is_set = row->boot && !for_any && boot_is_set(v->evidence, advice->boot);
-	adds_boot = for_any || (!is_set && !needs_newer_kernel(v, row) &&
-				       (!row->boot_helps || row->boot_helps(v)));
-	if (row->boot && !adds_boot && !advice->keep_removes) {
-		/* A newer kernel that heeds the parameter is a remedy, too. */
-		if (!row->boot_text && !row->steps[0].command &&
-			(is_set || !needs_newer_kernel(v, row)))
-			return false;
-		advice->boot[0] = '\0';
-		if (row->boot_text)
-			advice->risk = NULL;
-	}
-	words.boot = advice->boot;
-	if ((row->target && !words.to) || !write_text(v, row, &words, adds_boot, advice->text))
+	words[2].value = plain(advice->boot);
+	if (!write_text(v, row, words, adds_boot, advice->text))
 		return false;
-	if (words.to)
-		text_copy(advice->clocksource, sizeof(advice->clocksource), words.to);
+	if (switches)
+		text_copy(advice->clocksource, sizeof(advice->clocksource), words[0].value);
 	for (size_t i = 0; i < ADVICE_STEP_MAX; i++) {
 		const struct step_row *step = &row->steps[i];
 		const struct way *here = way_find(v, step->ways);
 
 		if (step->text || step->command || here)
-			add_step(here ? &here->step : step, NULL, &words, advice->steps,
+			add_step(here ? &here->step : step, NULL, words, advice->steps,
 				&advice->step_count);
-		else if (step->ways && !for_any)
+		else if (step->ways && v)
 			return false;
 	}
 	if (advice->keep_removes || row->steps[0].ways == advice_remove_boot)
-		add_ways(v, advice_remove_boot, &words, advice);
+		add_ways(v, advice_remove_boot, words, advice);
 	else if (row->boot && adds_boot)
-		add_ways(v, advice_add_boot, &words, advice);
+		add_ways(v, advice_add_boot, words, advice);
 	return true;
 }
 
@@ -450,7 +434,7 @@ static void add_choices(const struct view *v, enum rank rank, const struct advic
 		/* Advice that takes another kernel comes after all that helps with this one. */
 		if (!choices[i].applies ||
 			rank != (needs_newer_kernel(v, row) ? RANK_PROOF : row->rank) ||
-			is_in_list(list, row) || !advice_make(v, row, false, advice))
+			is_in_list(list, row) || !advice_make(v, row, advice))
 			continue;
 		/* The kernel makes its own choice once a setting is removed. */
 		if (list->why_not_tsc && row->rank != RANK_UNDO) {
@@ -478,7 +462,7 @@ size_t advice_find(
 		(!v->evidence->live && v->expected == VERDICT_UNKNOWN && !v->may_read_hpet &&
 			!causes->count))
 		return 0;
-	advice_list_general(v, general);
+	choose_general(v, general);
 	for (enum rank rank = 0; rank <= RANK_PROOF; rank++) {
 		for (size_t i = 0; i < causes->count; i++)
 			add_choices(v, rank, causes->advice[i], CAUSE_ADVICE_MAX, &list);

@@ -26,9 +26,15 @@ static void cite_emulator(const struct view *v, struct cause *cause)
 	cite(cause, "vDSO: %s", fact_is_known(vdso) ? "present" : vdso->reason);
 }
 
+static void cite_no_vdso(const struct view *v, struct cause *cause)
+{
+	cite(cause, "%s", v->evidence->vdso.fact.reason);
+}
+
 static void cite_32_bits(const struct view *v, struct cause *cause)
 {
 	cite(cause, "architecture: %s, program: 32 bits", v->evidence->host.arch.value);
+	cite_no_vdso(v, cause);
 }
 
 static void cite_release(const struct view *v, struct cause *cause)
@@ -62,7 +68,8 @@ static const struct advice_row use_wsl2 = {"use-wsl2", RANK_UPDATE, .actor = ACT
 	.text = "Convert this distribution to WSL 2."};
 
 static const struct advice_row leave_uml = {"leave-uml", RANK_UPDATE, .actor = ACTOR_GUEST,
-	.text = "Run the program on the machine itself, or in a virtual machine: no setting helps here.",
+	.text = "Run the program on the machine itself, or in a virtual machine: no setting helps "
+		"here.",
 	.anywhere = true};
 
 /* The sysctl and the boot parameter both set vdso32_enabled (vdso32-setup.c, 5.10 to 7.2 read). */
@@ -92,11 +99,93 @@ static const struct advice_row newer_libc = {"newer-libc", RANK_PROGRAM,
 	.text = "Rebuild or run the program with a C library that uses the vDSO (glibc 2.31 or "
 		"newer if linked statically), and look for an LD_PRELOAD that wraps clock_gettime."};
 
+static const struct cause_row counter_disabled = {"counter-disabled", GROUP_PROCESS,
+	"The counter is disabled for this process and its children (prctl(PR_SET_TSC)): a call "
+	"that reads it ends with SIGSEGV.",
+	.signs = "prctl(PR_GET_TSC) returns PR_TSC_SIGSEGV.", .certainty = CERTAINTY_PROVEN,
+	.evidence = cite_counter_off, .more = "PR_SET_TSC(2const)", .advice = {&leave_counter_on}};
+
+static const struct cause_row emulated = {"emulated", GROUP_PROCESS,
+	"vdsocheck runs under an emulator; run it natively to check the host.",
+	.signs = "Valgrind's library is preloaded, or /proc/thread-self/exe is another program, "
+		 "such as qemu-user.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_emulator,
+	.advice = {&run_without_emulator}};
+
+/* rr and CRIU after a restore each map an image of their own. */
+static const struct cause_row vdso_replaced = {"vdso-replaced", GROUP_PROCESS,
+	"A tool (rr, CRIU, other instrumentation) gave this process a vDSO of its own, so this "
+	"result holds for this process, not for the host.",
+	.certainty = CERTAINTY_PROVEN,
+	.detail = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps",
+	.more = "getauxval(3)", .advice = {&run_outside_tool}};
+
+static const struct cause_row vdso_switched_off = {"vdso-switched-off", GROUP_VDSO,
+	"The vDSO is disabled on the kernel command line.",
+	.signs = "The kernel gives this process no vDSO, and its command line has vdso=0, vdso32=0 "
+		 "or vdso32=2.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = "vdso(7)",
+	.advice = {&advice_drop_boot}};
+
+static const struct cause_row no_vdso = {"no-vdso", GROUP_VDSO,
+	"The kernel, or an emulator in its place (valgrind, qemu-user), gives programs no vDSO, so "
+	"every clock call is a system call.",
+	.signs = "The auxiliary vector has no AT_SYSINFO_EHDR, and the kernel command line does "
+		 "not say why.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_no_vdso, .more = "vdso(7)",
+	.advice = {&run_without_emulator, &advice_send_report}};
+
+static const struct cause_row vdso32_disabled = {"vdso32-disabled", GROUP_VDSO,
+	"This kernel gives 32-bit programs no vDSO: sysctl abi.vsyscall32 is 0, as in kernels that "
+	"were built with CONFIG_COMPAT_VDSO.",
+	.signs = "A 32-bit vdsocheck gets no vDSO from an x86-64 kernel, and the kernel command "
+		 "line does not say why.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_32_bits, .more = BOOT_PARAMETERS,
+	.advice = {&enable_vdso32}};
+
+static const struct cause_row no_compat_vdso = {"no-compat-vdso", GROUP_VDSO,
+	"This 64-bit kernel gives 32-bit programs no vDSO: it was built without CONFIG_COMPAT_VDSO.",
+	.signs = "A 32-bit vdsocheck gets no vDSO from an arm64 kernel.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_32_bits, .advice = {&use_64_bit_or_compat}};
+
+/* Its vDSO makes the system calls itself (um/vdso/um_vdso.c, 3.2 to 7.2). */
+static const struct cause_row uml = {"uml", GROUP_PROCESS,
+	"The vDSO of User-Mode Linux makes a system call for each clock call.",
+	.certainty = CERTAINTY_PROVEN, .detail = "/proc/cpuinfo: vendor_id User Mode Linux",
+	.advice = {&leave_uml}};
+
+static const struct cause_row wsl1 = {"wsl1", GROUP_PROCESS,
+	"WSL 1 has neither a Linux kernel nor a vDSO clock; WSL 2 has both.",
+	.signs = "The calls fall back, and the kernel's release ends with -Microsoft.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_release, .advice = {&use_wsl2}};
+
+/* This mode excludes 32-bit programs only; the vDSO serves 64-bit programs. */
+static const struct cause_row arm_compat_disabled = {"arm-compat-disabled", GROUP_OTHER,
+	"The kernel does not let 32-bit programs read this CPU's counter, only 64-bit ones.",
+	.signs = "The calls fall back, and the vclock mode is archtimer-nocompat.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .advice = {&use_64_bit_arm}};
+
+static const struct cause_row gvisor_calibrating = {"gvisor-calibrating", GROUP_PROCESS,
+	"In the first seconds of a sandbox, until gVisor has calibrated the CPU's counter, its "
+	"vDSO passes the calls on to the sentry.",
+	.signs = "The calls fall back in a sandbox of gVisor.", .certainty = CERTAINTY_LIKELY,
+	.evidence = cite_mode, .advice = {&wait_for_gvisor}};
+
+static const struct cause_row libc_bypasses_vdso = {"libc-bypasses-vdso", GROUP_PROCESS,
+	"This C library does not use the vDSO, although the vDSO works.",
+	.signs = "In the proof, calls through the C library entered the kernel, and none through "
+		 "the vDSO did.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_libc, .more = "vdso(7)",
+	.advice = {&newer_libc}};
+
+cause_rows rows_process = {&counter_disabled, &emulated, &vdso_replaced, &vdso_switched_off,
+	&no_vdso, &vdso32_disabled, &no_compat_vdso, &uml, &wsl1, &arm_compat_disabled,
+	&gvisor_calibrating, &libc_bypasses_vdso, NULL};
+
 void cause_process(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
 	const struct host_evidence *host = &evidence->host;
-	const char *no_vdso = evidence->vdso.fact.reason;
 	bool fallback = v->verdict == VERDICT_FALLBACK;
 	bool is_off = (fallback || v->expected == VERDICT_FALLBACK) && v->no_vdso &&
 	              v->boot_disables_vdso;
@@ -106,85 +195,31 @@ void cause_process(const struct view *v, struct cause_list *list)
 	                 host->pointer_bits.value == 32;
 	bool is_x86_64 = is_32_bit && fact_is_text(&host->arch, "x86_64");
 	bool is_aarch64 = is_32_bit && fact_is_text(&host->arch, "aarch64");
-	const struct cause_row rows[] = {
-		{"counter-disabled", v->counter_off, CERTAINTY_PROVEN, cite_counter_off,
-			"The counter is disabled for this process and its children "
-			"(prctl(PR_SET_TSC)): a call that reads it ends with SIGSEGV.",
-			.signs = "prctl(PR_GET_TSC) returns PR_TSC_SIGSEGV.",
-			.more = "PR_SET_TSC(2const)", .advice = {{&leave_counter_on, true}}},
-		{"emulated", v->emulated, CERTAINTY_PROVEN, cite_emulator,
-			"vdsocheck runs under an emulator; run it natively to check the host.",
-			.signs = "Valgrind's library is preloaded, or /proc/thread-self/exe is "
-				 "another program, such as qemu-user.",
-			.advice = {{&run_without_emulator, true}}},
-		/* rr and CRIU after a restore each map an image of their own. */
-		{"vdso-replaced", v->vdso_replaced, CERTAINTY_PROVEN, NULL,
-			"A tool (rr, CRIU, other instrumentation) gave this "
-			"process a vDSO of its own, so this result holds for this process, not for "
-			"the host.",
-			.more = "getauxval(3)",
-			.detail = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps",
-			.advice = {{&run_outside_tool, v->verdict != VERDICT_OK}}},
-		{"vdso-switched-off", is_off, CERTAINTY_PROVEN, cite_boot,
-			"The vDSO is disabled on the kernel command line.",
-			.signs = "The kernel gives this process no vDSO, and its command line has "
-				 "vdso=0, vdso32=0 or vdso32=2.",
-			.more = "vdso(7)", .advice = {{&advice_drop_boot, true}}},
-		{"no-vdso", is_missing && !is_x86_64 && !is_aarch64, CERTAINTY_PROVEN, NULL,
-			"The kernel, or an emulator in its place (valgrind, qemu-user), gives "
-			"programs no vDSO, so every clock call is a system call.",
-			.signs = "The auxiliary vector has no AT_SYSINFO_EHDR, and the kernel "
-				 "command line does not say why.",
-			.more = "vdso(7)", .detail = no_vdso,
-			.advice = {{&run_without_emulator, true}, {&advice_send_report, true}}},
-		{"vdso32-disabled", is_x86_64, CERTAINTY_LIKELY, cite_32_bits,
-			"This kernel gives 32-bit programs no vDSO: sysctl abi.vsyscall32 is 0, as "
-			"in kernels that were built with CONFIG_COMPAT_VDSO.",
-			.signs = "A 32-bit vdsocheck gets no vDSO from an x86-64 kernel, and the "
-				 "kernel command line does not say why.",
-			.more = BOOT_PARAMETERS, .detail = no_vdso,
-			.advice = {{&enable_vdso32, true}}},
-		{"no-compat-vdso", is_aarch64, CERTAINTY_LIKELY, cite_32_bits,
-			"This 64-bit kernel gives 32-bit programs no vDSO: it was built without "
-			"CONFIG_COMPAT_VDSO.",
-			.signs = "A 32-bit vdsocheck gets no vDSO from an arm64 kernel.",
-			.detail = no_vdso, .advice = {{&use_64_bit_or_compat, true}}},
-		/* Its vDSO makes the system calls itself (um/vdso/um_vdso.c, 3.2 to 7.2). */
-		{"uml", fallback && hypervisor_is(evidence, "uml"), CERTAINTY_PROVEN, NULL,
-			"The vDSO of User-Mode Linux makes a system call for each clock call.",
-			.detail = "/proc/cpuinfo: vendor_id User Mode Linux",
-			.advice = {{&leave_uml, true}}},
-		{"wsl1", fallback && platform_is(evidence, "wsl1"), CERTAINTY_LIKELY, cite_release,
-			"WSL 1 has neither a Linux kernel nor a vDSO clock; WSL 2 has both.",
-			.signs = "The calls fall back, and the kernel's release ends with "
-				 "-Microsoft.",
-			.advice = {{&use_wsl2, true}}},
-		/* This mode excludes 32-bit programs only; the vDSO serves 64-bit programs. */
-		{"arm-compat-disabled",
-			v->falls_back && strcmp(evidence->vclock.name, "archtimer-nocompat") == 0,
-			CERTAINTY_PROVEN, cite_mode,
-			"The kernel does not let 32-bit programs read this CPU's counter, only "
-			"64-bit ones.",
-			.signs = "The calls fall back, and the vclock mode is archtimer-nocompat.",
-			.advice = {{&use_64_bit_arm, true}}},
-		{"gvisor-calibrating", v->falls_back && v->gvisor, CERTAINTY_LIKELY, cite_mode,
-			"In the first seconds of a sandbox, until gVisor has calibrated the CPU's "
-			"counter, its vDSO passes the calls on to the sentry.",
-			.signs = "The calls fall back in a sandbox of gVisor.",
-			.advice = {{&wait_for_gvisor, true}}},
-		{"libc-bypasses-vdso",
-			v->libc.entered > 0 && v->vdso.proven > 0 && v->vdso.entered == 0,
-			CERTAINTY_PROVEN, cite_libc,
-			fact_is_flag(&host->libc_static, true)
-				? "Only vdsocheck itself is affected: the C library that is linked "
-				  "into it does not use the vDSO."
-				: "This C library does not use the vDSO, although the vDSO works.",
-			.signs = "In the proof, calls through the C library entered the kernel, "
-				 "and none through the vDSO did.",
-			.more = "vdso(7)", .advice = {{&newer_libc, fallback}}},
+	const struct cause_case cases[] = {
+		{&counter_disabled, .applies = v->counter_off},
+		{&emulated, .applies = v->emulated},
+		{&vdso_replaced, .applies = v->vdso_replaced, FITS(v->verdict != VERDICT_OK)},
+		{&vdso_switched_off, .applies = is_off},
+		{&no_vdso, .applies = is_missing && !is_x86_64 && !is_aarch64},
+		{&vdso32_disabled, .applies = is_x86_64},
+		{&no_compat_vdso, .applies = is_aarch64},
+		{&uml, .applies = fallback && hypervisor_is(evidence, "uml")},
+		{&wsl1, .applies = fallback && platform_is(evidence, "wsl1")},
+		{&arm_compat_disabled,
+			.applies = v->falls_back &&
+	                           strcmp(evidence->vclock.name, "archtimer-nocompat") == 0},
+		{&gvisor_calibrating, .applies = v->falls_back && v->gvisor},
+		{&libc_bypasses_vdso,
+			.applies =
+				v->libc.entered > 0 && v->vdso.proven > 0 && v->vdso.entered == 0,
+			.text = fact_is_flag(&host->libc_static, true)
+	                                ? "Only vdsocheck itself is affected: the C library that is linked "
+	                                  "into it does not use the vDSO."
+	                                : NULL,
+			FITS(fallback)},
 	};
 
-	cause_add(list, v, rows, ARRAY_SIZE(rows));
+	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }
 
 static bool are_calls_blocked(const struct view *v)
@@ -260,62 +295,70 @@ static const struct advice_row newer_container_runtime = {"newer-container-runti
 	.text = "Update the container runtime and libseccomp, or let its seccomp profile allow "
 		"clock_gettime64 and similar calls."};
 
+static const struct cause_row time_calls_blocked = {"time-calls-blocked", GROUP_PROCESS,
+	"A seccomp filter, such as a container's profile, blocks the clock system calls.",
+	.signs = "A deciding call fails when it is made as a system call.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_blocked, .more = "seccomp(2)",
+	.advice = {&newer_container_runtime}};
+
+static const struct cause_row old_vdso_clocks = {"old-vdso-clocks", GROUP_VDSO,
+	"This kernel's vDSO does not serve all of CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME and "
+	"CLOCK_TAI; that of newer kernels does.",
+	.signs =
+		"The verdict is ok, and each vDSO call for one of these clocks entered the kernel.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_other_clocks, .more = "vdso(7)"};
+
+static const struct cause_row gvisor_few_clocks = {"gvisor-few-clocks", GROUP_PROCESS,
+	"gVisor's vDSO does not serve all the clocks that Linux's does; that of newer releases "
+	"serves more.",
+	.signs = "The verdict is ok in a sandbox of gVisor, and each vDSO call for "
+		 "CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC_COARSE entered the kernel.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_other_clocks,
+	.more = "https://github.com/google/gvisor/issues/7975"};
+
+static const struct cause_row libc_without_vdso_getrandom = {"libc-without-vdso-getrandom",
+	GROUP_PROCESS,
+	"The C library does not use the vDSO's getrandom(): each call is a system call. glibc uses "
+	"it from 2.41 on.",
+	.signs = "The verdict is ok, no getrandom() by the vDSO entered the kernel, and each one "
+		 "by the C library did.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_getrandom, .more = "getrandom(2)"};
+
+static const struct cause_row tsc_readers_affected = {"tsc-readers-affected", GROUP_TSC,
+	"The kernel dropped the TSC: programs that read it themselves are affected, too.",
+	.signs = "The verdict is ok on another clocksource, and the kernel log shows that the TSC "
+		 "was dropped, not that this was a mistake.",
+	.certainty = CERTAINTY_PROVEN, .with_switch = true, .more = "vdsocheck-counter(1)"};
+
+static const struct cause_row time_namespace = {"time-namespace", GROUP_PROCESS,
+	"This process is in a time namespace: each call takes a few nanoseconds more.",
+	.certainty = CERTAINTY_PROVEN, .detail = "the vDSO's data page is that of a time namespace",
+	.more = "time_namespaces(7)"};
+
+cause_rows rows_notes = {&time_calls_blocked, &old_vdso_clocks, &gvisor_few_clocks,
+	&libc_without_vdso_getrandom, &tsc_readers_affected, &time_namespace, NULL};
+
 void cause_notes(const struct view *v, struct cause_list *list)
 {
 	bool is_ok = v->verdict == VERDICT_OK;
 	bool raw = enters_always(v, "CLOCK_MONOTONIC_RAW");
 	enum counter_standing standing = counter_standing_find(v);
-	const struct cause_row rows[] = {
-		{"time-calls-blocked", are_calls_blocked(v), CERTAINTY_PROVEN, cite_blocked,
-			"A seccomp filter, such as a container's profile, blocks the clock system "
-			"calls.",
-			.signs = "A deciding call fails when it is made as a system call.",
-			.more = "seccomp(2)", .advice = {{&newer_container_runtime, true}}},
-		{"old-vdso-clocks",
-			is_ok && !v->gvisor &&
-				(raw || enters_always(v, "CLOCK_BOOTTIME") ||
-					enters_always(v, "CLOCK_TAI")),
-			CERTAINTY_LIKELY, cite_other_clocks,
-			"This kernel's vDSO does not serve all of CLOCK_MONOTONIC_RAW, "
-			"CLOCK_BOOTTIME and CLOCK_TAI; that of newer kernels does.",
-			.signs = "The verdict is ok, and each vDSO call for one of these clocks "
-				 "entered the kernel.",
-			.more = "vdso(7)"},
-		{"gvisor-few-clocks",
-			is_ok && v->gvisor && (raw || enters_always(v, "CLOCK_MONOTONIC_COARSE")),
-			CERTAINTY_LIKELY, cite_other_clocks,
-			"gVisor's vDSO does not serve all the clocks that Linux's does; that of "
-			"newer releases serves more.",
-			.signs = "The verdict is ok in a sandbox of gVisor, and each vDSO call for "
-				 "CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC_COARSE entered the "
-				 "kernel.",
-			.more = "https://github.com/google/gvisor/issues/7975"},
-		{"libc-without-vdso-getrandom", is_ok && libc_lacks_getrandom(v), CERTAINTY_PROVEN,
-			cite_getrandom,
-			"The C library does not use the vDSO's getrandom(): each call is a system "
-			"call. glibc uses it from 2.41 on.",
-			.signs =
-				"The verdict is ok, no getrandom() by the vDSO entered the kernel, "
-				"and each one by the C library did.",
-			.more = "getrandom(2)"},
-		{"tsc-readers-affected",
-			is_ok && (standing == COUNTER_FAULTY || standing == COUNTER_DISTRUSTED),
-			CERTAINTY_PROVEN, NULL,
-			"The kernel dropped the TSC: programs that read it themselves are affected, "
-			"too.",
-			.signs = "The verdict is ok on another clocksource, and the kernel log "
-				 "shows that the TSC was dropped, not that this was a mistake.",
-			.more = "vdsocheck-counter(1)",
-			.line = v->tsc_distrust ? v->tsc_distrust : v->tsc_delay,
-			.with_switch = true},
-		{"time-namespace",
-			(is_ok || v->verdict == VERDICT_SLOW) && v->evidence->vclock.time_namespace,
-			CERTAINTY_PROVEN, NULL,
-			"This process is in a time namespace: each call takes a few nanoseconds "
-			"more.",
-			.more = "time_namespaces(7)",
-			.detail = "the vDSO's data page is that of a time namespace"},
+	const struct cause_case cases[] = {
+		{&time_calls_blocked, .applies = are_calls_blocked(v)},
+		{&old_vdso_clocks, .applies = is_ok && !v->gvisor &&
+	                                      (raw || enters_always(v, "CLOCK_BOOTTIME") ||
+						      enters_always(v, "CLOCK_TAI"))},
+		{&gvisor_few_clocks,
+			.applies = is_ok && v->gvisor &&
+	                           (raw || enters_always(v, "CLOCK_MONOTONIC_COARSE"))},
+		{&libc_without_vdso_getrandom, .applies = is_ok && libc_lacks_getrandom(v)},
+		{&tsc_readers_affected,
+			.applies = is_ok &&
+	                           (standing == COUNTER_FAULTY || standing == COUNTER_DISTRUSTED),
+			.line = v->tsc_distrust ? v->tsc_distrust : v->tsc_delay},
+		{&time_namespace, .applies = (is_ok || v->verdict == VERDICT_SLOW) &&
+	                                     v->evidence->vclock.time_namespace},
 	};
 
-	cause_add(list, v, rows, ARRAY_SIZE(rows));
+	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }

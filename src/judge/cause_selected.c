@@ -11,7 +11,7 @@
 #include "base/memory.h"
 
 /* Returns the last switch of the log if it was to the current clocksource, or NULL. */
-static const struct kernel_log_line *find_written(const struct evidence *evidence)
+static const struct kernel_log_line *find_switch_to_current(const struct evidence *evidence)
 {
 	const struct kernel_log_line *last = NULL;
 
@@ -77,12 +77,12 @@ static const struct advice_row reboot_for_kvm_clock = {"reboot-for-kvm-clock", R
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
 static const struct advice_row kernel_with_hyperv = {"kernel-with-hyperv", RANK_UPDATE,
-	.text = "Use a kernel that was built with CONFIG_HYPERV=y or =m: its vDSO can read Hyper-V's "
-		"reference TSC page. Moving the guest to another host does not help."};
+	.text = "Use a kernel that was built with CONFIG_HYPERV=y or =m: its vDSO can read "
+		"Hyper-V's reference TSC page. Moving the guest to another host does not help."};
 
 static const struct advice_row kernel_with_xen = {"kernel-with-xen", RANK_UPDATE,
-	.text = "Use a kernel that was built with CONFIG_XEN and CONFIG_XEN_PVHVM: it can use Xen's "
-		"clock, which the vDSO can read where Xen marks the TSC stable."};
+	.text = "Use a kernel that was built with CONFIG_XEN and CONFIG_XEN_PVHVM: it can use "
+		"Xen's clock, which the vDSO can read where Xen marks the TSC stable."};
 
 static const struct advice_row kernel_with_vmware = {"kernel-with-vmware", RANK_UPDATE,
 	.text = "Use a kernel that was built with CONFIG_HYPERVISOR_GUEST: it takes the TSC's rate "
@@ -92,6 +92,81 @@ static const struct advice_row reboot_for_paravirtual = {"reboot-for-paravirtual
 	.text = "Reboot: the kernel registers the hypervisor's clock again. Find what wrote to "
 		"unbind_clocksource, such as a tuning script, before it does so again.",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
+
+static const struct cause_row tsc_disabled_at_boot = {"tsc-disabled-at-boot", GROUP_TSC,
+	"The TSC is disabled on the kernel command line.",
+	.signs = "The kernel command line has notsc or tsc=unstable, or the kernel log has "
+		 "\"Marking TSC unstable due to boot parameter\".",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS, DROPS_BOOT};
+
+static const struct cause_row clocksource_written = {"clocksource-written", GROUP_ANY,
+	"The kernel did not select {from}, which the vDSO does not support: its name was written "
+	"to current_clocksource.",
+	.signs = "The kernel's first choice of the available clocksources has vDSO support, and "
+		 "neither the kernel command line nor the kernel log says why it is not in use.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_available,
+	.advice = {&find_clocksource_writer}};
+
+static const struct cause_row paravirtual_clock_disabled = {"paravirtual-clock-disabled", GROUP_ANY,
+	"The kernel command line (nopv) keeps the kernel from using its hypervisor's clock.",
+	.signs = "The kernel command line of a guest has nopv or xen_nopv.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS, DROPS_BOOT};
+
+static const struct cause_row kvm_clock_disabled = {"kvm-clock-disabled", GROUP_KVM,
+	"kvm-clock is disabled on the kernel command line.",
+	.signs = "The kernel command line of a guest has no-kvmclock.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, DROPS_BOOT};
+
+static const struct cause_row paravirtual_clock_removed = {"paravirtual-clock-removed", GROUP_ANY,
+	"The kernel used the hypervisor's clock and does not offer it any more: it was removed by "
+	"a write to unbind_clocksource.",
+	.signs = "The kernel log has \"Switched to clocksource\" with a clock of the hypervisor's "
+		 "that is not available any more.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_available, .with_switch = true,
+	.advice = {&reboot_for_paravirtual}};
+
+static const struct cause_row hyperv_clock_missing = {"hyperv-clock-missing", GROUP_HYPERV,
+	"This kernel has no clocksource of Hyper-V's: it was built without CONFIG_HYPERV, or the "
+	"host offers neither a reference counter nor a reference TSC page.",
+	.signs = "A guest of Hyper-V with Linux 4.12 or newer has no clocksource whose name begins "
+		 "with hyperv_, and its kernel log has none.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_available, .more = HYPERV_CLOCKS,
+	.advice = {&kernel_with_hyperv, &advice_ask_hyperv_for_tsc}};
+
+static const struct cause_row xen_clock_missing = {"xen-clock-missing", GROUP_XEN,
+	"This kernel has no clocksource of Xen's: it was built without CONFIG_XEN_PVHVM, or Xen "
+	"does not offer its clock to this guest.",
+	.signs = "A guest of Xen has no clocksource xen, and neither nopv nor xen_nopv on its "
+		 "kernel command line.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_available, .advice = {&kernel_with_xen}};
+
+static const struct cause_row vmware_not_detected = {"vmware-not-detected", GROUP_TSC,
+	"This kernel does not detect VMware, which guarantees the TSC to its guests: it was built "
+	"without CONFIG_HYPERVISOR_GUEST.",
+	.signs = "/proc/cpuinfo of a guest of VMware does not have the flag tsc_reliable, and the "
+		 "kernel does not use the TSC.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_flags, .advice = {&kernel_with_vmware}};
+
+static const struct cause_row kvm_clock_unused = {"kvm-clock-unused", GROUP_KVM,
+	"The hypervisor offers kvm-clock, but this kernel does not use it: it was built without "
+	"CONFIG_KVM_GUEST.",
+	.signs = "CPUID offers kvm-clock, which is not available, and the kernel log, from its "
+		 "beginning, does not have \"kvm-clock: Using\".",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_clock,
+	.advice = {&kernel_with_kvm_guest}};
+
+static const struct cause_row kvm_clock_missing = {"kvm-clock-missing", GROUP_KVM,
+	"This kernel was built without CONFIG_KVM_GUEST and cannot use the kvm-clock that the "
+	"hypervisor offers, or kvm-clock was removed by a write to unbind_clocksource.",
+	.signs = "CPUID offers kvm-clock, which is not available, and the beginning of the kernel "
+		 "log is lost or unreadable.",
+	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_kvm_clock,
+	.advice = {&reboot_for_kvm_clock}};
+
+cause_rows rows_selected = {&tsc_disabled_at_boot, &clocksource_written,
+	&paravirtual_clock_disabled, &kvm_clock_disabled, &paravirtual_clock_removed,
+	&hyperv_clock_missing, &xen_clock_missing, &vmware_not_detected, &kvm_clock_unused,
+	&kvm_clock_missing, NULL};
 
 void cause_selected(const struct view *v, struct cause_list *list)
 {
@@ -126,81 +201,29 @@ void cause_selected(const struct view *v, struct cause_list *list)
 	 */
 	bool has_beginning =
 		log_has_boot(evidence) && log->lines[0].seconds >= 0 && log->lines[0].seconds < 1;
-	char written[CAUSE_TEXT_SIZE];
-	const struct cause_row rows[] = {
-		{"tsc-disabled-at-boot", v->second_choice && v->boot_disables_tsc, CERTAINTY_PROVEN,
-			cite_boot, "The TSC is disabled on the kernel command line.",
-			.signs = "The kernel command line has notsc or tsc=unstable, or the kernel "
-				 "log has \"Marking TSC unstable due to boot parameter\".",
-			.line = v->tsc_distrust, .more = BOOT_PARAMETERS, ADVICE_DROP_BOOT},
-		{"clocksource-written", is_written, CERTAINTY_PROVEN, cite_available, written,
-			.signs = "The kernel's first choice of the available clocksources has vDSO "
-				 "support, and neither the kernel command line nor the kernel log "
-				 "says why it is not in use.",
-			.line = find_written(evidence),
-			.advice = {{&find_clocksource_writer, true}}},
-		{"paravirtual-clock-disabled", v->second_choice && v->guest && is_paravirtual_off,
-			CERTAINTY_PROVEN, cite_boot,
-			"The kernel command line (nopv) keeps the kernel from using its "
-			"hypervisor's clock.",
-			.signs = "The kernel command line of a guest has nopv or xen_nopv.",
-			.more = BOOT_PARAMETERS, ADVICE_DROP_BOOT},
-		{"kvm-clock-disabled", v->second_choice && v->guest && is_kvm_clock_off,
-			CERTAINTY_PROVEN, cite_boot,
-			"kvm-clock is disabled on the kernel command line.",
-			.signs = "The kernel command line of a guest has no-kvmclock.",
-			ADVICE_DROP_BOOT},
-		{"paravirtual-clock-removed", v->removed_clock, CERTAINTY_LIKELY, cite_available,
-			"The kernel used the hypervisor's clock and does not offer it any more: it "
-			"was removed by a write to unbind_clocksource.",
-			.signs = "The kernel log has \"Switched to clocksource\" with a clock of "
-				 "the hypervisor's that is not available any more.",
-			.line = v->removed_clock, .with_switch = true,
-			.advice = {{&reboot_for_paravirtual, true}}},
-		{"hyperv-clock-missing", v->lacks_driver && hypervisor_is(evidence, "microsoft"),
-			CERTAINTY_LIKELY, cite_available,
-			"This kernel has no clocksource of Hyper-V's: it was built without "
-			"CONFIG_HYPERV, or the host offers neither a reference counter nor a "
-			"reference TSC page.",
-			.signs = "A guest of Hyper-V with Linux 4.12 or newer has no clocksource "
-				 "whose name begins with hyperv_, and its kernel log has none.",
-			.more = HYPERV_CLOCKS,
-			.advice = {{&kernel_with_hyperv, true},
-				{&advice_ask_hyperv_for_tsc, !v->has_switch}}},
-		{"xen-clock-missing", v->lacks_driver && on_xen, CERTAINTY_LIKELY, cite_available,
-			"This kernel has no clocksource of Xen's: it was built without "
-			"CONFIG_XEN_PVHVM, or Xen does not offer its clock to this guest.",
-			.signs = "A guest of Xen has no clocksource xen, and neither nopv nor "
-				 "xen_nopv on its kernel command line.",
-			.advice = {{&kernel_with_xen, true}}},
-		{"vmware-not-detected", v->lacks_driver && hypervisor_is(evidence, "vmware"),
-			CERTAINTY_LIKELY, cite_flags,
-			"This kernel does not detect VMware, which guarantees the TSC to its "
-			"guests: it was built without CONFIG_HYPERVISOR_GUEST.",
-			.signs = "/proc/cpuinfo of a guest of VMware does not have the flag "
-				 "tsc_reliable, and the kernel does not use the TSC.",
-			.advice = {{&kernel_with_vmware, true}}},
-		{"kvm-clock-unused", is_unused && has_beginning, CERTAINTY_LIKELY, cite_kvm_clock,
-			"The hypervisor offers kvm-clock, but this kernel does not use it: it was "
-			"built without CONFIG_KVM_GUEST.",
-			.signs = "CPUID offers kvm-clock, which is not available, and the kernel "
-				 "log, from its beginning, does not have \"kvm-clock: Using\".",
-			.advice = {{&kernel_with_kvm_guest, true}}},
-		{"kvm-clock-missing", is_unused && !has_beginning, CERTAINTY_POSSIBLE,
-			cite_kvm_clock,
-			"This kernel was built without CONFIG_KVM_GUEST and cannot use the "
-			"kvm-clock that the hypervisor offers, or kvm-clock was removed by a write "
-			"to unbind_clocksource.",
-			.signs = "CPUID offers kvm-clock, which is not available, and the "
-				 "beginning of the kernel log is lost or unreadable.",
-			.advice = {{&reboot_for_kvm_clock, true}}},
+
+	const struct cause_case cases[] = {
+		{&tsc_disabled_at_boot, .applies = v->second_choice && v->boot_disables_tsc,
+			.line = v->tsc_distrust, FITS_BOOT(v)},
+		{&clocksource_written, .applies = is_written,
+			.line = find_switch_to_current(evidence)},
+		{&paravirtual_clock_disabled,
+			.applies = v->second_choice && v->guest && is_paravirtual_off,
+			FITS_BOOT(v)},
+		{&kvm_clock_disabled, .applies = v->second_choice && v->guest && is_kvm_clock_off,
+			FITS_BOOT(v)},
+		{&paravirtual_clock_removed, .applies = v->removed_clock, .line = v->removed_clock},
+		{&hyperv_clock_missing,
+			.applies = v->lacks_driver && hypervisor_is(evidence, "microsoft"),
+			FITS(true, !v->has_switch)},
+		{&xen_clock_missing, .applies = v->lacks_driver && on_xen},
+		{&vmware_not_detected,
+			.applies = v->lacks_driver && hypervisor_is(evidence, "vmware")},
+		{&kvm_clock_unused, .applies = is_unused && has_beginning},
+		{&kvm_clock_missing, .applies = is_unused && !has_beginning},
 	};
 
-	snprintf(written, sizeof(written),
-		"The kernel did not select %s, which the vDSO does not support: its name was "
-		"written to current_clocksource.",
-		clocksource->current);
-	cause_add(list, v, rows, ARRAY_SIZE(rows));
+	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }
 
 static void cite_log(const struct view *v, struct cause *cause)
@@ -208,30 +231,33 @@ static void cite_log(const struct view *v, struct cause *cause)
 	cite(cause, "%s", v->evidence->kernel_log.fact.reason);
 }
 
+static const struct cause_row kernel_log_denied = {"kernel-log-denied", GROUP_ANY,
+	"This user may not read the kernel log, which would say why this clocksource was chosen.",
+	.signs = "Reading /dev/kmsg is refused, and nothing that could be read explains the "
+		 "clocksource.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_log_denied, .advice = {&read_kernel_log}};
+
+static const struct cause_row kernel_log_unclear = {"kernel-log-unclear", GROUP_ANY,
+	"The kernel log was not understood; it may say why this clocksource was chosen.",
+	.signs = "The log names the kernel, but none of its lines has a form that is known; or "
+		 "reading it failed.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_log, .advice = {&save_kernel_log}};
+
+cause_rows rows_unread = {&kernel_log_denied, &kernel_log_unclear, NULL};
+
 /* An unreadable log is not a cause, so it comes last. */
 void cause_unread(const struct view *v, struct cause_list *list)
 {
 	const struct kernel_log_evidence *log = &v->evidence->kernel_log;
 	bool is_unexplained = v->second_choice && !v->tsc_avoided && !v->tsc_distrust &&
 	                      !v->tsc_delay && !v->tsc_uncalibrated;
-	const struct cause_row rows[] = {
-		{"kernel-log-denied",
-			is_unexplained && (log->fact.state == FACT_DENIED ||
-						  (v->evidence->live && is_log_at_boot(log))),
-			CERTAINTY_PROVEN, cite_log_denied,
-			"This user may not read the kernel log, which would say why this "
-			"clocksource was chosen.",
-			.signs = "Reading /dev/kmsg is refused, and nothing that could be read "
-				 "explains the clocksource.",
-			.advice = {{&read_kernel_log, true}}},
-		{"kernel-log-unclear", is_unexplained && log->fact.state == FACT_FAILED,
-			CERTAINTY_PROVEN, cite_log,
-			"The kernel log was not understood; it may say why this clocksource was "
-			"chosen.",
-			.signs = "The log names the kernel, but none of its lines has a form that "
-				 "is known; or reading it failed.",
-			.advice = {{&save_kernel_log, true}}},
+	const struct cause_case cases[] = {
+		{&kernel_log_denied,
+			.applies = is_unexplained &&
+	                           (log->fact.state == FACT_DENIED ||
+					   (v->evidence->live && is_log_at_boot(log)))},
+		{&kernel_log_unclear, .applies = is_unexplained && log->fact.state == FACT_FAILED},
 	};
 
-	cause_add(list, v, rows, ARRAY_SIZE(rows));
+	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }

@@ -56,8 +56,8 @@ static const struct advice_row ask_vmware_about_counter = {"ask-vmware-about-cou
 	.risk = "With virtual_rdtsc FALSE the TSC is a different one after vMotion or a suspend, "
 		"and the guest's kernel does not check it.",
 	.source = "VMware, \"Timekeeping in VMware Virtual Machines\" (2011), \"Virtual TSC\", "
-		  "https://www.vmware.com/files/pdf/Timekeeping-In-VirtualMachines.pdf; "
-		  "Broadcom article 321363"};
+		  "https://www.vmware.com/files/pdf/Timekeeping-In-VirtualMachines.pdf; Broadcom "
+		  "article 321363"};
 
 static const struct advice_row ask_xen_about_counter = {"ask-xen-about-counter", RANK_ASK,
 	.text = "No setting of the guest helps. Ask your provider or platform team.",
@@ -72,30 +72,39 @@ static const struct advice_row ask_about_trapped_counter = {"ask-about-trapped-c
 	       "offsetting and scaling be used instead of emulation, or the guest be moved to a "
 	       "host with the TSC rate it was started with?"};
 
+static void cite_unseen(const struct view *v, struct cause *cause)
+{
+	cite_mode(v, cause);
+	cite(cause, "%s", v->evidence->clocksource.current_fact.reason);
+}
+
+static const struct cause_row boot_clocksource = {"boot-clocksource", GROUP_ANY,
+	"The clocksource {from} is set on the kernel command line.",
+	.signs = "The calls fall back, and the kernel command line has clocksource= with the "
+		 "clocksource in use, which no vDSO reads, or before which the kernel lists "
+		 "another.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS, DROPS_BOOT};
+
+static const struct cause_row clocksource_unseen = {"clocksource-unseen", GROUP_ANY,
+	"The current clocksource (not visible from here) has no vDSO support.",
+	.signs = "The calls fall back, the vclock mode is none, and /sys does not show the "
+		 "clocksource.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_unseen, .more = "vdso(7)",
+	.advice = {&look_where_sys_is}};
+
+cause_rows rows_current = {&boot_clocksource, &clocksource_unseen, NULL};
+
 void cause_current(const struct view *v, struct cause_list *list)
 {
-	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
-	char chosen[CAUSE_TEXT_SIZE];
-	const struct cause_row rows[] = {
-		{"boot-clocksource", v->boot_choice_slows, CERTAINTY_PROVEN, cite_boot, chosen,
-			.signs =
-				"The calls fall back, and the kernel command line has "
-				"clocksource= with the clocksource in use, which no vDSO reads, or "
-				"before which the kernel lists another.",
-			.more = BOOT_PARAMETERS, ADVICE_DROP_BOOT},
-		{"clocksource-unseen",
-			v->falls_back && v->mode_none && !fact_is_known(&clocksource->current_fact),
-			CERTAINTY_PROVEN, cite_mode,
-			"The current clocksource (not visible from here) has no vDSO support.",
-			.signs = "The calls fall back, the vclock mode is none, and /sys does not "
-				 "show the clocksource.",
-			.more = "vdso(7)", .detail = clocksource->current_fact.reason,
-			.advice = {{&look_where_sys_is, true}}},
+
+	const struct cause_case cases[] = {
+		{&boot_clocksource, .applies = v->boot_choice_slows, FITS_BOOT(v)},
+		{&clocksource_unseen,
+			.applies = v->falls_back && v->mode_none &&
+	                           !fact_is_known(&v->evidence->clocksource.current_fact)},
 	};
 
-	snprintf(chosen, sizeof(chosen), "The clocksource %s is set on the kernel command line.",
-		clocksource->current);
-	cause_add(list, v, rows, ARRAY_SIZE(rows));
+	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }
 
 /* Linux has these too, rated as tsc is or above it (4.4 to 7.2). */
@@ -117,64 +126,65 @@ static const struct advice_row unload_module = {"unload-module", RANK_LOOK,
 	.steps = {{.text = "the modules that are not part of Linux",
 		.command = "grep -E '\\([A-Z]*O[A-Z]*\\)$' /proc/modules"}}};
 
-#define DENIED                                                                                     \
-	"The kernel does not let the vDSO read this CPU's counter, for instance because of an "    \
-	"erratum, or because user space may not read it."
+static const struct cause_row arm_counter_erratum = {"arm-counter-erratum", GROUP_OTHER,
+	"The kernel does not let the vDSO read this CPU's counter, for instance because of an "
+	"erratum, or because user space may not read it.",
+	.signs = "The calls fall back, and the clocksource is arch_sys_counter; the kernel log may "
+		 "have \"workaround for\" an erratum other than 1418040, or \"Trapping CNTVCT "
+		 "access\".",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode, .advice = {&other_arm_cpu}};
+
+static const struct cause_row clocksource_changing = {"clocksource-changing", GROUP_ANY,
+	"The clocksource changed while vdsocheck ran, and with it how the calls are served.",
+	.signs = "The clocksource had another name at the end of the check, or calls fell back at "
+		 "times and the kernel log shows a return to an earlier clocksource.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_changing,
+	.advice = {&let_clocksource_settle}};
+
+static const struct cause_row clocksource_of_module = {"clocksource-of-module", GROUP_ANY,
+	"No kernel has a clocksource named {from}: a module that is not part of Linux registered "
+	"it.",
+	.signs = "The calls fall back on x86, and no kernel has a clocksource of this name.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode, .advice = {&unload_module}};
+
+static const struct cause_row counter_trapped = {"counter-trapped", GROUP_ANY,
+	"The hypervisor or an emulator intercepts each read of the CPU's counter, which costs as "
+	"much as a system call.",
+	.signs = "The verdict is slow: a read of the counter takes as long as the cheapest system "
+		 "call, or more than 150 ns.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_counter,
+	.advice = {&advice_move, &ask_vmware_about_counter, &ask_xen_about_counter,
+		&ask_about_trapped_counter}};
+
+cause_rows rows_slow = {&arm_counter_erratum, &clocksource_changing, &clocksource_of_module,
+	&counter_trapped, NULL};
 
 void cause_slow(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
 	bool is_vmware = hypervisor_is(evidence, "vmware"), is_xen = hypervisor_is(evidence, "xen");
 	bool has_changed = *evidence->clocksource.changed_to;
-	char of_module[CAUSE_TEXT_SIZE];
+
 	const struct kernel_log_line *back = find_return(evidence);
 	/* Every kernel gives arch_sys_counter a mode; archtimer-nocompat is a cause of its own. */
 	bool is_arm_counter_denied = v->falls_back &&
 	                             clocksource_is(evidence, "arch_sys_counter") &&
 	                             strcmp(evidence->vclock.name, "archtimer-nocompat") != 0;
-	const struct cause_row rows[] = {
-		{"arm-counter-erratum", is_arm_counter_denied,
-			v->counter_erratum ? CERTAINTY_PROVEN : CERTAINTY_LIKELY, cite_mode,
-			v->counter_erratum
-				? "This CPU's counter has an erratum, so the kernel does "
-				  "not let the vDSO read it."
-				: DENIED,
-			.means = DENIED,
-			.signs = "The calls fall back, and the clocksource is arch_sys_counter; "
-				 "the kernel log may have \"workaround for\" an erratum other than "
-				 "1418040, or \"Trapping CNTVCT access\".",
-			.line = v->counter_erratum, .advice = {{&other_arm_cpu, true}}},
-		{"clocksource-changing", has_changed || (v->decided.mixed && back),
-			has_changed ? CERTAINTY_PROVEN : CERTAINTY_LIKELY, cite_changing,
-			"The clocksource changed while vdsocheck ran, and with it how the calls "
-			"are served.",
-			.signs = "The clocksource had another name at the end of the check, or "
-				 "calls fell back at times and the kernel log shows a return to an "
-				 "earlier clocksource.",
-			.line = back, .advice = {{&let_clocksource_settle, true}}},
-		{"clocksource-of-module", is_of_module(v), CERTAINTY_LIKELY, cite_mode, of_module,
-			.means = "The clocksource was registered by a module that is not part of "
-				 "Linux.",
-			.signs = "The calls fall back on x86, and no kernel has a clocksource of "
-				 "this name.",
-			.advice = {{&unload_module, true}}},
-		{"counter-trapped", v->verdict == VERDICT_SLOW && !v->firmware_counter,
-			CERTAINTY_PROVEN, cite_counter,
-			"The hypervisor or an emulator intercepts each read of the CPU's counter, "
-			"which costs as much as a system call.",
-			.signs = "The verdict is slow: a read of the counter takes as long as the "
-				 "cheapest system call, or more than 150 ns.",
-			.advice = {{&advice_move, !v->has_switch},
-				{&ask_vmware_about_counter, is_vmware},
-				{&ask_xen_about_counter, is_xen},
-				{&ask_about_trapped_counter, !is_vmware && !is_xen}}},
+	const struct cause_case cases[] = {
+		{&arm_counter_erratum, .applies = is_arm_counter_denied,
+			.text = v->counter_erratum
+	                                ? "This CPU's counter has an erratum, so the kernel does "
+	                                  "not let the vDSO read it."
+	                                : NULL,
+			.proven = v->counter_erratum, .line = v->counter_erratum},
+		{&clocksource_changing, .applies = has_changed || (v->decided.mixed && back),
+			.proven = has_changed, .line = back},
+		{&clocksource_of_module, .applies = is_of_module(v)},
+		{&counter_trapped, .applies = v->verdict == VERDICT_SLOW && !v->firmware_counter,
+			FITS(!v->has_switch, is_vmware, is_xen, !is_vmware && !is_xen)},
 	};
 
-	snprintf(of_module, sizeof(of_module),
-		"No kernel has a clocksource named %s: a module that is not part of Linux "
-		"registered it.",
-		evidence->clocksource.current);
-	cause_add(list, v, rows, ARRAY_SIZE(rows));
+	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }
 
 static const char *target_own_counter(const struct view *v)
@@ -186,6 +196,15 @@ const struct advice_row advice_switch_to_own_counter = {"switch-to-own-counter",
 	.text = "Switch to {to}, the counter of this architecture, which kernels choose by default.",
 	.target = target_own_counter, .steps = {{SWITCH_STEP("")}, {.command = "vdsocheck"}},
 	.risk = "The counter may have been deselected on purpose."};
+
+static const struct cause_row clocksource_without_vdso = {"clocksource-without-vdso", GROUP_ANY,
+	"The vDSO does not support {from}; only the kernel can read it.",
+	.signs = "The calls fall back, and the clocksource is one that no kernel gives a vclock "
+		 "mode, such as hpet, acpi_pm or jiffies, or its vclock mode is none.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .follows = true, .more = "vdso(7)",
+	.advice = {&advice_switch_to_own_counter}};
+
+cause_rows rows_without_vdso = {&clocksource_without_vdso, NULL};
 
 /* It comes last: the causes of why the kernel selected this clocksource say more. */
 void cause_without_vdso(const struct view *v, struct cause_list *list)
@@ -199,17 +218,10 @@ void cause_without_vdso(const struct view *v, struct cause_list *list)
 	bool is_without = v->unsupported ||
 	                  (v->falls_back && v->mode_none && !v->decided.mixed && !has_own_causes &&
 				  fact_is_known(&evidence->clocksource.current_fact));
-	char text[CAUSE_TEXT_SIZE];
-	const struct cause_row rows[] = {
-		{"clocksource-without-vdso", is_without, CERTAINTY_PROVEN, cite_mode, text,
-			.signs = "The calls fall back, and the clocksource is one that no kernel "
-				 "gives a vclock mode, such as hpet, acpi_pm or jiffies, or its "
-				 "vclock mode is none.",
-			.follows = true, .more = "vdso(7)",
-			.advice = {{&advice_switch_to_own_counter, true}}},
+
+	const struct cause_case cases[] = {
+		{&clocksource_without_vdso, .applies = is_without},
 	};
 
-	snprintf(text, sizeof(text), "The vDSO does not support %s; only the kernel can read it.",
-		evidence->clocksource.current);
-	cause_add(list, v, rows, ARRAY_SIZE(rows));
+	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }

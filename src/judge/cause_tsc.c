@@ -113,15 +113,54 @@ static const char *find_question(const struct view *v)
 const struct advice_row advice_ask_for_invariant_tsc = {"ask-for-invariant-tsc", RANK_ASK,
 	.text = "Do not force the TSC: the CPU does not advertise an invariant TSC to this guest. "
 		"Ask your provider or platform team.",
-	.find_ask = find_question};
+	.ask = INVARIANT_BIT WITHOUT_IT, .find_ask = find_question};
 
 static const struct advice_row newer_kernel_for_cpu = {"newer-kernel-for-cpu", RANK_UPDATE,
 	.text = "Try a newer kernel, which may know this CPU's TSC; the kernel log since boot says "
 		"more, if it is still available."};
 
-#define TOO_OLD                                                                                    \
-	"The kernel is too old to know this CPU's invariant TSC, or rejected it in a log entry "   \
-	"that is gone or unreadable."
+static const struct cause_row tsc_uncalibrated = {"tsc-uncalibrated", GROUP_TSC,
+	"The kernel could not calibrate the TSC and does not use it.",
+	.signs = "The kernel log has \"could not calculate TSC\" or \"No reference (HPET/PMTIMER) "
+		 "available\"; or the clocksource is jiffies, and tsc is not available without a "
+		 "reason in the log.",
+	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_calibration,
+	.advice = {&set_tsc_rate, &ask_for_tsc_rate}};
+
+static const struct cause_row tsc_unverified = {"tsc-unverified", GROUP_TSC,
+	"The kernel has no clock to verify the TSC with, and does not use it.",
+	.signs = "The clocksource is jiffies, and the kernel log has \"Override clocksource tsc is "
+		 "not currently HRT compatible\".",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_unverified,
+	.advice = {&boot_unverified_tsc}};
+
+/* The flag counts where the kernel does not offer tsc, or runs on Xen's clock. */
+static const struct cause_row tsc_not_invariant = {"tsc-not-invariant", GROUP_TSC,
+	"The CPU does not advertise an invariant TSC to this machine.",
+	.signs = "CPUID 0x80000007, EDX bit 8, is not set, and the clocksource is xen, or tsc is "
+		 "not available.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_invariance,
+	.advice = {&advice_ask_for_invariant_tsc}};
+
+static const struct cause_row tsc_not_offered = {"tsc-not-offered", GROUP_TSC,
+	"The kernel is too old to know this CPU's invariant TSC, or rejected it in a log entry "
+	"that is gone or unreadable.",
+	.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel log does not "
+		 "say why.",
+	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_invariance,
+	.advice = {&newer_kernel_for_cpu}};
+
+/* A TSC that was in use shows that this kernel knows it. */
+static const struct cause_row tsc_dropped = {"tsc-dropped", GROUP_TSC,
+	"The kernel used tsc and has dropped it since; the log entry that says why is gone or "
+	"unreadable.",
+	.signs = "The kernel log has \"Switched to clocksource tsc\", tsc is not available any "
+		 "more, and lines of the log are lost or unreadable.",
+	.certainty = CERTAINTY_LIKELY, .with_switch = true,
+	.advice = {&advice_restart_for_tsc, &advice_find_which_clock, &advice_ask_which_clock}};
+
+cause_rows rows_tsc = {&tsc_uncalibrated, &tsc_unverified, &tsc_not_invariant, &tsc_not_offered,
+	&tsc_dropped, NULL};
 
 void cause_tsc(const struct view *v, struct cause_list *list)
 {
@@ -150,57 +189,30 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	bool is_said = v->unstable_reason == UNSTABLE_ASSUMED ||
 	               v->unstable_reason == UNSTABLE_HALTS ||
 	               v->unstable_reason == UNSTABLE_RATE_CHANGES;
-	const struct cause_row rows[] = {
-		{"tsc-uncalibrated", is_uncalibrated,
-			v->tsc_uncalibrated ? CERTAINTY_PROVEN : CERTAINTY_POSSIBLE,
-			cite_calibration,
-			"The kernel could not calibrate the TSC and does not use it.",
-			.signs = "The kernel log has \"could not calculate TSC\" or \"No reference "
-				 "(HPET/PMTIMER) available\"; or the clocksource is jiffies, and "
-				 "tsc is not available without a reason in the log.",
-			.advice = {{&set_tsc_rate, true}, {&ask_for_tsc_rate, true}}},
-		{"tsc-unverified", is_unverified(v), CERTAINTY_LIKELY, cite_unverified,
-			"The kernel has no clock to verify the TSC with, and does not use it.",
-			.signs = "The clocksource is jiffies, and the kernel log has \"Override "
-				 "clocksource tsc is not currently HRT compatible\".",
-			.advice = {{&boot_unverified_tsc, true}}},
-		/* The flag counts where the kernel does not offer tsc, or runs on Xen's clock. */
-		{"tsc-not-invariant",
-			fact_is_flag(invariant, false) && !is_unbound(v) && !is_said &&
-				((v->falls_back && v->on_xen) ||
-					(v->second_choice && !v->tsc_offered)),
-			CERTAINTY_LIKELY, cite_invariance,
-			"The CPU does not advertise an invariant TSC to this machine.",
-			.signs = "CPUID 0x80000007, EDX bit 8, is not set, and the clocksource is "
-				 "xen, or tsc is not available.",
-			.advice = {{&advice_ask_for_invariant_tsc, needs_invariant}}},
-		{"tsc-not-offered",
-			is_missing && is_trusted && !is_uncalibrated && !is_unverified(v) &&
-				!was_in_use && fact_is_flag(invariant, true),
-			CERTAINTY_POSSIBLE, cite_invariance,
-			is_log_unread ? "The kernel rejected this CPU's invariant TSC, which its "
-					"log would show, or is too old to know it."
-				      : TOO_OLD,
-			.means = TOO_OLD,
-			.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel "
-				 "log does not say why.",
-			.advice = {{&newer_kernel_for_cpu, !is_log_unread}}},
-		/* A TSC that was in use shows that this kernel knows it. */
-		{"tsc-dropped",
-			is_missing && is_trusted && !v->tsc_delay && was_in_use &&
-				!is_log_whole(&evidence->kernel_log),
-			CERTAINTY_LIKELY, NULL,
-			"The kernel used tsc and has dropped it since; the log entry that says why "
-			"is gone or unreadable.",
-			.signs = "The kernel log has \"Switched to clocksource tsc\", tsc is not "
-				 "available any more, and lines of the log are lost or unreadable.",
-			.line = was_in_use, .with_switch = true,
-			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
-				{&advice_find_which_clock, !v->guest},
-				{&advice_ask_which_clock, v->guest && !v->tsc_lost}}},
+	const struct cause_case cases[] = {
+		{&tsc_uncalibrated, .applies = is_uncalibrated, .proven = v->tsc_uncalibrated},
+		{&tsc_unverified, .applies = is_unverified(v)},
+		{&tsc_not_invariant,
+			.applies = fact_is_flag(invariant, false) && !is_unbound(v) && !is_said &&
+	                           ((v->falls_back && v->on_xen) ||
+					   (v->second_choice && !v->tsc_offered)),
+			FITS(needs_invariant)},
+		{&tsc_not_offered,
+			.applies = is_missing && is_trusted && !is_uncalibrated &&
+	                           !is_unverified(v) && !was_in_use &&
+	                           fact_is_flag(invariant, true),
+			.text = is_log_unread
+	                                ? "The kernel rejected this CPU's invariant TSC, which its "
+	                                  "log would show, or is too old to know it."
+	                                : NULL,
+			FITS(!is_log_unread)},
+		{&tsc_dropped,
+			.applies = is_missing && is_trusted && !v->tsc_delay && was_in_use &&
+	                           !is_log_whole(&evidence->kernel_log),
+			.line = was_in_use, FITS(v->tsc_lost, !v->guest, v->guest && !v->tsc_lost)},
 	};
 
-	cause_add(list, v, rows, ARRAY_SIZE(rows));
+	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }
 
 /* ---- a better clocksource that is refused or removed ---- */
@@ -224,27 +236,30 @@ static const struct advice_row reboot_for_tsc = {"reboot-for-tsc", RANK_UNDO,
 		"such as a tuning script, before it does so again.",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
+static const struct cause_row boot_clocksource_refused = {"boot-clocksource-refused", GROUP_ANY,
+	"The clocksource named on the kernel command line was refused: the kernel does not offer "
+	"it.",
+	.signs = "The last clocksource= of the kernel command line is neither in use nor "
+		 "available; the kernel log may have \"Override clocksource\".",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_boot, .more = BOOT_PARAMETERS};
+
+static const struct cause_row tsc_unbound = {"tsc-unbound", GROUP_TSC,
+	"The kernel used tsc and stopped using it without logging a reason: tsc was removed by a "
+	"write to unbind_clocksource.",
+	.signs = "The kernel log is complete and has \"Switched to clocksource tsc\", but nothing "
+		 "against the TSC, and tsc is not available any more.",
+	.certainty = CERTAINTY_LIKELY, .with_switch = true, .advice = {&reboot_for_tsc}};
+
+cause_rows rows_unused = {&boot_clocksource_refused, &tsc_unbound, NULL};
+
 void cause_unused(const struct view *v, struct cause_list *list)
 {
-	const struct cause_row rows[] = {
-		{"boot-clocksource-refused", is_choice_refused(v),
-			log_find(v->evidence, REFUSED) ? CERTAINTY_PROVEN : CERTAINTY_LIKELY,
-			cite_boot,
-			"The clocksource named on the kernel command line was refused: the kernel "
-			"does not offer it.",
-			.signs = "The last clocksource= of the kernel command line is neither in "
-				 "use nor available; the kernel log may have \"Override "
-				 "clocksource\".",
-			.more = BOOT_PARAMETERS, .line = log_find(v->evidence, REFUSED)},
-		{"tsc-unbound", is_unbound(v), CERTAINTY_LIKELY, NULL,
-			"The kernel used tsc and stopped using it without logging a reason: tsc "
-			"was removed by a write to unbind_clocksource.",
-			.signs = "The kernel log is complete and has \"Switched to clocksource "
-				 "tsc\", but nothing against the TSC, and tsc is not available any "
-				 "more.",
-			.line = log_find_tsc_in_use(v->evidence), .with_switch = true,
-			.advice = {{&reboot_for_tsc, true}}},
+	const struct cause_case cases[] = {
+		{&boot_clocksource_refused, .applies = is_choice_refused(v),
+			.proven = log_find(v->evidence, REFUSED),
+			.line = log_find(v->evidence, REFUSED)},
+		{&tsc_unbound, .applies = is_unbound(v), .line = log_find_tsc_in_use(v->evidence)},
 	};
 
-	cause_add(list, v, rows, ARRAY_SIZE(rows));
+	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }

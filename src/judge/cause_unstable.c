@@ -65,8 +65,8 @@ static const struct advice_row disable_c1e = {"disable-c1e", RANK_UPDATE, .actor
 
 static const struct advice_row ask_vendor_about_chassis = {"ask-vendor-about-chassis", RANK_ASK,
 	.actor = ACTOR_FIRMWARE, .irreversible = true,
-	.text = "Update the firmware. Do not force the TSC: the machine's own firmware says that it "
-		"is wrong. If it still does, ask the machine's vendor.",
+	.text = "Update the firmware. Do not force the TSC: the machine's own firmware says that "
+		"it is wrong. If it still does, ask the machine's vendor.",
 	.ask = "The firmware reports the TSCs of this machine's chassis as not synchronized, so "
 	       "Linux does not use the TSC (\"UV BIOS\"). Is a part faulty, or a newer firmware "
 	       "needed?"};
@@ -88,8 +88,8 @@ static const struct advice_row start_cold = {"start-cold", RANK_UPDATE, .actor =
 
 static const struct advice_row start_with_all_cpus = {"start-with-all-cpus", RANK_UPDATE,
 	.actor = ACTOR_HOST,
-	.text = "Restart this guest: the TSCs of its CPUs then start together. Give it all its CPUs "
-		"at the start, and add none while it runs.",
+	.text = "Restart this guest: the TSCs of its CPUs then start together. Give it all its "
+		"CPUs at the start, and add none while it runs.",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
 /* Finds a line of check_tsc_sync_source(). */
@@ -108,6 +108,87 @@ static const struct kernel_log_line *find_added_cpu(const struct evidence *evide
 	return line && line->seconds > BOOTED_S ? line : NULL;
 }
 
+static const struct cause_row tsc_unsynchronized = {"tsc-unsynchronized", GROUP_TSC,
+	"The kernel found that the TSCs of this machine's CPUs "
+	"disagree." TSC_READERS_AFFECTED,
+	.signs = "The kernel log has \"TSC warp\", \"check_tsc_sync_source failed\" or \"inter CPU "
+		 "skew\".",
+	.certainty = CERTAINTY_PROVEN, .with_switch = true,
+	.advice = {&start_cold, &advice_update_firmware, &advice_move,
+		&advice_ask_about_unstable_tsc}};
+
+/* kvm_track_tsc_matching() takes the stable bit from a guest whose CPUs differ. */
+static const struct cause_row kvm_clock_cpu_added = {"kvm-clock-cpu-added", GROUP_KVM,
+	"The TSC of a CPU that was added to this running guest differs from the others', so KVM "
+	"does not mark its clock stable.",
+	.signs = "The clocksource is kvm-clock, and the kernel log has \"TSC warp between CPUs\" "
+		 "more than a minute after boot.",
+	.certainty = CERTAINTY_LIKELY, .advice = {&start_with_all_cpus}};
+
+/* unsynchronized_tsc(): also for clustered boxes, such as vSMP. */
+static const struct cause_row tsc_assumed_unsynchronized = {"tsc-assumed-unsynchronized", GROUP_TSC,
+	ASSUMED "they do not advertise a TSC of constant rate, or are in "
+		"several chassis." MEASURED,
+	.signs = "The kernel log has \"Marking TSC unstable due to TSCs unsynchronized\" or "
+		 "\"Summit based system\": the machine has several CPUs, which are not Intel's and "
+		 "do not advertise a TSC of constant rate, or several chassis.",
+	.certainty = CERTAINTY_PROVEN, .with_switch = true,
+	.advice = {&advice_ask_for_invariant_tsc}};
+
+static const struct cause_row tsc_unsynchronized_chassis = {"tsc-unsynchronized-chassis", GROUP_TSC,
+	"The firmware reports that the TSCs of this machine's chassis are not "
+	"synchronized." TSC_READERS_AFFECTED,
+	.signs = "The kernel log has \"Marking TSC unstable due to UV BIOS\".",
+	.certainty = CERTAINTY_PROVEN, .with_switch = true, .advice = {&ask_vendor_about_chassis}};
+
+static const struct cause_row tsc_went_back = {"tsc-went-back", GROUP_TSC,
+	"KVM found that the TSC of this host went back: CPUs disagree, or it was reset, as by a "
+	"suspend, CPU hotplug or the firmware. The guests of this host are affected, too.",
+	.signs = "The kernel log of a host of guests has \"Marking TSC unstable due to KVM "
+		 "discovered backwards TSC\".",
+	.certainty = CERTAINTY_PROVEN, .with_switch = true,
+	.advice = {&advice_update_firmware, &advice_ask_about_unstable_tsc}};
+
+static const struct cause_row tsc_halts_in_idle = {"tsc-halts-in-idle", GROUP_TSC,
+	"The TSC of this CPU stops in deep idle states (C2 and "
+	"deeper)." TSC_READERS_AFFECTED,
+	.signs = "The kernel log has \"Marking TSC unstable due to TSC halts in idle\"; the CPU "
+		 "does not have the flag nonstop_tsc.",
+	.certainty = CERTAINTY_PROVEN, .with_switch = true,
+	.advice = {&stay_in_c1, &advice_ask_for_invariant_tsc}};
+
+static const struct cause_row tsc_halts_in_c1e = {"tsc-halts-in-c1e", GROUP_TSC,
+	"The TSC of this CPU stops in the idle state C1E, which the firmware has "
+	"enabled." TSC_READERS_AFFECTED,
+	.signs = "The kernel log has \"Marking TSC unstable due to TSC halt in AMD C1E\".",
+	.certainty = CERTAINTY_PROVEN, .with_switch = true, .advice = {&disable_c1e}};
+
+static const struct cause_row tsc_rate_changes = {"tsc-rate-changes", GROUP_TSC,
+	"The rate of this CPU's TSC changes with the CPU's frequency, so the "
+	"kernel does not use it." TSC_READERS_AFFECTED,
+	.signs = "The kernel log has \"Marking TSC unstable due to cpufreq changes\"; the CPU does "
+		 "not have the flag constant_tsc.",
+	.certainty = CERTAINTY_PROVEN, .with_switch = true,
+	.advice = {&advice_ask_for_invariant_tsc}};
+
+/* Before dce7cd62754b, in 5.5, every guest of Hyper-V logged this line. */
+static const struct cause_row tsc_on_hyperv = {"tsc-on-hyperv", GROUP_HYPERV,
+	"Hyper-V does not offer an invariant TSC to this guest, so the kernel does not use the TSC.",
+	.signs = "The kernel log of Linux 5.5 or newer has \"Marking TSC unstable due to running "
+		 "on Hyper-V\".",
+	.certainty = CERTAINTY_PROVEN, .with_switch = true, .more = HYPERV_CLOCKS,
+	.advice = {&advice_move, &advice_ask_hyperv_for_tsc}};
+
+static const struct cause_row tsc_marked_unstable = {"tsc-marked-unstable", GROUP_TSC,
+	"The kernel marked the TSC unstable, for a reason that its log has.",
+	.signs = "The kernel log has \"Marking TSC unstable due to\" and a reason that is not the "
+		 "clocksource watchdog, such as \"cyrix 5510/5520 detected\".",
+	.certainty = CERTAINTY_PROVEN, .with_switch = true};
+
+cause_rows rows_unstable = {&tsc_unsynchronized, &kvm_clock_cpu_added, &tsc_assumed_unsynchronized,
+	&tsc_unsynchronized_chassis, &tsc_went_back, &tsc_halts_in_idle, &tsc_halts_in_c1e,
+	&tsc_rate_changes, &tsc_on_hyperv, &tsc_marked_unstable, NULL};
+
 void cause_unstable(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
@@ -124,98 +205,40 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 	bool has_chassis =
 		tsc_has_flag(evidence, "constant_tsc") || log_find(evidence, "Summit based system");
 	char other[CAUSE_TEXT_SIZE];
-	const struct cause_row rows[] = {
-		{"tsc-unsynchronized", is_wanted && v->tsc_unsynchronized, CERTAINTY_PROVEN, NULL,
-			"The kernel found that the TSCs of this machine's CPUs "
-			"disagree." TSC_READERS_AFFECTED,
-			.signs = "The kernel log has \"TSC warp\", \"check_tsc_sync_source "
-				 "failed\" or \"inter CPU skew\".",
-			.line = v->tsc_distrust, .with_switch = true,
-			.advice = {{&start_cold, !v->guest && is_at_boot},
-				{&advice_update_firmware, !v->guest && !is_at_boot},
-				{&advice_move, has_host && !v->has_switch},
-				{&advice_ask_about_unstable_tsc, has_host}}},
-		/* kvm_track_tsc_matching() takes the stable bit from a guest whose CPUs differ. */
-		{"kvm-clock-cpu-added",
-			v->on_kvm_clock && (v->falls_back || !evidence->live) && added,
-			CERTAINTY_LIKELY, NULL,
-			"The TSC of a CPU that was added to this running guest differs from the "
-			"others', so KVM does not mark its clock stable.",
-			.signs = "The clocksource is kvm-clock, and the kernel log has \"TSC warp "
-				 "between CPUs\" more than a minute after boot.",
-			.line = added, .advice = {{&start_with_all_cpus, !v->on_tcg}}},
-		/* unsynchronized_tsc(): also for clustered boxes, such as vSMP. */
-		{"tsc-assumed-unsynchronized", reason == UNSTABLE_ASSUMED, CERTAINTY_PROVEN, NULL,
-			has_chassis ? ASSUMED "they are in several chassis." MEASURED
-				    : ASSUMED
-				"they do not advertise a TSC of constant rate." MEASURED,
-			.means = ASSUMED "they do not advertise a TSC of constant rate, or are in "
-					 "several chassis." MEASURED,
-			.signs =
-				"The kernel log has \"Marking TSC unstable due to TSCs "
-				"unsynchronized\" or \"Summit based system\": the machine has several CPUs, which are not "
-				"Intel's and do not advertise a TSC of constant rate, or several "
-				"chassis.",
-			.line = line, .with_switch = true,
-			.advice = {{&advice_ask_for_invariant_tsc, asks_for_invariant}}},
-		{"tsc-unsynchronized-chassis", reason == UNSTABLE_BY_FIRMWARE, CERTAINTY_PROVEN,
-			NULL,
-			"The firmware reports that the TSCs of this machine's chassis are not "
-			"synchronized." TSC_READERS_AFFECTED,
-			.signs = "The kernel log has \"Marking TSC unstable due to UV BIOS\".",
-			.line = line, .with_switch = true,
-			.advice = {{&ask_vendor_about_chassis, true}}},
-		{"tsc-went-back", reason == UNSTABLE_WENT_BACK, CERTAINTY_PROVEN, NULL,
-			"KVM found that the TSC of this host went back: CPUs disagree, or it was "
-			"reset, as by a suspend, CPU hotplug or the firmware. The guests of this "
-			"host are affected, too.",
-			.signs = "The kernel log of a host of guests has \"Marking TSC unstable "
-				 "due to KVM discovered backwards TSC\".",
-			.line = line, .with_switch = true,
-			.advice = {{&advice_update_firmware, !v->guest},
-				{&advice_ask_about_unstable_tsc, has_host}}},
-		{"tsc-halts-in-idle", reason == UNSTABLE_HALTS, CERTAINTY_PROVEN, NULL,
-			"The TSC of this CPU stops in deep idle states (C2 and "
-			"deeper)." TSC_READERS_AFFECTED,
-			.signs = "The kernel log has \"Marking TSC unstable due to TSC halts in "
-				 "idle\"; the CPU does not have the flag nonstop_tsc.",
-			.line = line, .with_switch = true,
-			.advice = {{&stay_in_c1, !v->guest},
-				{&advice_ask_for_invariant_tsc, asks_for_invariant}}},
-		{"tsc-halts-in-c1e", reason == UNSTABLE_HALTS_IN_C1E, CERTAINTY_PROVEN, NULL,
-			"The TSC of this CPU stops in the idle state C1E, which the firmware has "
-			"enabled." TSC_READERS_AFFECTED,
-			.signs = "The kernel log has \"Marking TSC unstable due to TSC halt in AMD "
-				 "C1E\".",
-			.line = line, .with_switch = true, .advice = {{&disable_c1e, !v->guest}}},
-		{"tsc-rate-changes", reason == UNSTABLE_RATE_CHANGES, CERTAINTY_PROVEN, NULL,
-			"The rate of this CPU's TSC changes with the CPU's frequency, so the "
-			"kernel does not use it." TSC_READERS_AFFECTED,
-			.signs = "The kernel log has \"Marking TSC unstable due to cpufreq "
-				 "changes\"; the CPU does not have the flag constant_tsc.",
-			.line = line, .with_switch = true,
-			.advice = {{&advice_ask_for_invariant_tsc, asks_for_invariant}}},
-		/* Before dce7cd62754b, in 5.5, every guest of Hyper-V logged this line. */
-		{"tsc-on-hyperv", reason == UNSTABLE_ON_HYPERV && !kernel_is_before(evidence, 5, 5),
-			CERTAINTY_PROVEN, NULL,
-			"Hyper-V does not offer an invariant TSC to this guest, so the kernel does "
-			"not use the TSC.",
-			.signs = "The kernel log of Linux 5.5 or newer has \"Marking TSC unstable "
-				 "due to running on Hyper-V\".",
-			.more = HYPERV_CLOCKS, .line = v->tsc_distrust, .with_switch = true,
-			.advice = {{&advice_move, !v->has_switch && !v->lacks_driver},
-				{&advice_ask_hyperv_for_tsc, !v->has_switch}}},
-		{"tsc-marked-unstable", reason == UNSTABLE_OTHERWISE, CERTAINTY_PROVEN, NULL, other,
-			.means = "The kernel marked the TSC unstable, for a reason that its log "
-				 "has.",
-			.signs = "The kernel log has \"Marking TSC unstable due to\" and a reason "
-				 "that is not the clocksource watchdog, such as \"cyrix 5510/5520 "
-				 "detected\".",
-			.line = line, .with_switch = true},
+	const struct cause_case cases[] = {
+		{&tsc_unsynchronized, .applies = is_wanted && v->tsc_unsynchronized,
+			.line = v->tsc_distrust,
+			FITS(!v->guest && is_at_boot, !v->guest && !is_at_boot,
+				has_host && !v->has_switch, has_host)},
+		{&kvm_clock_cpu_added,
+			.applies = v->on_kvm_clock && (v->falls_back || !evidence->live) && added,
+			.line = added, FITS(!v->on_tcg)},
+		{&tsc_assumed_unsynchronized, .applies = reason == UNSTABLE_ASSUMED,
+			.text = has_chassis ? ASSUMED "they are in several chassis." MEASURED
+	                                    : ASSUMED
+	                                "they do not advertise a TSC of constant rate." MEASURED,
+			.line = line, FITS(asks_for_invariant)},
+		{&tsc_unsynchronized_chassis, .applies = reason == UNSTABLE_BY_FIRMWARE,
+			.line = line},
+		{&tsc_went_back, .applies = reason == UNSTABLE_WENT_BACK, .line = line,
+			FITS(!v->guest, has_host)},
+		{&tsc_halts_in_idle, .applies = reason == UNSTABLE_HALTS, .line = line,
+			FITS(!v->guest, asks_for_invariant)},
+		{&tsc_halts_in_c1e, .applies = reason == UNSTABLE_HALTS_IN_C1E, .line = line,
+			FITS(!v->guest)},
+		{&tsc_rate_changes, .applies = reason == UNSTABLE_RATE_CHANGES, .line = line,
+			FITS(asks_for_invariant)},
+		{&tsc_on_hyperv,
+			.applies =
+				reason == UNSTABLE_ON_HYPERV && !kernel_is_before(evidence, 5, 5),
+			.line = v->tsc_distrust,
+			FITS(!v->has_switch && !v->lacks_driver, !v->has_switch)},
+		{&tsc_marked_unstable, .applies = reason == UNSTABLE_OTHERWISE, .text = other,
+			.line = line},
 	};
 
 	snprintf(other, sizeof(other),
 		"The kernel marked the TSC unstable, and gives as reason: %s.",
 		v->unstable_words ? v->unstable_words : "");
-	cause_add(list, v, rows, ARRAY_SIZE(rows));
+	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }

@@ -88,8 +88,8 @@ static const struct advice_row set_up_arm_timer = {"set-up-arm-timer", RANK_UPDA
 
 static const struct advice_row kernel_with_vdso_clock = {"kernel-with-vdso-clock", RANK_UPDATE,
 	.text = "Use a 64-bit kernel, or one whose vDSO reads the clock: Linux 3.15 on 32-bit x86, "
-		"4.1 on 32-bit arm, 4.4 on MIPS, 4.16 on sparc64, 5.10 on 64-bit RISC-V. No vDSO of "
-		"32-bit RISC-V, alpha, m68k or sh does."};
+		"4.1 on 32-bit arm, 4.4 on MIPS, 4.16 on sparc64, 5.10 on 64-bit RISC-V. No vDSO "
+		"of 32-bit RISC-V, alpha, m68k or sh does."};
 
 static const struct advice_row report_driver = {"report-driver", RANK_UPDATE,
 	.text = "Report the line of the kernel log to the distribution or the driver's vendor. A "
@@ -107,6 +107,68 @@ static const struct advice_row use_coarse_clocks = {"use-coarse-clocks", RANK_PR
 		"If the resolution of a tick is enough, a program can read CLOCK_MONOTONIC_COARSE, "
 		"which needs no counter."};
 
+static const struct cause_row vdso_without_time = {"vdso-without-time", GROUP_VDSO,
+	"This vDSO has no functions that read a clock, so the C library makes system calls.",
+	.signs = "The vDSO exports neither clock_gettime nor gettimeofday; in a captured tree, the "
+		 "architecture and the kernel's release are known for it.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_exports, .more = "vdso(7)",
+	.advice = {&set_up_arm_timer, &kernel_with_vdso_clock}};
+
+static const struct cause_row vdso_disabled_by_kernel = {"vdso-disabled-by-kernel", GROUP_VDSO,
+	"The kernel disabled the vDSO's support for a clocksource: its driver registered it "
+	"wrongly, or programs cannot read it.",
+	.signs = "The calls fall back, the vclock mode is none, and the kernel log has \"Disabling "
+		 "VDSO support\" with the name of the clocksource, or \"Not using R4K clocksource "
+		 "in VDSO\".",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .advice = {&report_driver}};
+
+static const struct cause_row calls_crash = {"calls-crash", GROUP_VDSO,
+	"The vDSO's functions end the process with a signal.",
+	.signs = "A deciding call by the vDSO ends the child process that makes it with a signal.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_crash, .advice = {&report_crash}};
+
+/* arch/powerpc/include/asm/vdso/gettimeofday.h: vdso_clocksource_ok(), 5.x to 7.2
+ */
+static const struct cause_row vdso_ignores_clocksource = {"vdso-ignores-clocksource", GROUP_VDSO,
+	"On this architecture the vDSO reads the timebase whatever the clocksource is, at the rate "
+	"from when timebase was last in use.",
+	.signs = "Values of a deciding call by the vDSO differ on POWER, where timebase is "
+		 "available, and another clocksource is in use.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_values,
+	.advice = {&advice_switch_to_own_counter}};
+
+static const struct cause_row wrong_values = {"wrong-values", GROUP_VDSO,
+	"The vDSO does not compute what the kernel does: a bug in the kernel, the hypervisor or "
+	"the sandbox, or an incomplete restore from a snapshot.", /*
+                                                                   * The issue is
+                                                                   * about a 32-bit
+                                                                   * arm kernel; a
+                                                                   * function of its
+                                                                   * vDSO had no data.
+                                                                   */
+	.signs = "Values of a deciding call by the vDSO do not lie between the kernel's values "
+		 "before and after it.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_values,
+	.more = "https://github.com/raspberrypi/linux/issues/3579",
+	.advice = {&update_for_values, &boot_without_vdso}};
+
+static const struct cause_row wrong_values_elsewhere = {"wrong-values-elsewhere", GROUP_VDSO,
+	"The vDSO's values for a call that does not decide the verdict are not the kernel's.",
+	.signs = "Values of another call by the vDSO do not lie between the kernel's values before "
+		 "and after it.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_values, .more = "vdso(7)"};
+
+static const struct cause_row counter_emulated_by_firmware = {"counter-emulated-by-firmware",
+	GROUP_OTHER,
+	"This CPU's time register is emulated by firmware: each read of it costs as much as a "
+	"system call.",
+	.signs = "The verdict is slow on a RISC-V machine that is not a guest.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_counter, .advice = {&use_coarse_clocks}};
+
+cause_rows rows_vdso = {&vdso_without_time, &vdso_disabled_by_kernel, &calls_crash,
+	&vdso_ignores_clocksource, &wrong_values, &wrong_values_elsewhere,
+	&counter_emulated_by_firmware, NULL};
+
 void cause_vdso(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
@@ -116,71 +178,26 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 	bool is_x86_64 = fact_is_text(&evidence->host.arch, "x86_64") &&
 	                 fact_is_known(&evidence->host.pointer_bits.fact) &&
 	                 evidence->host.pointer_bits.value == 64;
-	const struct cause_row rows[] = {
-		{"vdso-without-time", has_no_clock(v), CERTAINTY_PROVEN, cite_exports,
-			"This vDSO has no functions that read a clock, so the C library makes "
-			"system calls.",
-			.signs = "The vDSO exports neither clock_gettime nor gettimeofday; in a "
-				 "captured tree, the architecture and the kernel's release are "
-				 "known for it.",
-			.more = "vdso(7)",
-			.advice = {{&set_up_arm_timer, strncmp(evidence->host.arch.value, "arm",
-							       strlen("arm")) == 0 &&
-							       !v->vdso_without_clock},
-				{&kernel_with_vdso_clock, v->vdso_without_clock}}},
-		{"vdso-disabled-by-kernel",
-			v->falls_back && v->vdso_disabled && (v->mode_none || !evidence->live),
-			CERTAINTY_PROVEN, cite_mode,
-			is_mips ? "Programs cannot read this CPU's counter, so the kernel disabled "
-				  "the vDSO's support for it."
-				: "The kernel disabled the vDSO's support for a clocksource that "
-				  "was registered wrongly: a defect in its driver.",
-			.means = "The kernel disabled the vDSO's support for a clocksource: its "
-				 "driver registered it wrongly, or programs cannot read it.",
-			.signs = "The calls fall back, the vclock mode is none, and the kernel log "
-				 "has \"Disabling VDSO support\" with the name of the clocksource, "
-				 "or \"Not using R4K clocksource in VDSO\".",
-			.line = v->vdso_disabled, .advice = {{&report_driver, !is_mips}}},
-		{"calls-crash", !v->counter_off && v->decided.signal, CERTAINTY_PROVEN, cite_crash,
-			"The vDSO's functions end the process with a signal.",
-			.signs = "A deciding call by the vDSO ends the child process that makes it "
-				 "with a signal.",
-			.advice = {{&report_crash, true}}},
-		/* arch/powerpc/include/asm/vdso/gettimeofday.h: vdso_clocksource_ok(), 5.x to 7.2
-	         */
-		{"vdso-ignores-clocksource", is_ignored, CERTAINTY_LIKELY, cite_values,
-			"On this architecture the vDSO reads the timebase whatever the clocksource "
-			"is, at the rate from when timebase was last in use.",
-			.signs = "Values of a deciding call by the vDSO differ on POWER, where "
-				 "timebase is available, and another clocksource is in use.",
-			.advice = {{&advice_switch_to_own_counter, true}}},
-		{"wrong-values", is_wrong && !v->vdso_replaced && !is_ignored, CERTAINTY_LIKELY,
-			cite_values,
-			"The vDSO does not compute what the kernel does: a bug in the kernel, the "
-			"hypervisor or the sandbox, or an incomplete restore from a snapshot.",
-			/*
-	                 * The issue is about a 32-bit arm kernel; a function of its vDSO had no
-	                 * data.
-	                 */
-			.signs = "Values of a deciding call by the vDSO do not lie between the "
-				 "kernel's values before and after it.",
-			.more = "https://github.com/raspberrypi/linux/issues/3579",
-			.advice = {{&update_for_values, true},
-				{&boot_without_vdso, is_x86_64 && !v->gvisor}}},
-		{"wrong-values-elsewhere", !is_wrong && has_wrong_values(v), CERTAINTY_PROVEN,
-			cite_values,
-			"The vDSO's values for a call that does not decide the verdict are not the "
-			"kernel's.",
-			.signs = "Values of another call by the vDSO do not lie between the "
-				 "kernel's values before and after it.",
-			.more = "vdso(7)"},
-		{"counter-emulated-by-firmware", v->firmware_counter, CERTAINTY_LIKELY,
-			cite_counter,
-			"This CPU's time register is emulated by firmware: each read of it costs "
-			"as much as a system call.",
-			.signs = "The verdict is slow on a RISC-V machine that is not a guest.",
-			.advice = {{&use_coarse_clocks, true}}},
+	const struct cause_case cases[] = {
+		{&vdso_without_time, .applies = has_no_clock(v),
+			FITS(strncmp(evidence->host.arch.value, "arm", strlen("arm")) == 0 &&
+					!v->vdso_without_clock,
+				v->vdso_without_clock)},
+		{&vdso_disabled_by_kernel,
+			.applies = v->falls_back && v->vdso_disabled &&
+	                           (v->mode_none || !evidence->live),
+			.text = is_mips ? "Programs cannot read this CPU's counter, so the kernel disabled "
+	                                  "the vDSO's support for it."
+	                                : "The kernel disabled the vDSO's support for a clocksource that "
+	                                  "was registered wrongly: a defect in its driver.",
+			.line = v->vdso_disabled, FITS(!is_mips)},
+		{&calls_crash, .applies = !v->counter_off && v->decided.signal},
+		{&vdso_ignores_clocksource, .applies = is_ignored},
+		{&wrong_values, .applies = is_wrong && !v->vdso_replaced && !is_ignored,
+			FITS(true, is_x86_64 && !v->gvisor)},
+		{&wrong_values_elsewhere, .applies = !is_wrong && has_wrong_values(v)},
+		{&counter_emulated_by_firmware, .applies = v->firmware_counter},
 	};
 
-	cause_add(list, v, rows, ARRAY_SIZE(rows));
+	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }

@@ -130,15 +130,6 @@ static void cite_marked(const struct view *v, struct cause *cause)
 	cite_switch_after(v, cause, line);
 }
 
-static void write_delay(const struct view *v, char text[CAUSE_TEXT_SIZE])
-{
-	text_append(text, CAUSE_TEXT_SIZE,
-		"The kernel's watchdog could not read its reference clock in time and gave up on "
-		"the TSC");
-	append_time(v, text, v->tsc_delay);
-	text_append(text, CAUSE_TEXT_SIZE, ": often a false alarm in a guest or under heavy load.");
-}
-
 /* The clock counts the stated rate's seconds: with more cycles in each, it runs fast. */
 static void write_misstated(const struct view *v, char text[CAUSE_TEXT_SIZE])
 {
@@ -214,8 +205,8 @@ static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE, .a
 
 static const struct advice_row newer_kernel_for_tsc_early = {"newer-kernel-for-tsc-early",
 	RANK_UPDATE,
-	.text = "Use Linux 5.4 or newer (or 5.3.15): on older ones tsc=nowatchdog and "
-		"tsc=reliable do not keep the kernel from dropping tsc-early, as it did here."};
+	.text = "Use Linux 5.4 or newer (or 5.3.15): on older ones tsc=nowatchdog and tsc=reliable "
+		"do not keep the kernel from dropping tsc-early, as it did here."};
 
 static const struct advice_row ask_about_pauses = {"ask-about-pauses", RANK_ASK,
 	.text = "Reboot: the kernel then offers tsc again. To keep this from happening again, ask "
@@ -228,8 +219,8 @@ static const struct advice_row ask_about_pauses = {"ask-about-pauses", RANK_ASK,
 
 const struct advice_row advice_restart_for_tsc = {"restart-for-tsc", RANK_UPDATE,
 	.actor = ACTOR_GUEST,
-	.text = "Restart this guest: its kernel then uses tsc again. If its host slept at that time, "
-		"have the guest suspended with it from now on.",
+	.text = "Restart this guest: its kernel then uses tsc again. If its host slept at that "
+		"time, have the guest suspended with it from now on.",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
 const struct advice_row advice_update_firmware = {"update-firmware", RANK_UPDATE,
@@ -287,6 +278,99 @@ static const struct advice_row correct_stated_rate = {"correct-stated-rate", RAN
 		     "measured.",
 	.boot = "tsc_early_khz=RATE", .risk = "A wrong RATE makes the clock run fast or slow."};
 
+static const struct cause_row tsc_read_delay = {"tsc-read-delay", GROUP_TSC,
+	"The kernel's watchdog could not read its reference clock in time and gave up on the "
+	"TSC{when}: often a false alarm in a guest or under heavy load.",
+	.signs = "The kernel log has \"read-back delay of ... ns\" and \"marking tsc unstable\".",
+	.certainty = CERTAINTY_PROVEN,
+	.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}};
+
+static const struct cause_row tsc_reference_wrong = {"tsc-reference-wrong", GROUP_TSC,
+	"The kernel marked the TSC unstable by mistake: the reference clock of its watchdog was "
+	"wrong.",
+	.signs = "The watchdog's figures in the kernel log: the reference clock agrees with the "
+		 "TSC once its wraps are added, did not count, was read as all ones, or is a count "
+		 "of timer interrupts.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
+	.advice = {&newer_kernel_for_tsc_early, &reboot_to_tsc}};
+
+static const struct cause_row tsc_check_late = {"tsc-check-late", GROUP_TSC,
+	"The kernel marked the TSC unstable, which is a false alarm: its watchdog's check came "
+	"late.",
+	.signs = "The watchdog's figures in the kernel log: the interval is longer than 1 s, and "
+		 "the clocks differ by less than 0.1%.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
+	.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}};
+
+static const struct cause_row tsc_check_delayed = {"tsc-check-delayed", GROUP_TSC,
+	"The kernel marked the TSC unstable for a difference that a delayed read explains: often a "
+	"false alarm.",
+	.signs = "The watchdog's figures in the kernel log: the clocks differ by 0.5 ms at most.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
+	.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}};
+
+static const struct cause_row tsc_guest_paused = {"tsc-guest-paused", GROUP_TSC,
+	"The kernel marked the TSC unstable after this guest was paused: either the TSC or the "
+	"watchdog's reference clock did not count that time.",
+	.signs = "The watchdog's figures in the kernel log of a guest: one clock counted more than "
+		 "2.5 times as much as the other, which counted 0.45 s or more.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
+	.advice = {&advice_restart_for_tsc, &ask_about_pauses}};
+
+static const struct cause_row tsc_guest_moved = {"tsc-guest-moved", GROUP_TSC,
+	"The kernel marked the TSC unstable: this guest was moved to a host whose TSC has another "
+	"rate, was paused, or one of the two clocks lost time.",
+	.signs = "The watchdog's figures in the kernel log of a guest: one clock counted 10% to "
+		 "150% more than the other.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
+	.advice = {&advice_restart_for_tsc, &advice_ask_which_clock}};
+
+static const struct cause_row tsc_jumped = {"tsc-jumped", GROUP_TSC,
+	"The kernel marked the TSC unstable: it was reset or overwritten by firmware, a suspend, a "
+	"migration or a program that writes the CPU's registers.",
+	.signs = "The watchdog's figures in the kernel log: the TSC went back, or ahead by more "
+		 "than 10 minutes.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
+	.advice = {&find_tsc_writer, &advice_restart_for_tsc, &advice_update_firmware,
+		&advice_ask_about_unstable_tsc}};
+
+static const struct cause_row tsc_rate_misstated = {"tsc-rate-misstated", GROUP_TSC,
+	"CPUID or the firmware states a wrong rate of the TSC.",
+	.signs = "The kernel log has \"TSC freq calibrated by CPUID/MSR differs from what is "
+		 "calibrated by HW timer\" and \"TSC freq recalibrated by\".",
+	.certainty = CERTAINTY_PROVEN, .with_switch = true,
+	.advice = {&correct_stated_rate, &advice_ask_about_unstable_tsc}};
+
+static const struct cause_row tsc_too_slow = {"tsc-too-slow", GROUP_TSC,
+	"The kernel marked the TSC unstable: it lost time, since it stood still, or its stated "
+	"rate is wrong.",
+	.signs = "The watchdog's figures in the kernel log: the reference clock counted 0.45 s to "
+		 "1 s, and the TSC less than 0.45 s, which is less than the timer's period.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
+	.advice = {
+		&advice_restart_for_tsc, &advice_update_firmware, &advice_ask_about_unstable_tsc}};
+
+static const struct cause_row tsc_skewed = {"tsc-skewed", GROUP_TSC,
+	"The kernel marked the TSC unstable: it and the watchdog's reference clock run at "
+	"different rates, and one of the two is wrong.",
+	.signs = "The watchdog's figures in the kernel log: both clocks counted all of the time, "
+		 "and their rates differ by 10% at most.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
+	.advice = {&advice_restart_for_tsc, &recalibrate_tsc, &advice_find_which_clock,
+		&advice_ask_which_clock}};
+
+static const struct cause_row tsc_distrusted = {"tsc-distrusted", GROUP_TSC,
+	"The kernel marked the TSC unstable, and nothing shows whether it or the watchdog's "
+	"reference clock was wrong.",
+	.signs = "The kernel log has \"Marking clocksource 'tsc' as unstable\" or the like, "
+		 "without figures that decide; or tsc is ranked behind slower clocksources.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_marked,
+	.advice = {&advice_restart_for_tsc, &advice_find_which_clock, &advice_ask_which_clock}};
+
+cause_rows rows_watchdog = {&tsc_read_delay, &tsc_reference_wrong, &tsc_check_late,
+	&tsc_check_delayed, &tsc_guest_paused, &tsc_guest_moved, &tsc_jumped, &tsc_rate_misstated,
+	&tsc_too_slow, &tsc_skewed, &tsc_distrusted, NULL};
+
 void cause_watchdog(const struct view *v, struct cause_list *list)
 {
 	bool is_wanted = v->second_choice || v->tsc_lost;
@@ -302,117 +386,41 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 	                      !v->tsc_uncalibrated && v->unstable_reason <= UNSTABLE_BY_WATCHDOG;
 	bool is_long_after_boot = find_marking(v) && find_marking(v)->seconds > BOOTED_S;
 	bool is_misstated = v->tsc_rates.stated > 0;
-	char marked[CAUSE_TEXT_SIZE] = "", delay[CAUSE_TEXT_SIZE] = "",
-	     misstated[CAUSE_TEXT_SIZE] = "";
-	const struct cause_row rows[] = {
-		{"tsc-read-delay", is_wanted && v->tsc_delay, CERTAINTY_PROVEN, NULL, delay,
-			.signs = "The kernel log has \"read-back delay of ... ns\" and \"marking "
-				 "tsc unstable\".",
-			.line = v->tsc_delay,
-			.advice = {{&newer_kernel_or_nowatchdog, may_stay && !is_newer},
-				{&boot_without_watchdog, may_stay && is_newer}}},
-		{"tsc-reference-wrong",
-			culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_STOPPED ||
-				culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS,
-			CERTAINTY_LIKELY, cite_marked, marked,
-			.means = "The kernel marked the TSC unstable by mistake: the reference "
-				 "clock of its watchdog was wrong.",
-			.signs = "The watchdog's figures in the kernel log: the reference clock "
-				 "agrees with the TSC once its wraps are added, did not count, was "
-				 "read as all ones, or is a count of timer interrupts.",
-			.advice = {{&newer_kernel_for_tsc_early,
-					   may_stay && v->tsc_early_unprotected},
-				{&reboot_to_tsc, may_stay}}},
-		{"tsc-check-late", culprit == WATCHDOG_LATE, CERTAINTY_LIKELY, cite_marked, marked,
-			.means = "The kernel marked the TSC unstable, which is a false alarm: its "
-				 "watchdog's check came late.",
-			.signs = "The watchdog's figures in the kernel log: the interval is longer "
-				 "than 1 s, and the clocks differ by less than 0.1%.",
-			.advice = {{&newer_kernel_or_nowatchdog, may_stay && !is_newer},
-				{&boot_without_watchdog, may_stay && is_newer}}},
-		{"tsc-check-delayed", culprit == WATCHDOG_DELAYED_READ, CERTAINTY_LIKELY,
-			cite_marked, marked,
-			.means = "The kernel marked the TSC unstable for a difference that a "
-				 "delayed read explains: often a false alarm.",
-			.signs = "The watchdog's figures in the kernel log: the clocks differ by "
-				 "0.5 ms at most.",
-			.advice = {{&newer_kernel_or_nowatchdog, may_stay && !is_newer},
-				{&boot_without_watchdog, may_stay && is_newer}}},
-		{"tsc-guest-paused", culprit == WATCHDOG_PAUSED, CERTAINTY_LIKELY, cite_marked,
-			marked,
-			.means = "The kernel marked the TSC unstable after this guest was paused: "
-				 "either the TSC or the watchdog's reference clock did not count "
-				 "that time.",
-			.signs = "The watchdog's figures in the kernel log of a guest: one clock "
-				 "counted more than 2.5 times as much as the other, which counted "
-				 "0.45 s or more.",
-			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
-				{&ask_about_pauses, has_host}}},
-		{"tsc-guest-moved", culprit == WATCHDOG_MOVED, CERTAINTY_LIKELY, cite_marked,
-			marked,
-			.means = "The kernel marked the TSC unstable: this guest was moved to a "
-				 "host whose TSC has another rate, was paused, or one of the two "
-				 "clocks lost time.",
-			.signs = "The watchdog's figures in the kernel log of a guest: one clock "
-				 "counted 10% to 150% more than the other.",
-			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
-				{&advice_ask_which_clock, has_host}}},
-		{"tsc-jumped", culprit == WATCHDOG_TSC_JUMPED, CERTAINTY_LIKELY, cite_marked,
-			marked,
-			.means = "The kernel marked the TSC unstable: it was reset or overwritten "
-				 "by firmware, a suspend, a migration or a program that writes the "
-				 "CPU's registers.",
-			.signs = "The watchdog's figures in the kernel log: the TSC went back, or "
-				 "ahead by more than 10 minutes.",
-			.advice = {{&find_tsc_writer, !v->guest && is_long_after_boot},
-				{&advice_restart_for_tsc, v->tsc_lost},
-				{&advice_update_firmware, !v->guest},
-				{&advice_ask_about_unstable_tsc, has_host}}},
-		{"tsc-rate-misstated",
-			is_misstated && (is_wanted || clocksource_is(v->evidence, "tsc")),
-			CERTAINTY_PROVEN, NULL, misstated,
-			.means = "CPUID or the firmware states a wrong rate of the TSC.",
-			.signs = "The kernel log has \"TSC freq calibrated by CPUID/MSR differs "
-				 "from what is calibrated by HW timer\" and \"TSC freq "
-				 "recalibrated by\".",
+	char marked[CAUSE_TEXT_SIZE] = "", misstated[CAUSE_TEXT_SIZE] = "";
+	const struct cause_case cases[] = {
+		{&tsc_read_delay, .applies = is_wanted && v->tsc_delay, .line = v->tsc_delay,
+			FITS(may_stay && !is_newer, may_stay && is_newer)},
+		{&tsc_reference_wrong,
+			.applies = culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_STOPPED ||
+	                           culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS,
+			.text = marked, FITS(may_stay && v->tsc_early_unprotected, may_stay)},
+		{&tsc_check_late, .applies = culprit == WATCHDOG_LATE, .text = marked,
+			FITS(may_stay && !is_newer, may_stay && is_newer)},
+		{&tsc_check_delayed, .applies = culprit == WATCHDOG_DELAYED_READ, .text = marked,
+			FITS(may_stay && !is_newer, may_stay && is_newer)},
+		{&tsc_guest_paused, .applies = culprit == WATCHDOG_PAUSED, .text = marked,
+			FITS(v->tsc_lost, has_host)},
+		{&tsc_guest_moved, .applies = culprit == WATCHDOG_MOVED, .text = marked,
+			FITS(v->tsc_lost, has_host)},
+		{&tsc_jumped, .applies = culprit == WATCHDOG_TSC_JUMPED, .text = marked,
+			FITS(!v->guest && is_long_after_boot, v->tsc_lost, !v->guest, has_host)},
+		{&tsc_rate_misstated,
+			.applies =
+				is_misstated && (is_wanted || clocksource_is(v->evidence, "tsc")),
+			.text = misstated,
 			.line = log_find(v->evidence, "TSC freq recalibrated by"),
-			.with_switch = true,
-			.advice = {{&correct_stated_rate, !v->guest},
-				{&advice_ask_about_unstable_tsc, has_host}}},
-		{"tsc-too-slow", culprit == WATCHDOG_TSC_SLOW && !is_misstated, CERTAINTY_LIKELY,
-			cite_marked, marked,
-			.means = "The kernel marked the TSC unstable: it lost time, since it stood "
-				 "still, or its stated rate is wrong.",
-			.signs = "The watchdog's figures in the kernel log: the reference clock "
-				 "counted 0.45 s to 1 s, and the TSC less than 0.45 s, which is "
-				 "less than the timer's period.",
-			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
-				{&advice_update_firmware, !v->guest},
-				{&advice_ask_about_unstable_tsc, has_host}}},
-		{"tsc-skewed", culprit == WATCHDOG_TSC_SKEWED && !is_misstated, CERTAINTY_LIKELY,
-			cite_marked, marked,
-			.means = "The kernel marked the TSC unstable: it and the watchdog's "
-				 "reference clock run at different rates, and one of the two is "
-				 "wrong.",
-			.signs = "The watchdog's figures in the kernel log: both clocks counted "
-				 "all of the time, and their rates differ by 10% at most.",
-			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
-				{&recalibrate_tsc, is_rate_stated(v) && !v->guest},
-				{&advice_find_which_clock, !v->guest},
-				{&advice_ask_which_clock, has_host}}},
-		{"tsc-distrusted", is_unexplained, CERTAINTY_PROVEN, cite_marked, marked,
-			.means = "The kernel marked the TSC unstable, and nothing shows whether it "
-				 "or the watchdog's reference clock was wrong.",
-			.signs = "The kernel log has \"Marking clocksource 'tsc' as unstable\" or "
-				 "the like, without figures that decide; or tsc is ranked behind "
-				 "slower clocksources.",
-			.advice = {{&advice_restart_for_tsc, v->tsc_lost},
-				{&advice_find_which_clock, !v->guest},
-				{&advice_ask_which_clock, has_host}}},
+			FITS(!v->guest, has_host)},
+		{&tsc_too_slow, .applies = culprit == WATCHDOG_TSC_SLOW && !is_misstated,
+			.text = marked, FITS(v->tsc_lost, !v->guest, has_host)},
+		{&tsc_skewed, .applies = culprit == WATCHDOG_TSC_SKEWED && !is_misstated,
+			.text = marked,
+			FITS(v->tsc_lost, is_rate_stated(v) && !v->guest, !v->guest, has_host)},
+		{&tsc_distrusted, .applies = is_unexplained, .text = marked,
+			FITS(v->tsc_lost, !v->guest, has_host)},
 	};
 
 	write_marked(v, marked);
-	write_delay(v, delay);
+
 	write_misstated(v, misstated);
-	cause_add(list, v, rows, ARRAY_SIZE(rows));
+	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }

@@ -327,7 +327,8 @@ struct advice_row {
 	 * on_host; not with `anywhere`, for advice that can be followed inside.
 	 */
 	bool on_host, anywhere;
-	const char *(*target)(const struct view *v); /* gives {to}; NULL: does not apply */
+	const char *to;                              /* {to} on any host; or NULL */
+	const char *(*target)(const struct view *v); /* finds {to}; NULL: does not apply */
 	/* The first kernel on which it helps, or 0.0. On an older one it says so and comes last. */
 	struct {
 		unsigned major, minor;
@@ -342,7 +343,7 @@ struct advice_row {
 	const char *boot_text;
 	bool (*boot_helps)(const struct view *v); /* a condition for adding it; NULL: none */
 	const char *ask, *risk, *source;          /* as in struct advice */
-	/* A risk, or a question, that differs by host; or NULL. */
+	/* These find a risk or a question that differs by host; NULL: it has the row's. */
 	const char *(*find_risk)(const struct view *v);
 	const char *(*find_ask)(const struct view *v);
 };
@@ -353,52 +354,70 @@ struct advice_choice {
 	bool applies;
 };
 
-/* A cause as it is on the host of the view: its conditions are evaluated, its text is written. */
+/* The half of a cause that is the same on all hosts. It is what the manual has. */
 struct cause_row {
 	const char *id;
-	bool applies;
+	enum cause_group group;
+	const char *text;  /* sentence or two; has {from} and {when}, the time of the case's line */
+	const char *signs; /* how it is recognized; NULL: `detail` has it */
 	enum certainty certainty;
 	void (*evidence)(const struct view *v, struct cause *cause); /* cites it; or NULL */
-	const char *text;
-	const char *detail;                 /* a piece of evidence, after the others; or NULL */
-	const struct kernel_log_line *line; /* the last piece of evidence; or NULL */
-	bool with_switch;                   /* and the switch to another clocksource after it */
-	bool follows;                       /* as in struct cause, where others are before it */
+	const char *detail; /* a piece of evidence, after the others; or NULL */
+	bool with_switch;   /* cites the switch to another clocksource after the case's line */
+	bool follows;       /* as in struct cause, where others are before it */
 	const char *more;
-	/*
-	 * Texts for the manual: how the cause is recognized, NULL where `detail` has it; and the
-	 * text where that of the host has figures, else NULL.
-	 */
-	const char *signs, *means;
-	struct advice_choice advice[CAUSE_ADVICE_MAX];
+	/* NULL: no more. One whose place differs by host is there twice. */
+	const struct advice_row *advice[CAUSE_ADVICE_MAX];
 };
 
-/* Takes the rows of all tables. */
+/* The half that is made for the host of a view. */
+struct cause_case {
+	const struct cause_row *row;
+	bool applies;
+	bool proven;                        /* here, in place of the row's certainty */
+	const char *text;                   /* in place of the row's, as with figures; or NULL */
+	const struct kernel_log_line *line; /* the last piece of evidence; or NULL */
+	const bool *fits;                   /* which of the row's advice does; NULL: all */
+};
+
+/* The member `fits` of a case, a condition for each piece of the row's advice. */
+#define FITS(...)                                                                                  \
+	.fits = (const bool[CAUSE_ADVICE_MAX])                                                     \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+
+/* The causes that apply to a host. */
 struct cause_list {
-	/* Receives each row, whether it applies or not: tests and the manual list them all. */
-	void (*add)(struct cause_list *list, const struct view *v, const struct cause_row *row);
-	size_t count; /* number of the causes that apply */
+	size_t count;
 	struct cause *causes;
 	struct advice_choice advice[CAUSE_MAX][CAUSE_ADVICE_MAX];
 	bool explained; /* one of them says why the calls are slow */
 };
 
-/* Gives all causes to the list, in the order in which they are printed. */
-void cause_add_all(const struct view *v, struct cause_list *list);
-
-/* Gives the rows of a table to the list. */
-void cause_add(
-	struct cause_list *list, const struct view *v, const struct cause_row *rows, size_t count);
+/* Adds the causes of those cases that apply. */
+void cause_add(struct cause_list *list, const struct view *v, const struct cause_case *cases,
+	size_t count);
 
 /*
- * The tables. A cause is in the file that names where it lies: the process, the vDSO, the
- * clocksource in use (slow, or a hypervisor's), the kernel's decision for it (selected) or against
- * the TSC (unstable by the kernel's own words, watchdog by its figures, tsc otherwise).
+ * The tables: rows, ended by NULL, and the function that adds those that apply. A cause is in the
+ * file that names where it lies: the process, the vDSO, the clocksource in use (slow, or a
+ * hypervisor's), the kernel's decision for it (selected) or against the TSC (unstable by the
+ * kernel's own words, watchdog by its figures, tsc otherwise).
  */
+typedef const struct cause_row *const cause_rows[];
+extern cause_rows rows_process, rows_vdso, rows_current, rows_xen, rows_pvclock, rows_hyperv,
+	rows_slow, rows_selected, rows_unstable, rows_tsc, rows_watchdog, rows_unused,
+	rows_without_vdso, rows_unread, rows_notes;
+
 typedef void cause_table(const struct view *v, struct cause_list *list);
 cause_table cause_process, cause_vdso, cause_current, cause_xen, cause_pvclock, cause_hyperv,
 	cause_slow, cause_selected, cause_unstable, cause_tsc, cause_watchdog, cause_unused,
 	cause_without_vdso, cause_unread, cause_notes;
+
+/* Returns the row in this place of all tables, in the order in which causes are printed; or NULL.
+ */
+const struct cause_row *cause_row_at(size_t place);
 
 /* Advice of several causes. */
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
@@ -415,10 +434,10 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
  * The advice of a cause in the boot parameters; some of them are there against the TSC. A switch
  * away from a clocksource that they name has the removal in its `keep`.
  */
-#define ADVICE_DROP_BOOT                                                                           \
-	.advice = {{&advice_drop_tsc_boot,                                                         \
-			   v->tsc_avoided && !(v->has_switch && v->boot_choice_slows)},            \
-		{&advice_drop_boot, !v->tsc_avoided && !(v->has_switch && v->boot_choice_slows)}}
+#define DROPS_BOOT .advice = {&advice_drop_tsc_boot, &advice_drop_boot}
+#define FITS_BOOT(v)                                                                               \
+	FITS((v)->tsc_avoided && !((v)->has_switch && (v)->boot_choice_slows),                     \
+		!(v)->tsc_avoided && !((v)->has_switch && (v)->boot_choice_slows))
 
 /* The members of advice to add tsc=nowatchdog, and the remark for kernels that lack it. */
 #define NOWATCHDOG .boot = "tsc=nowatchdog", .boot_helps = nowatchdog_helps
@@ -448,14 +467,22 @@ size_t advice_find(
 
 /*
  * Returns false where a word that the advice needs, or the only way to take a step, is not known.
- * With `for_any` words in capitals take the place of such words, and such a step is left out.
+ * Without a view the advice is for any host: words in capitals take the place of such words, and
+ * such a step is left out.
  */
-bool advice_make(
-	const struct view *v, const struct advice_row *row, bool for_any, struct advice *advice);
+bool advice_make(const struct view *v, const struct advice_row *row, struct advice *advice);
 
-/* Lists the advice that is tied to no cause. */
+/* A word in braces and what it stands for; NULL: that is not known. */
+struct word {
+	const char *name, *value;
+};
+
+/* Fills in all words of the text. False: the value of one is not known, or it is too long. */
+bool words_fill(const char *text, const struct word *words, char *filled, size_t size);
+
+/* The advice that is tied to no cause. */
 #define ADVICE_GENERAL 7
-void advice_list_general(const struct view *v, struct advice_choice general[ADVICE_GENERAL]);
+extern const struct advice_row *const advice_general[ADVICE_GENERAL];
 
 /* Finds the cost; none is known where the verdict is unknown or wrong. */
 void cost_find(const struct view *v, struct cost *cost);

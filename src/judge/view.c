@@ -640,8 +640,7 @@ bool nowatchdog_helps(const struct view *v)
 
 bool nowatchdog_is_missed(const struct view *v)
 {
-	/* 0.0 stands for any kernel: its advice has the parameter itself (explain.c). */
-	return wants_nowatchdog(v) && !knows_nowatchdog(v) && !kernel_is_before(v->evidence, 1, 0);
+	return wants_nowatchdog(v) && !knows_nowatchdog(v);
 }
 
 /*

@@ -79,22 +79,6 @@ static unsigned require(const char *kind, const char *id)
 	return 1;
 }
 
-static unsigned require_advice(const struct advice_choice *choices, size_t count)
-{
-	unsigned missing = 0;
-
-	for (size_t i = 0; i < count && choices[i].row; i++) {
-		const char *id = choices[i].row->id;
-
-		missing += require("advice", id);
-		if (!find_line(never_text, id)) {
-			print_error(NEVER " lists no host for %s\n", id);
-			missing++;
-		}
-	}
-	return missing;
-}
-
 static const struct evidence nothing;
 
 static void every_verdict_has_a_host(void **state)
@@ -125,30 +109,26 @@ static void every_contradiction_has_a_host(void **state)
 	assert_int_equal(missing, 0);
 }
 
-static unsigned causes, lacking;
-
-static void require_cause(
-	struct cause_list *list, const struct view *v, const struct cause_row *row)
+static void every_cause_and_advice_has_a_host(void **state)
 {
-	(void)list;
-	(void)v;
-	causes++;
-	lacking += require("cause", row->id) + require_advice(row->advice, CAUSE_ADVICE_MAX);
-}
-
-static void every_cause_and_its_advice_has_a_host(void **state)
-{
-	struct cause_list list = {.add = require_cause};
-	struct advice_choice general[ADVICE_GENERAL];
-	struct view view;
+	struct cause_explanation cause;
+	struct advice advice;
+	unsigned missing = 0;
+	size_t count;
 
 	(void)state;
-	view_make(&nothing, VERDICT_UNKNOWN, &view);
-	cause_add_all(&view, &list);
-	advice_list_general(&view, general);
-	lacking += require_advice(general, ADVICE_GENERAL);
-	assert_true(causes > 60);
-	assert_int_equal(lacking, 0);
+	for (count = 0; explain_cause(count, &cause); count++)
+		missing += require("cause", cause.id);
+	assert_true(count > 60);
+	for (count = 0; explain_advice(count, &advice); count++) {
+		missing += require("advice", advice.id);
+		if (!find_line(never_text, advice.id)) {
+			print_error(NEVER " lists no host for %s\n", advice.id);
+			missing++;
+		}
+	}
+	assert_true(count > 60);
+	assert_int_equal(missing, 0);
 }
 
 /* A longer id would never be suggested for a misspelt one. */
@@ -170,7 +150,7 @@ static void every_cause_and_advice_is_explained_without_a_host(void **state)
 		if (!*cause.text || strchr(cause.text, '{') || !cause.signs || !*cause.signs)
 			fail_msg("%s is not explained", cause.id);
 	}
-	assert_int_equal(count, causes);
+	assert_true(count > 60);
 	for (count = 0; explain_advice(count, &advice); count++) {
 		require_id(advice.id);
 		if (!*advice.text || strchr(advice.text, '{'))
@@ -279,7 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_verdict_has_a_host),
 		cmocka_unit_test(every_contradiction_has_a_host),
-		cmocka_unit_test(every_cause_and_its_advice_has_a_host),
+		cmocka_unit_test(every_cause_and_advice_has_a_host),
 		cmocka_unit_test(every_cause_and_advice_is_explained_without_a_host),
 		cmocka_unit_test(no_host_gets_advice_that_is_wrong_for_it),
 		cmocka_unit_test(layouts_of_hosts_are_those_that_are_printed_for_their_kernels),
