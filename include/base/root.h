@@ -36,6 +36,9 @@ bool root_read(const struct root *root, const char *path, char *buffer, size_t s
 bool root_read_head(const struct root *root, const char *path, char *buffer, size_t size,
 	struct span *content, struct fact *why);
 
+/* Reads a file of up to 8 KiB, without the blanks around it; a longer value is cut. */
+void root_read_line(const struct root *root, const char *path, struct text_fact *text);
+
 /*
  * Opens a file that is read in steps (/dev/kmsg returns a record at a time) or written: `access` is
  * O_RDONLY or O_RDWR. Never blocks. Returns -1 with the state and the reason in *why. The caller

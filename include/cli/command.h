@@ -164,11 +164,6 @@ void cli_print(struct cli *cli, const void *result);
  */
 bool cli_flush(struct cli *cli);
 
-/* ---- options.c ---- */
-
-/* Prints a line on standard error about bad usage, which names the --help to see. Returns false. */
-bool cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 /* ---- parse.c: values as people write them, all of the text or nothing ---- */
 
 /* Takes the next word, maybe an empty one, off a list separated by commas; false at its end. */
@@ -194,6 +189,9 @@ bool is_misspelling(struct span word, const char *name, unsigned *least);
 
 /* Prints "vdsocheck: ..." on standard error, control characters replaced. Returns false. */
 bool cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints a line on standard error about bad usage, which names the --help to see. Returns false. */
+bool cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Begins a measurement that takes a while; work_end() ends it. `doing`, which is not copied, begins

@@ -111,13 +111,6 @@ struct call call_control(void);
 /* Returns a call that makes its own loop. */
 struct call call_loop(loop_function *loop);
 
-/*
- * The vDSO's getrandom() keeps its state in memory that its caller gives it, a state for each
- * thread. Returns that of this thread, which is allocated as the function asks for at the first
- * time, and stores its size; NULL and 0, with which it makes a system call, if there is none.
- */
-void *call_random_state(vrandom_function *function, size_t *size);
-
 /* Makes the call `count` times: the timed loop. */
 void call_repeat(const struct call *call, size_t count);
 

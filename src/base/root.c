@@ -181,6 +181,15 @@ bool root_read_head(const struct root *root, const char *path, char *buffer, siz
 	return read_path(root, path, true, buffer, size, content, why);
 }
 
+void root_read_line(const struct root *root, const char *path, struct text_fact *text)
+{
+	char buffer[HOLDS_SIZE];
+	struct span content;
+
+	if (root_read(root, path, buffer, sizeof(buffer), &content, &text->fact))
+		fact_set_span(text, text_trim(content));
+}
+
 int root_open_file(const struct root *root, const char *path, int access, struct fact *why)
 {
 	int file = open_below(root, path, access | O_CLOEXEC | O_NONBLOCK);

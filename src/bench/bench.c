@@ -1,73 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The command bench: its row, and one run of it. Children measure, into memory that they share with
- * the parent.
- */
+/* The command bench: its row, and one run of it. */
 #include "commands.h"
 
-#include "base/child.h"
 #include "base/privileges.h"
 #include "base/time.h"
 #include "collect.h"
-#include "measure/cpus.h"
 #include "measure/vdso.h"
 #include "model.h"
-
-static bool is_table(const struct bench_plan *plan)
-{
-	return !plan->count_count && !plan->threads;
-}
-
-struct bench *bench_new(const struct bench_plan *plan, struct fact *why)
-{
-	const char *missing = is_table(plan) ? "stopped before it was measured" : "not asked for";
-	size_t wanted = bench_count_wanted(plan);
-	size_t rows = wanted * (plan->cpu_count ? plan->cpu_count : 1);
-	size_t runs = wanted * plan->count_count * (plan->cpu_count ? plan->cpu_count : 1);
-	size_t bytes = sizeof(struct bench) + rows * sizeof(struct bench_row) +
-	               runs * sizeof(struct bench_run) + wanted * sizeof(struct bench_contention);
-	struct bench *bench = child_share(bytes, why);
-
-	if (!bench)
-		return NULL;
-	bench->plan = plan;
-	bench->bytes = bytes;
-	bench->rows = (struct bench_row *)(bench + 1);
-	bench->runs = (struct bench_run *)(bench->rows + rows);
-	bench->contentions = (struct bench_contention *)(bench->runs + runs);
-	for (size_t i = 0; i < BASELINE_COUNT; i++) {
-		bench->baselines[i] = bench_baselines[i];
-		fact_set(&bench->baselines[i].stats.fact, FACT_UNREAD, "%s", missing);
-	}
-	return bench;
-}
-
-void bench_free(struct bench *bench)
-{
-	if (bench)
-		child_unshare(bench, bench->bytes);
-}
-
-struct number_fact bench_pin(const struct bench_plan *plan, size_t place)
-{
-	struct number_fact cpu = {.value = 0};
-
-	if (!plan->cpu_count)
-		fact_set(&cpu.fact, FACT_UNREAD, "not pinned");
-	else if (cpus_pin(plan->cpus[place]))
-		fact_set_number(&cpu, plan->cpus[place]);
-	else
-		fact_set(&cpu.fact, FACT_DENIED, "could not be pinned");
-	return cpu;
-}
-
-bool bench_show_progress(void *argument)
-{
-	const struct bench *bench = argument;
-
-	progress_show(bench->total ? (double)bench->done / (double)bench->total : 0);
-	return false;
-}
 
 static void measure_all(struct cli *cli, struct bench *bench)
 {
@@ -76,7 +15,7 @@ static void measure_all(struct cli *cli, struct bench *bench)
 		bench_count_all(bench);
 	if (bench->plan->threads)
 		bench_contention_all(bench);
-	if (is_table(bench->plan))
+	if (!bench->plan->count_count && !bench->plan->threads)
 		bench_table_measure(bench);
 	bench->stopped = bench->stop;
 	work_end();

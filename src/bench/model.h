@@ -181,6 +181,8 @@ struct bench {
 	size_t bytes; /* size of the memory that all this lies in */
 };
 
+/* ---- shared.c ---- */
+
 /*
  * Returns memory for all that the plan makes, shared with children; NULL with the reason in *why.
  * Free with bench_free(), which takes NULL, too.

@@ -54,6 +54,9 @@ unsigned edit_distance(const char *a, const char *b);
 
 /* ---- terminal.c ---- */
 
+/* The command whose --help cli_usage_error() names. */
+extern const char *cli_command_name;
+
 /* Returns the stream of the output without cli->output: standard output or standard error. */
 int cli_stream(const struct cli *cli);
 

@@ -6,7 +6,6 @@
  */
 #include <getopt.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,17 +54,6 @@ const struct option_row *row_at(const struct command *command, size_t *at)
 	if (!common[*at - own_count].name)
 		return NULL;
 	return &common[(*at)++ - own_count];
-}
-
-bool cli_usage_error(const char *format, ...)
-{
-	char line[LINE_SIZE];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	return cli_error("%s; see 'vdsocheck %s --help'", line, context.command->name);
 }
 
 const struct option_row *operand_row(const struct command *command)
@@ -396,6 +384,7 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 		argv++;
 	}
 	context.command = cli->command;
+	cli_command_name = cli->command->name;
 	context.argv = argv;
 	cli->format = cli->command->formats;
 	cli->duration_ns = cli->command->duration_ns;

@@ -99,11 +99,6 @@ int cli_trouble(const struct cli *cli)
 	return cli->command->trouble ? cli->command->trouble : EXIT_TROUBLE;
 }
 
-int cli_stream(const struct cli *cli)
-{
-	return cli->command->program && cli->operand_count ? STDERR_FILENO : STDOUT_FILENO;
-}
-
 void cli_print(struct cli *cli, const void *result)
 {
 	/* Only memory can be lacking. */

@@ -29,6 +29,8 @@
 /* Moves to the first column and clears the line. */
 #define ERASE_LINE "\r\033[K"
 
+const char *cli_command_name = "";
+
 static char message[LINE_SIZE];
 
 const char *cli_last_error(void)
@@ -92,6 +94,17 @@ bool cli_error(const char *format, ...)
 	return false;
 }
 
+bool cli_usage_error(const char *format, ...)
+{
+	char line[LINE_SIZE];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	return cli_error("%s; see 'vdsocheck %s --help'", line, cli_command_name);
+}
+
 /* ---- color and progress ---- */
 
 static bool is_capable_terminal(int file)
@@ -99,6 +112,11 @@ static bool is_capable_terminal(int file)
 	const char *term = getenv("TERM");
 
 	return isatty(file) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+int cli_stream(const struct cli *cli)
+{
+	return cli->command->program && cli->operand_count ? STDERR_FILENO : STDOUT_FILENO;
 }
 
 bool cli_wants_color(const struct cli *cli)

@@ -172,7 +172,7 @@ static void collect_from_cpuinfo(const struct root *root, struct host_evidence *
 	if (take_arm_part(cpuinfo, &host->cpu) || take_named(cpuinfo, &host->cpu))
 		return;
 	/* Otherwise the firmware names the machine. */
-	line_collect(root, "/proc/device-tree/model", &host->cpu);
+	root_read_line(root, "/proc/device-tree/model", &host->cpu);
 	if (!fact_is_known(&host->cpu.fact))
 		fact_set(&host->cpu.fact, FACT_ABSENT, "/proc/cpuinfo: no name of the CPU");
 }

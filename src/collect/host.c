@@ -58,15 +58,6 @@ void kernel_pick_parameters(struct span line, char *picked, size_t size)
 	}
 }
 
-void line_collect(const struct root *root, const char *path, struct text_fact *text)
-{
-	char buffer[FILE_SIZE];
-	struct span content;
-
-	if (root_read(root, path, buffer, sizeof(buffer), &content, &text->fact))
-		fact_set_span(text, text_trim(content));
-}
-
 static void set_unless_known(struct text_fact *text, struct span value)
 {
 	if (!fact_is_known(&text->fact))
@@ -159,10 +150,10 @@ void kernel_collect(const struct root *root, struct host_evidence *host)
 	char line[FILE_SIZE];
 	struct span content;
 
-	line_collect(root, "/proc/sys/kernel/osrelease", &host->kernel);
-	line_collect(root, "/proc/sys/kernel/version", &host->kernel_build);
+	root_read_line(root, "/proc/sys/kernel/osrelease", &host->kernel);
+	root_read_line(root, "/proc/sys/kernel/version", &host->kernel_build);
 	collect_version_line(root, "/proc/version", false, host);
-	line_collect(root, "/proc/sys/kernel/arch", &host->arch);
+	root_read_line(root, "/proc/sys/kernel/arch", &host->arch);
 	if (root->live && uname_of_kernel(&names)) {
 		set_unless_known(&host->kernel, text_span(names.release));
 		set_unless_known(&host->kernel_build, text_span(names.version));
@@ -252,14 +243,14 @@ void host_collect_identity(const struct root *root, struct host_evidence *host)
 {
 	static const char unknown[] = "no file on this kind of host gives it";
 
-	line_collect(root, "/proc/sys/kernel/hostname", &host->name);
+	root_read_line(root, "/proc/sys/kernel/hostname", &host->name);
 	collect_region(root, &host->region);
 	fact_set(&host->instance_type.fact, FACT_ABSENT, "%s", unknown);
 	fact_set(&host->instance_id.fact, FACT_ABSENT, "%s", unknown);
 	if (strcmp(host->platform.value, "aws-nitro") == 0) {
-		line_collect(root, "/sys/class/dmi/id/product_name", &host->instance_type);
-		line_collect(root, "/sys/class/dmi/id/board_asset_tag", &host->instance_id);
+		root_read_line(root, "/sys/class/dmi/id/product_name", &host->instance_type);
+		root_read_line(root, "/sys/class/dmi/id/board_asset_tag", &host->instance_id);
 	} else if (strcmp(host->hypervisor.value, "xen") == 0) {
-		line_collect(root, "/sys/hypervisor/uuid", &host->instance_id);
+		root_read_line(root, "/sys/hypervisor/uuid", &host->instance_id);
 	}
 }

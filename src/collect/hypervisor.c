@@ -86,7 +86,7 @@ static const struct dmi_name *find_in_dmi(const struct root *root)
 	for (size_t i = 0; i < ARRAY_SIZE(dmi_files); i++) {
 		struct text_fact line = {0};
 
-		line_collect(root, dmi_files[i], &line);
+		root_read_line(root, dmi_files[i], &line);
 		for (size_t k = 0; k < ARRAY_SIZE(dmi_names); k++) {
 			if (text_starts(text_span(line.value), dmi_names[k].start))
 				return &dmi_names[k];

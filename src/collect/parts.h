@@ -5,9 +5,6 @@
 
 #include "collect.h"
 
-/* Takes the trimmed content of a file of up to 8 KiB; a longer value is cut. */
-void line_collect(const struct root *root, const char *path, struct text_fact *text);
-
 /* Fills host->kernel, kernel_build, arch, boot and distribution, by /proc, /etc and uname(2). */
 void kernel_collect(const struct root *root, struct host_evidence *host);
 

@@ -94,7 +94,7 @@ static bool is_ec2_uuid(const struct root *root)
 {
 	struct text_fact uuid;
 
-	line_collect(root, "/sys/hypervisor/uuid", &uuid);
+	root_read_line(root, "/sys/hypervisor/uuid", &uuid);
 	return fact_is_known(&uuid.fact) &&
 	       (strncasecmp(uuid.value, "ec2", 3) == 0 ||
 		       (strlen(uuid.value) >= 8 && strncasecmp(uuid.value + 6, "ec", 2) == 0 &&
@@ -173,7 +173,7 @@ static bool take_declared(const struct root *root, struct text_fact *container)
 	struct text_fact word;
 
 	for (size_t i = 0; i < ARRAY_SIZE(declared); i++) {
-		line_collect(root, declared[i], &word);
+		root_read_line(root, declared[i], &word);
 		if (fact_is_known(&word.fact) && take_word(word.value, container))
 			return true;
 	}

@@ -276,8 +276,13 @@ struct random_parameters {
 	uint32_t size, mmap_protection, mmap_flags, reserved[13];
 };
 
-/* A size of -1 asks for the parameters. The state lies in a page that a fork empties. */
-void *call_random_state(vrandom_function *function, size_t *size)
+/*
+ * The vDSO's getrandom() keeps its state in memory that its caller gives it, a state for each
+ * thread. Returns that of this thread, which is allocated as the function asks for (by a size of
+ * -1) at the first time, and stores its size; NULL and 0, with which it makes a system call, if
+ * there is none. A fork empties its page.
+ */
+static void *random_state(vrandom_function *function, size_t *size)
 {
 	static _Thread_local void *state;
 	static _Thread_local size_t state_size;
@@ -297,6 +302,9 @@ void *call_random_state(vrandom_function *function, size_t *size)
 
 void call_repeat(const struct call *call, size_t count)
 {
+	size_t size;
+	void *state;
+
 	switch (call->shape) {
 	case SHAPE_CLOCK:
 		loop_clock(call->function.clock, call->clock, count);
@@ -314,7 +322,8 @@ void call_repeat(const struct call *call, size_t count)
 		loop_random(call->function.random, count);
 		break;
 	case SHAPE_VRANDOM:
-		loop_vrandom(call->function.vrandom, count);
+		state = random_state(call->function.vrandom, &size);
+		loop_vrandom(call->function.vrandom, state, size, count);
 		break;
 	case SHAPE_LOOP:
 		call->function.loop(count);
@@ -341,7 +350,7 @@ int64_t call_make(const struct call *call, union call_result *result)
 	case SHAPE_RANDOM:
 		return call->function.random(result->random, sizeof(result->random), GRND_NONBLOCK);
 	case SHAPE_VRANDOM:
-		state = call_random_state(call->function.vrandom, &size);
+		state = random_state(call->function.vrandom, &size);
 		errno = 0;
 		return call->function.vrandom(
 			result->random, sizeof(result->random), GRND_NONBLOCK, state, size);

@@ -56,11 +56,9 @@ LOOP_FUNCTION void loop_random(random_function *function, size_t count)
 	LOOP_REPEAT(function(&bytes.random, sizeof(bytes.random), GRND_NONBLOCK), count);
 }
 
-LOOP_FUNCTION void loop_vrandom(vrandom_function *function, size_t count)
+LOOP_FUNCTION void loop_vrandom(vrandom_function *function, void *state, size_t size, size_t count)
 {
 	aligned_result bytes;
-	size_t size;
-	void *state = call_random_state(function, &size);
 
 	LOOP_REPEAT(
 		function(&bytes.random, sizeof(bytes.random), GRND_NONBLOCK, state, size), count);

@@ -31,7 +31,7 @@ bool elf_image_read(const unsigned char *image, size_t size, struct vdso_evidenc
  */
 void values_compare(const struct call_table *table, struct call_evidence *calls);
 
-/* ---- proof.c: what the two methods of the proof, seccomp and ptrace, have in common ---- */
+/* ---- proof_calls.c: what the methods of the proof, seccomp and ptrace, have in common ---- */
 
 /* A part of the proof, in memory that the child which makes the calls shares with its parent. */
 struct proof_run {
