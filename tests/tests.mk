@@ -140,12 +140,14 @@ check-consumers: $(TEST_BINARY) $(TEST_TOOLS)
 	$(QUIET)tests/consumers/run $(TEST_BINARY) $(BUILD)/tests $(CONSUMER)
 
 # The source itself; see tests/source/run.
-.PHONY: check-source check-format check-shell check-werror
-check-source:
-	$(QUIET)tests/source/run $(BUILD) format shell werror
+.PHONY: check-source check-format check-shell check-map check-werror
+check-source: $(TEST_BINARY)
+	$(QUIET)tests/source/run $(BUILD) format shell map werror
+
+check-map: $(TEST_BINARY)
 
 # COMPILERS=clang: that one alone.
-check-format check-shell check-werror:
+check-format check-shell check-map check-werror:
 	$(QUIET)COMPILERS='$(COMPILERS)' tests/source/run $(BUILD) $(@:check-%=%)
 
 # A minute or two on two CPUs; Debian 12's tools.
