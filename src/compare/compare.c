@@ -12,7 +12,6 @@
 
 #include "base/privileges.h"
 #include "base/time.h"
-#include "cli/text.h"
 #include "collect.h"
 #include "measure/call.h"
 #include "measure/vdso.h"
@@ -21,26 +20,7 @@
 /* The seconds that a candidate takes beyond the test for warps. */
 #define CANDIDATE_SECONDS 0.5
 
-#define EXIT_CHANGE 1
-#define EXIT_UNKNOWN 2
-
-#define ONLY_MAX 32
-
 enum { OPTION_ONLY = OPTION_OWN, OPTION_WITH_GUESTS };
-
-/* The struct of cli->data: the options and all that one run needs. */
-struct compare {
-	size_t only_count; /* 0: all */
-	struct span only[ONLY_MAX];
-	bool with_guests;
-	bool yes;
-	char tree[CURRENT_PATH_SIZE]; /* before a path in a message: that of --sysroot; "": none */
-	struct evidence host;         /* evidence of the tree, for the advice */
-	struct clocksource_switch sw;
-	size_t count; /* number of candidates, without the one in use */
-	const char *names[CLOCKSOURCE_MAX];
-	struct run run;
-};
 
 static bool take_only(struct cli *cli, struct span word)
 {
@@ -92,6 +72,7 @@ static bool choose_candidates(struct compare *compare, const char *in_use)
 	for (size_t k = 0; k < compare->only_count; k++) {
 		if (is_offered[k])
 			continue;
+		compare->report.exit_status = EXIT_TROUBLE;
 		return cli_usage_error("--only: this host does not offer '%.*s', only %s",
 			(int)compare->only[k].length, compare->only[k].at, list.text);
 	}
@@ -150,7 +131,8 @@ static void print_command(const struct clocksource_switch *sw, const char *name)
 	fprintf(stderr, "echo %s > %s%s\n", name, sw->tree, CLOCKSOURCE_CURRENT);
 }
 
-static void report_closed(const struct cli *cli, enum switch_opened opened, const struct fact *why)
+/* Returns false after an error message. */
+static bool report_closed(const struct cli *cli, enum switch_opened opened, const struct fact *why)
 {
 	const struct compare *compare = cli->data;
 	const char *tree = tree_of(compare->tree, why);
@@ -159,14 +141,13 @@ static void report_closed(const struct cli *cli, enum switch_opened opened, cons
 	if (opened == SWITCH_CLOSED)
 		container_collect(&cli->root, &container);
 	if (opened == SWITCH_BUSY)
-		cli_error("another vdsocheck compare is running on this host");
-	else if (opened == SWITCH_CLOSED && cli->root.live && geteuid() != 0)
-		cli_error("cannot change the clocksource: this requires root");
-	else if (fact_is_known(&container.fact))
-		cli_error("cannot change the clocksource in this container (%s): %s%s",
+		return cli_error("another vdsocheck compare is running on this host");
+	if (opened == SWITCH_CLOSED && cli->root.live && geteuid() != 0)
+		return cli_error("cannot change the clocksource: this requires root");
+	if (fact_is_known(&container.fact))
+		return cli_error("cannot change the clocksource in this container (%s): %s%s",
 			container.value, tree, why->reason);
-	else
-		cli_error("cannot change the clocksource: %s%s", tree, why->reason);
+	return cli_error("cannot change the clocksource: %s%s", tree, why->reason);
 }
 
 /* Returns false after an error message: a switch would do harm, or an earlier run was killed. */
@@ -226,6 +207,7 @@ static void report_as_orphan(
 static void try_candidates(const struct cli *cli, struct compare *compare)
 {
 	static volatile bool stop;
+	struct timestamp_evidence *timestamp = &compare->report.timestamp;
 	struct call_table calls;
 	struct vdso_evidence *vdso = &compare->host.vdso;
 	struct vdso_image image = {0};
@@ -233,7 +215,8 @@ static void try_candidates(const struct cli *cli, struct compare *compare)
 
 	/* The calls are this process's, and the timestamp is this host's, whatever the tree. */
 	if (root_open(&here, "/", &vdso->fact)) {
-		timestamp_collect(&here, &compare->host.timestamp, &cli->deadline);
+		*timestamp = (struct timestamp_evidence){.uptime_s = 0};
+		timestamp_collect(&here, timestamp, &cli->deadline);
 		vdso_collect(&here, vdso, &image);
 		root_close(&here);
 	}
@@ -249,29 +232,8 @@ static void try_candidates(const struct cli *cli, struct compare *compare)
 	work_end();
 }
 
-/* Prints the measurements, however the run ended. */
-static int print_report(struct cli *cli, struct compare *compare)
-{
-	static const int statuses[] = {[RANKING_UNKNOWN] = EXIT_UNKNOWN,
-		[RANKING_OK] = EXIT_SUCCESS,
-		[RANKING_CHANGE] = EXIT_CHANGE};
-	const struct text_fact *hypervisor = &compare->host.host.hypervisor;
-	struct compare_report report = {.run = &compare->run,
-		.timestamp = &compare->host.timestamp,
-		.original = compare->sw.original,
-		.hypervisor = fact_is_known(&hypervisor->fact) ? hypervisor->value : NULL,
-		.warp_s = (double)cli->duration_ns / NS_PER_SECOND};
-
-	compare_conclude(&report, &compare->host);
-	report.exit_status = statuses[report.verdict];
-	if (compare->run.end == RUN_INTERRUPTED)
-		report.exit_status = interrupt_status(0);
-	cli_print(cli, &report);
-	return report.exit_status;
-}
-
 /* Any user sees the plan; a user who may not switch then sees why the run ends. */
-static int plan_and_run(struct cli *cli, struct compare *compare)
+static bool may_run(struct cli *cli, struct compare *compare)
 {
 	const struct clocksource_evidence *offered = &compare->host.clocksource;
 	struct fact why = {0};
@@ -280,41 +242,24 @@ static int plan_and_run(struct cli *cli, struct compare *compare)
 	const char *in_use = is_open ? compare->sw.original : offered->current;
 
 	compare->sw.tree = compare->tree;
-	if (!is_open && !*in_use) {
-		report_closed(cli, opened, &why);
-		return EXIT_UNKNOWN;
-	}
-	if (!fact_is_known(&offered->available_fact)) {
-		cli_error("cannot list the available clocksources: %s%s",
+	if (!is_open && !*in_use)
+		return report_closed(cli, opened, &why);
+	if (!fact_is_known(&offered->available_fact))
+		return cli_error("cannot list the available clocksources: %s%s",
 			tree_of(compare->tree, &offered->available_fact),
 			offered->available_fact.reason);
-		return EXIT_UNKNOWN;
-	}
 	if (!choose_candidates(compare, in_use))
-		return EXIT_TROUBLE;
-	if (!compare->count) {
-		cli_error("%s is in use already; nothing to try", in_use);
-		return EXIT_UNKNOWN;
-	}
+		return false;
+	if (!compare->count)
+		return cli_error("%s is in use already; nothing to try", in_use);
 	if (!cli->quiet || !compare->yes)
 		announce(cli, in_use);
-	if (!is_open) {
-		report_closed(cli, opened, &why);
-		return EXIT_UNKNOWN;
-	}
-	if (!may_switch(&cli->root, compare) || (!compare->yes && !cli_confirm()))
-		return EXIT_UNKNOWN;
-	/* The files are open: user ID 0 alone restores the clocksource and removes the record. */
-	privileges_keep(cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
-	try_candidates(cli, compare);
-	if (compare->run.end != RUN_NOT_BEGUN)
-		return print_report(cli, compare);
-	cli_error("%s%s; the clocksource was not changed",
-		tree_of(compare->tree, &compare->run.why), compare->run.why.reason);
-	return EXIT_UNKNOWN;
+	if (!is_open)
+		return report_closed(cli, opened, &why);
+	return may_switch(&cli->root, compare) && (compare->yes || cli_confirm());
 }
 
-static int compare_run(struct cli *cli)
+static bool measure(struct cli *cli)
 {
 	struct compare *compare = cli->data;
 	struct evidence *host = &compare->host;
@@ -323,11 +268,22 @@ static int compare_run(struct cli *cli)
 	while (length > 0 && cli->sysroot[length - 1] == '/')
 		length--;
 	snprintf(compare->tree, sizeof(compare->tree), "%.*s", (int)length, cli->sysroot);
+	compare->warp_s = (double)cli->duration_ns / NS_PER_SECOND;
+	compare->report.exit_status = compare->report.answer->status; /* of a refusal */
 	host->live = cli->root.live;
 	clocksource_collect(&cli->root, &host->clocksource);
 	host_collect(&cli->root, &host->host);
 	kernel_log_collect(&cli->root, &host->kernel_log);
-	return plan_and_run(cli, compare);
+	if (!may_run(cli, compare))
+		return false;
+	/* The files are open: user ID 0 alone restores the clocksource and removes the record. */
+	privileges_keep(cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
+	try_candidates(cli, compare);
+	if (compare->run.end == RUN_NOT_BEGUN)
+		return cli_error("%s%s; the clocksource was not changed",
+			tree_of(compare->tree, &compare->run.why), compare->run.why.reason);
+	compare_conclude(compare);
+	return true;
 }
 
 /* Runs after the output: the command that restores the clocksource is printed last. */
@@ -336,7 +292,7 @@ static int compare_finish(struct cli *cli, int status)
 	const struct compare *compare = cli->data;
 	const struct run *run = &compare->run;
 
-	if (run->end == RUN_NOT_BEGUN || !compare->sw.root)
+	if (run->end == RUN_NOT_BEGUN)
 		return status;
 	if (run->restored != SWITCH_DONE)
 		print_remedy(&compare->sw, run->restored, &run->restored_fact);
@@ -345,12 +301,6 @@ static int compare_finish(struct cli *cli, int status)
 			compare->sw.original);
 	return status;
 }
-
-static const struct format formats[] = {
-	{.name = "text", .write = compare_text},
-	{.name = "json", .write = compare_json},
-	{0},
-};
 
 static const struct option_row options[] = {
 	{OPTION_ONLY, "only", "LIST", "try only these, beside the one in use: tsc,hpet"},
@@ -365,6 +315,12 @@ static const struct option_row options[] = {
 	{0},
 };
 
+static const struct report_type type = {.schema = "vdsocheck-compare/1",
+	.fields = compare_fields,
+	.indent = 11,
+	.measure = measure,
+	.text = compare_text};
+
 const struct command compare_command = {
 	.name = "compare",
 	.summary = "try each clocksource and restore the one in use (root)",
@@ -373,15 +329,15 @@ const struct command compare_command = {
 		"errors. Prints its plan first and asks for confirmation; switching requires root. "
 		"Each switch clears the kernel's NTP state and stops all CPUs for a moment. Ctrl-C "
 		"ends it early, restores the clocksource and prints what was measured.",
-	.status = "0 keep the clocksource in use, 1 another one is recommended, 2 no "
-		  "recommendation or refused to run, 3 usage error or failed output, 130 "
-		  "interrupted. If the clocksource could not be restored, the last line printed is "
-		  "the command that does it.",
+	.status = "3 usage error or failed output, 130 interrupted. If the clocksource could not "
+		  "be restored, the last line printed is the command that does it.",
+	.answers = compare_answers,
 	.options = options,
-	.formats = formats,
+	.formats = report_formats,
+	.report = &type,
 	.size = sizeof(struct compare),
 	.take = compare_take,
-	.run = compare_run,
+	.run = report_run,
 	.duration_ns = NS_PER_SECOND,
 	.never_verbose = true,
 	.finish = compare_finish,

@@ -17,11 +17,10 @@
 
 #include "base/root.h"
 #include "base/time.h"
-#include "cli/command.h"
-#include "document.h"
 #include "evidence.h"
 #include "judge.h"
 #include "measure/call.h"
+#include "report.h"
 #include "warp.h"
 
 /* ---- clocksource_switch.c: the kernel's clocksource, changed through sysfs ---- */
@@ -149,8 +148,8 @@ enum candidate_state {
 enum gain {
 	GAIN_NONE = 0, /* no gain, or too small to be sure of it */
 	GAIN_COST,     /* clearly cheaper */
-	GAIN_CLASS,    /* served by the vDSO, where the one in use falls back */
-	GAIN_ORDER,    /* no warp seen, where the one in use ran backwards */
+	GAIN_VDSO,     /* served by the vDSO, where the one in use falls back */
+	GAIN_NO_WARPS, /* no warp seen, where the one in use ran backwards */
 };
 
 struct candidate {
@@ -198,10 +197,10 @@ void candidate_judge_speed(const double ratios[SPEED_WINDOWS], struct fact *fact
 /* ---- run.c: all of them, one after the other ---- */
 
 enum run_end {
-	RUN_WHOLE = 0,   /* every candidate was tried */
-	RUN_NOT_BEGUN,   /* nothing was switched */
-	RUN_INTERRUPTED, /* a signal arrived */
-	RUN_BROKEN,      /* the guardian is gone, a worker hangs, or something else switched */
+	RUN_NOT_BEGUN = 0, /* nothing was switched */
+	RUN_WHOLE,         /* every candidate was tried */
+	RUN_INTERRUPTED,   /* a signal arrived */
+	RUN_BROKEN,        /* the guardian is gone, a worker hangs, or something else switched */
 };
 
 struct run {
@@ -234,46 +233,55 @@ struct run {
  */
 void run_candidates(struct run *run, const char *const *names, size_t count);
 
-/* ---- ranking.c: what is concluded from a run. Pure ---- */
+/* ---- compare.c: a run of the command ---- */
 
-extern const char *const candidate_state_names[]; /* ended by NULL, like the two below */
-extern const char *const candidate_gain_names[];
+#define ONLY_MAX 32
 
-enum ranking_verdict { RANKING_UNKNOWN = 0, RANKING_OK, RANKING_CHANGE };
+/* The kind of cli->data. */
+struct compare {
+	struct report report;
 
-extern const char *const ranking_verdict_names[]; /* "unknown", "ok", "change" */
+	/* The options. */
+	size_t only_count; /* 0: all */
+	struct span only[ONLY_MAX];
+	bool with_guests;
+	bool yes;
 
-struct compare_report {
-	/* Set by the caller. */
-	const struct run *run;
-	const struct timestamp_evidence *timestamp;
-	const char *original;
-	const char *hypervisor; /* systemd-detect-virt's word; NULL: none, or not known */
-	double warp_s;          /* seconds that each was tested for warps */
-	int exit_status;
+	/* The plan. */
+	char tree[CURRENT_PATH_SIZE]; /* before a path in a message: that of --sysroot; "": none */
+	struct evidence host;         /* evidence of the tree, for the advice */
+	struct clocksource_switch sw;
+	double warp_s; /* seconds that each is tested for warps */
+	size_t count;  /* number of candidates, without the one in use */
+	const char *names[CLOCKSOURCE_MAX];
+
+	struct run run;
 
 	/* Concluded by compare_conclude(). */
-	enum ranking_verdict verdict;
 	/* No warp was seen; the one in use unless another is clearly better. NULL: none. */
 	const struct candidate *fastest;
-	const struct candidate *advised; /* candidate to change to; NULL: none */
-	const char *why_not; /* the fastest is not advisable; NULL: it is, or is in use */
-	char summary[400];   /* the clocksource in use, and whether to change it */
 	struct text_fact fastest_name;
-	struct fact advice_fact; /* known: a change is recommended, by these lines for a shell */
-	char command[CURRENT_PATH_SIZE + 64], parameter[64], undo[CURRENT_PATH_SIZE + 64];
+	const char *why_not; /* the fastest is not advisable; NULL: it is, or is in use */
+	/* The advice, where report.advice_fact is known: candidate to change to, lines for a shell.
+	 */
+	const struct candidate *advised;
+	char command[CURRENT_PATH_SIZE + 128], parameter[64], undo[CURRENT_PATH_SIZE + 128];
+	char risk[REPORT_SENTENCE_SIZE];
 };
 
-/* Also concludes what is left open in all candidates. `host` is for advisable_why_not(). */
-void compare_conclude(struct compare_report *report, const struct evidence *host);
+/* ---- ranking.c: concludes the answer, and what is left open in all candidates. Pure ---- */
 
-/* ---- text.c, json.c: what a run prints ---- */
+extern const struct answer compare_answers[];
+extern const char *const candidate_state_names[]; /* ended by NULL, like the next */
+extern const char *const candidate_gain_names[];
 
-#define COMPARE_SCHEMA "vdsocheck-compare/1"
+void compare_conclude(struct compare *compare);
 
-/* Both take a struct compare_report. */
-bool compare_text(const void *result, const struct style *style, FILE *out);
-extern const struct field compare_report_fields[], compare_candidate_fields[];
-bool compare_json(const void *result, const struct style *style, FILE *out);
+/* ---- print.c: the document, and the text ---- */
+
+extern const struct field compare_fields[];
+
+/* Takes a struct compare. */
+void compare_text(const void *data, struct page *page);
 
 #endif

@@ -5,6 +5,7 @@
  * or the slowest timing of the candidate is clearly below the fastest of the one in use.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -86,27 +87,20 @@ static enum gain find_gain(const struct candidate *in_use, const struct candidat
 	if (candidate == in_use || candidate->state != CANDIDATE_MEASURED)
 		return GAIN_NONE;
 	if (in_use->state == CANDIDATE_WARPS)
-		return GAIN_ORDER;
+		return GAIN_NO_WARPS;
 	if (in_use->state != CANDIDATE_MEASURED)
 		return GAIN_NONE;
 	if (in_use->entries.entered && !candidate->entries.entered &&
 		candidate->cost_ns < in_use->cost_ns)
-		return GAIN_CLASS;
+		return GAIN_VDSO;
 	return saved >= GAIN_NS && saved >= GAIN_SHARE * in_use->cost_ns ? GAIN_COST : GAIN_NONE;
 }
 
 const char *const candidate_gain_names[] = {
 	[GAIN_NONE] = "none",
 	[GAIN_COST] = "cost",
-	[GAIN_CLASS] = "vdso",
-	[GAIN_ORDER] = "no-warps",
-	NULL,
-};
-
-const char *const ranking_verdict_names[] = {
-	[RANKING_UNKNOWN] = "unknown",
-	[RANKING_OK] = "ok",
-	[RANKING_CHANGE] = "change",
+	[GAIN_VDSO] = "vdso",
+	[GAIN_NO_WARPS] = "no-warps",
 	NULL,
 };
 
@@ -125,107 +119,126 @@ static const struct candidate *find_best(const struct run *run, const struct evi
 	return best;
 }
 
-/* ---- what is said about it ---- */
+/* ---- the answer ---- */
 
-static void summarize(struct compare_report *report)
+enum { UNKNOWN, OK, CHANGE };
+
+const struct answer compare_answers[] = {
+	[UNKNOWN] = {"unknown", COLOR_MAGENTA, 2, "no recommendation or refused to run"},
+	[OK] = {"ok", COLOR_GREEN, 0, "keep the clocksource in use"},
+	[CHANGE] = {"change", COLOR_YELLOW, 1, "another one is recommended"},
+	{0},
+};
+
+/* Nothing is recommended after a run that ended early. */
+static void judge(struct compare *compare)
 {
-	const struct run *run = report->run;
-	const struct candidate *in_use = &run->candidates[0], *other = report->advised;
-	const char *name = report->original;
-	const size_t size = sizeof(report->summary);
-	char *text = report->summary;
+	const struct run *run = &compare->run;
+	const struct candidate *in_use = run->candidates, *to = compare->advised;
+	const struct answer *unknown = &compare_answers[UNKNOWN], *ok = &compare_answers[OK];
+	const char *name = compare->sw.original, *cost = as_ns(in_use->cost_ns);
+	struct report *report = &compare->report;
 	size_t measured = 0;
-	const char *cost = as_ns(in_use->cost_ns);
 
 	for (size_t i = 0; i < run->count; i++)
 		measured += run->candidates[i].state >= CANDIDATE_WARPS;
-	if (report->verdict == RANKING_CHANGE && other->gain == GAIN_ORDER)
-		snprintf(text, size,
-			"change %s, which is in use, to %s: %s ran backwards, %s did not in %g s.",
-			name, other->name, name, other->name, report->warp_s);
-	else if (report->verdict == RANKING_CHANGE)
-		snprintf(text, size,
-			"change %s, which is in use, to %s: %s ns per call instead of %s ns%s.",
-			name, other->name, as_ns(other->cost_ns), cost,
-			other->gain == GAIN_CLASS ? ", served by the vDSO" : "");
-	else if (report->verdict == RANKING_OK && report->fastest != in_use)
-		snprintf(text, size,
-			"keep %s, which is in use: %s ns per call. %s takes %s ns, but is not "
-			"recommended here.",
-			name, cost, report->fastest->name, as_ns(report->fastest->cost_ns));
-	else if (report->verdict == RANKING_OK)
-		snprintf(text, size,
-			"keep %s, which is in use: %s ns per call; no other clocksource %s.", name,
-			cost, measured > 1 ? "is clearly faster" : "could be measured");
-	else if (run->end != RUN_WHOLE)
-		snprintf(text, size,
+	if (run->end != RUN_WHOLE)
+		report_answer(report, unknown, NULL, NULL,
 			"no recommendation; %s was in use. %zu of %zu clocksources %s measured: "
 			"%s.",
 			name, measured, run->count, measured == 1 ? "was" : "were",
 			run->why.reason);
 	else if (run->restored != SWITCH_DONE)
-		snprintf(text, size, "no recommendation; %s was in use and is not restored.", name);
+		report_answer(report, unknown, NULL, NULL,
+			"no recommendation; %s was in use and is not restored.", name);
+	else if (to && to->gain == GAIN_NO_WARPS)
+		report_answer(report, &compare_answers[CHANGE], NULL, NULL,
+			"change %s, which is in use, to %s: %s ran backwards, %s did not in %g s.",
+			name, to->name, name, to->name, compare->warp_s);
+	else if (to)
+		report_answer(report, &compare_answers[CHANGE], NULL, NULL,
+			"change %s, which is in use, to %s: %s ns per call instead of %s ns%s.",
+			name, to->name, as_ns(to->cost_ns), cost,
+			to->gain == GAIN_VDSO ? ", served by the vDSO" : "");
 	else if (in_use->state == CANDIDATE_WARPS)
-		snprintf(text, size,
+		report_answer(report, unknown, NULL, NULL,
 			"%s, which is in use, ran backwards, and no other clocksource can be "
 			"recommended.",
 			name);
-	else
-		snprintf(text, size,
+	else if (in_use->state != CANDIDATE_MEASURED)
+		report_answer(report, unknown, NULL, NULL,
 			"no recommendation; %s, which is in use, could not be measured: %s.", name,
 			in_use->reason);
+	else if (compare->fastest != in_use)
+		report_answer(report, ok, NULL, NULL,
+			"keep %s, which is in use: %s ns per call. %s takes %s ns, but is not "
+			"recommended here.",
+			name, cost, compare->fastest->name, as_ns(compare->fastest->cost_ns));
+	else
+		report_answer(report, ok, NULL, NULL,
+			"keep %s, which is in use: %s ns per call; no other clocksource %s.", name,
+			cost, measured > 1 ? "is clearly faster" : "could be measured");
 }
 
-static void conclude_advice(struct compare_report *report)
+static void advise(struct compare *compare)
 {
-	struct fact *fact = &report->advice_fact;
-	const char *to;
+	const struct answer *answer = compare->report.answer;
+	struct fact *fact = &compare->report.advice_fact;
+	const char *tree = compare->tree, *to;
 
-	if (report->verdict == RANKING_UNKNOWN) {
+	if (answer == &compare_answers[UNKNOWN]) {
 		fact_set(fact, FACT_ABSENT, "the measurement does not allow a recommendation");
-	} else if (report->verdict == RANKING_OK && report->why_not) {
-		fact_set(fact, FACT_ABSENT, "%s is not recommended, because %s",
-			report->fastest->name, report->why_not);
-	} else if (report->verdict == RANKING_OK) {
-		fact_set(fact, FACT_ABSENT, "no other clocksource is clearly faster");
-	} else {
-		fact_set_known(fact);
-		to = report->advised->name;
-		snprintf(report->command, sizeof(report->command), "echo %s | sudo tee %s%s", to,
-			report->run->sw->tree, CLOCKSOURCE_CURRENT);
-		snprintf(report->undo, sizeof(report->undo), "echo %s | sudo tee %s%s",
-			report->original, report->run->sw->tree, CLOCKSOURCE_CURRENT);
-		snprintf(report->parameter, sizeof(report->parameter), "clocksource=%s", to);
+		return;
 	}
+	if (answer == &compare_answers[OK] && compare->why_not) {
+		fact_set(fact, FACT_ABSENT, "%s is not recommended, because %s",
+			compare->fastest->name, compare->why_not);
+		return;
+	}
+	if (answer == &compare_answers[OK]) {
+		fact_set(fact, FACT_ABSENT, "no other clocksource is clearly faster");
+		return;
+	}
+	fact_set_known(fact);
+	to = compare->advised->name;
+	snprintf(compare->command, sizeof(compare->command), "echo %s | sudo tee %s%s", to, tree,
+		CLOCKSOURCE_CURRENT);
+	snprintf(compare->undo, sizeof(compare->undo), "echo %s | sudo tee %s%s",
+		compare->sw.original, tree, CLOCKSOURCE_CURRENT);
+	snprintf(compare->parameter, sizeof(compare->parameter), "clocksource=%s", to);
+	snprintf(compare->risk, sizeof(compare->risk),
+		"no warp in %g s does not prove that there are none: run vdsocheck warp -d 600 "
+		"first.%s",
+		compare->warp_s,
+		strncmp(to, "tsc", strlen("tsc")) == 0 &&
+				fact_is_known(&compare->host.host.hypervisor.fact)
+			? " With tsc, time can jump or change speed after a live migration or a "
+			  "snapshot restore; do not use tsc on guests that are migrated or "
+			  "restored."
+			: "");
 }
 
-void compare_conclude(struct compare_report *report, const struct evidence *host)
+void compare_conclude(struct compare *compare)
 {
-	const struct run *run = report->run;
+	const struct run *run = &compare->run;
 	struct candidate *all = run->candidates;
-	bool settled = run->end == RUN_WHOLE && run->restored == SWITCH_DONE;
 
 	for (size_t i = 0; i < run->count; i++) {
 		conclude_candidate(&all[i]);
 		all[i].in_use = i == 0;
 		all[i].gain = find_gain(&all[0], &all[i]);
 	}
-	report->fastest = find_best(run, NULL);
-	report->advised = find_best(run, host);
-	if (report->fastest)
-		report->why_not = advisable_why_not(host, report->fastest->name);
+	compare->fastest = find_best(run, NULL);
+	compare->advised = find_best(run, &compare->host);
+	if (compare->fastest)
+		compare->why_not = advisable_why_not(&compare->host, compare->fastest->name);
 	else if (all[0].state == CANDIDATE_MEASURED)
-		report->fastest = &all[0];
-	/* Nothing is recommended after a run that ended early. */
-	if (settled && report->advised)
-		report->verdict = RANKING_CHANGE;
-	else if (settled && all[0].state == CANDIDATE_MEASURED)
-		report->verdict = RANKING_OK;
-	if (report->fastest)
-		fact_set_text(&report->fastest_name, report->fastest->name);
+		compare->fastest = &all[0];
+	if (compare->fastest)
+		fact_set_text(&compare->fastest_name, compare->fastest->name);
 	else
-		fact_set(&report->fastest_name.fact, FACT_ABSENT,
+		fact_set(&compare->fastest_name.fact, FACT_ABSENT,
 			"the clocksource in use could not be measured");
-	summarize(report);
-	conclude_advice(report);
+	judge(compare);
+	advise(compare);
 }

@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "check/model.h"
 #include "commands.h"
-#include "compare/model.h"
 #include "document/field.h"
 #include "report.h"
 #include "watch/model.h"
@@ -255,7 +254,6 @@ static const struct {
 	const char *name, *schema;
 	const struct field *fields;
 } documents[] = {
-	{"compare", COMPARE_SCHEMA, compare_report_fields},
 	{"watch", WATCH_JSON_SCHEMA, watch_event_fields},
 };
 

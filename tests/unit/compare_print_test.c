@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of compare/text and json: the answer first, 80 columns with every name of a kernel, and
+ * Tests of compare/print: the answer first, 80 columns with every name of a kernel, and
  * JSON with every key.
  */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "compare/model.h"
 #include "unit/unit.h"
 
@@ -16,14 +17,8 @@
 #define HYPERV "hyperv_clocksource_tsc_page"
 #define LONG_NAME "a_clocksource_of_31_characters_"
 
-static const struct timestamp_evidence timestamp = {.time.fact.state = FACT_KNOWN,
-	.time.value = "2026-11-21T15:02:11Z",
-	.uptime_fact.state = FACT_KNOWN,
-	.uptime_s = 86400.2};
 static struct candidate candidates[CANDIDATES];
-static struct clocksource_switch sw = {.tree = ""};
-static struct run run;
-static struct evidence host;
+static struct compare compare;
 static char *bytes;
 
 static int free_bytes(void **state)
@@ -69,32 +64,33 @@ static int three_candidates(void **state)
 	make_candidate(&candidates[1], HYPERV, 20);
 	make_candidate(&candidates[2], "acpi_pm", 700);
 	fact_set(&candidates[2].fact, FACT_FAILED, "rejected by the kernel (still on hpet)");
-	run = (struct run){.sw = &sw,
+	compare.run = (struct run){.sw = &compare.sw,
+		.end = RUN_WHOLE,
 		.count = CANDIDATES,
 		.candidates = candidates,
 		.why.state = FACT_KNOWN,
 		.restored_fact.state = FACT_KNOWN,
 		.before = {.fact.state = FACT_KNOWN, .synchronized = true, .offset_ns = -12345},
 		.after = {.fact.state = FACT_KNOWN, .max_error_us = 16000000}};
-	host = (struct evidence){.live = true};
-	fact_set_text(&host.host.hypervisor, "microsoft");
+	compare.host = (struct evidence){.live = true};
+	fact_set_text(&compare.host.host.hypervisor, "microsoft");
 	return 0;
 }
 
 static void render(bool json)
 {
-	struct compare_report report = {.run = &run,
-		.timestamp = &timestamp,
-		.original = candidates[0].name,
-		.hypervisor = "kvm",
-		.warp_s = 86400};
+	struct clocksource_evidence *clocksource = &compare.host.clocksource;
 
-	fact_set_known(&host.clocksource.available_fact);
-	host.clocksource.available_count = CANDIDATES;
+	compare.report = (struct report){.type = compare_command.report};
+	compare.warp_s = 86400;
+	strcpy(compare.sw.original, candidates[0].name);
+	fact_set_known(&clocksource->available_fact);
+	clocksource->available_count = CANDIDATES;
 	for (size_t i = 0; i < CANDIDATES; i++)
-		strcpy(host.clocksource.available[i], candidates[i].name);
-	compare_conclude(&report, &host);
-	bytes = unit_print(json ? compare_json : compare_text, &report);
+		strcpy(clocksource->available[i], candidates[i].name);
+	compare.why_not = NULL;
+	compare_conclude(&compare);
+	bytes = unit_print(json ? report_json : report_text, &compare);
 }
 
 static void expect_text(const char *text)
@@ -176,7 +172,7 @@ static void says_why_the_fastest_is_not_recommended(void **state)
 {
 	(void)state;
 	strcpy(candidates[1].name, "tsc");
-	fact_set_flag(&host.host.invariant_tsc, false);
+	fact_set_flag(&compare.host.host.invariant_tsc, false);
 	render(false);
 	first_line_answers("OK: keep xen, which is in use:");
 	unit_assert_fits_terminal(bytes);
@@ -187,8 +183,8 @@ static void says_why_the_fastest_is_not_recommended(void **state)
 static void an_early_end_is_said_first(void **state)
 {
 	(void)state;
-	run.end = RUN_INTERRUPTED;
-	fact_set(&run.why, FACT_FAILED, "interrupted");
+	compare.run.end = RUN_INTERRUPTED;
+	fact_set(&compare.run.why, FACT_FAILED, "interrupted");
 	render(false);
 	first_line_answers("UNKNOWN: no recommendation; xen was in use. 2 of 3");
 	unit_assert_fits_terminal(bytes);
@@ -215,7 +211,7 @@ static void json_has_reasons(void **state)
 
 	(void)state;
 	fact_set(&candidates[0].fact, FACT_FAILED, "not done");
-	fact_set(&run.after.fact, FACT_DENIED, "adjtimex: Operation not permitted");
+	fact_set(&compare.run.after.fact, FACT_DENIED, "adjtimex: Operation not permitted");
 	render(true);
 	root = json_loads(bytes, 0, NULL);
 	assert_non_null(root);

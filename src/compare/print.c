@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of the document of `vdsocheck compare` and of the table on its screen. The document is
- * written and never read. Keys are added, never renamed.
+ * Prints the result of `vdsocheck compare`: the fields of its document, which are the columns of
+ * its table, too; and for people, what the switches left behind, and advice. Commands are printed
+ * whole, so that they can be pasted.
  */
-#include "document.h"
+#include <string.h>
 
-#include "base/memory.h"
-#include "base/text.h"
-#include "judge.h"
 #include "model.h"
 
 #define COUNT(name, member) INTEGER(name, member, INT64_MAX)
@@ -69,18 +67,18 @@ static const struct field clock_fields[] = {
 	{0},
 };
 
-/* ---- cells of the screen's table; `whole` is the report ---- */
+/* ---- cells of the screen's table; `whole` is the struct compare ---- */
 
 /* Larger numbers are shown in the next unit. */
 #define SHORT_ENOUGH 100000
 
 static void print_name(const void *object, const void *whole, FILE *out)
 {
-	const struct compare_report *report = whole;
+	const struct compare *compare = whole;
 	const struct candidate *candidate = object;
 
 	fprintf(out, "%s%s%s", candidate->name, candidate->in_use ? " (in use)" : "",
-		candidate == report->fastest ? " *" : "");
+		candidate == compare->fastest ? " *" : "");
 }
 
 static void print_syscall(const void *object, const void *whole, FILE *out)
@@ -176,7 +174,7 @@ static const struct field timing_element[] = {
 	COMPUTED(name, FIELD_LIST, function), .fields = (rows), .fact = FACT(fact),                \
 					      .reason = "reason"
 
-const struct field compare_candidate_fields[] = {
+static const struct field candidate_fields[] = {
 	{TEXT("name", name), .options = FIELD_FILLED, .title = "clock_gettime MONOTONIC, ns",
 		.left = true, .cell = print_name, .doc = "name of the clocksource"},
 	{WORD("state", state, candidate_state_names),
@@ -227,7 +225,7 @@ static const struct field run_fields[] = {
 		.doc = "synchronization of the clock before the run"},
 	{OBJECT("ntp_after", after, ntp_fields),
 		.doc = "synchronization of the clock after the run"},
-	{LIST_AT("clocksources", candidates, count, compare_candidate_fields),
+	{LIST_AT("clocksources", candidates, count, candidate_fields),
 		.doc = "clocksources that were tried, the one in use before the first"},
 	{REASON("reason"), .fact = FACT(why), .doc = "why the run ended early; null: it did not"},
 	{0},
@@ -236,52 +234,109 @@ static const struct field run_fields[] = {
 /* ---- the document ---- */
 
 #undef OF
-#define OF struct compare_report
+#define OF struct compare
 
 static json_t *advised_name(const void *object, const void *whole)
 {
 	(void)whole;
-	return json_string(((const struct compare_report *)object)->advised->name);
+	return json_string(((const struct compare *)object)->advised->name);
 }
 
-/* The advice is in the report itself. */
 static const struct field advice_fields[] = {
 	{COMPUTED("to", FIELD_STRING, advised_name), .doc = "clocksource to change to"},
 	{TEXT("command", command), .doc = "command that changes to it, one line for the shell"},
 	{TEXT("kernel_parameter", parameter), .doc = "boot parameter that makes the change last"},
 	{TEXT("undo", undo), .doc = "command that takes it back, one line for the shell"},
+	{TEXT("risk", risk), .options = FIELD_FILLED, .doc = "what may go wrong"},
 	{0},
 };
 
-const struct field compare_report_fields[] = {
-	{INLINE_AT(timestamp, timestamp_fields)},
-	{WORD("verdict", verdict, ranking_verdict_names),
-		.doc = "ok: no change is worthwhile; change: one is recommended; unknown: no "
-		       "recommendation"},
-	{INTEGER("exit_status", exit_status, 255),
-		.doc = "0: ok; 1: change; 2: unknown; 128 and the number of the signal: "
-		       "interrupted"},
-	{TEXT("summary", summary), .options = FIELD_FILLED,
-		.doc = "clocksource in use, and whether to change it, in a sentence"},
-	{STRING("original", original), .doc = "clocksource in use before the run"},
+const struct field compare_fields[] = {
+	{TEXT("original", sw.original), .doc = "clocksource in use before the run"},
 	{TEXT("fastest", fastest_name.value), .fact = FACT(fastest_name.fact),
 		.reason = "fastest_reason", .doc = "fastest clocksource without a warp"},
 	{REASON("fastest_reason"), .doc = "why fastest is null; else null"},
 	{REAL("duration_s", warp_s, 3), .options = FIELD_FILLED,
 		.doc = "seconds that each clocksource was tested for warps"},
-	{INLINE_AT(run, run_fields)},
+	{INLINE(run, run_fields)},
+	/* The members of this object are those of the whole. */
 	{.key = "advice",
 		.kind = FIELD_OBJECT,
 		.fields = advice_fields,
-		.size = sizeof(struct compare_report),
-		.fact = FACT(advice_fact),
+		.fact = FACT(report.advice_fact),
 		.reason = "advice_reason",
 		.doc = "how to change the clocksource"},
 	{REASON("advice_reason"), .doc = "why no change is recommended; null: one is"},
 	{0},
 };
 
-bool compare_json(const void *result, const struct style *style, FILE *out)
+/* ---- the text ---- */
+
+static void write_table(const struct compare *compare, struct page *page)
 {
-	return document_write(COMPARE_SCHEMA, compare_report_fields, result, style->compact, out);
+	static const char *const states[] = {[CANDIDATE_NOT_TESTED] = "not tested",
+		[CANDIDATE_INCOMPLETE] = "incomplete",
+		[CANDIDATE_WARPS] = "ran backwards"};
+	const struct run *run = &compare->run;
+	const struct candidate *fastest = compare->fastest;
+
+	page_table(page, &(struct table){.fields = candidate_fields,
+				 TABLE_ROWS(run->candidates, run->count),
+				 .whole = compare});
+	if (fastest && fastest->state == CANDIDATE_MEASURED && fastest->warp.cpu_count > 1)
+		fprintf(page->out, "  * fastest, no warp in %g s on %zu CPUs\n", compare->warp_s,
+			fastest->warp.cpu_count);
+	else if (fastest)
+		fputs("  * fastest\n", page->out);
+	for (size_t i = 0; i < run->count; i++) {
+		const struct candidate *candidate = &run->candidates[i];
+		struct strbuf sb = {.used = 0};
+
+		if (*candidate->reason)
+			strbuf_add(&sb, "%s %s: %s", candidate->name, states[candidate->state],
+				candidate->reason);
+		else if (candidate->warp.cpu_count < candidate->warp_allowed)
+			strbuf_add(&sb, "%s: tested for warps on %zu of %zu CPUs", candidate->name,
+				candidate->warp.cpu_count, candidate->warp_allowed);
+		else
+			continue;
+		fputs("  ", page->out);
+		wrap_text(page->out, 2, 4, sb.text);
+	}
+	fputc('\n', page->out);
+}
+
+static void write_command(
+	struct page *page, const char *label, const char *text, const char *command)
+{
+	page_line(page, label, "%s", text);
+	page_end(page);
+	fputs("    ", page->out);
+	wrap_command(page->out, 4, 6, command);
+}
+
+void compare_text(const void *data, struct page *page)
+{
+	const struct compare *compare = data;
+	const struct run *run = &compare->run;
+
+	write_table(compare, page);
+	page_line(page, "NTP", "before: ");
+	describe_ntp(&run->before, &page->text);
+	page_add(page, "; after: ");
+	describe_ntp(&run->after, &page->text);
+	if (run->restored == SWITCH_DONE)
+		page_line(page, "Now", "the clocksource was restored to %s%s", compare->sw.original,
+			*compare->tree ? "; this was a rehearsal, and all rows measure the clock "
+					 "of this host, which did not change"
+				       : "");
+	if (compare->why_not)
+		page_line(page, "Why not", "%s is not recommended, because %s",
+			compare->fastest->name, compare->why_not);
+	if (!fact_is_known(&compare->report.advice_fact))
+		return;
+	write_command(page, "Do", "use it until the next reboot:", compare->command);
+	write_command(page, "Keep", "add to the kernel command line:", compare->parameter);
+	write_command(page, "Undo", "go back to the clocksource in use now:", compare->undo);
+	page_line(page, "Risk", "%s", compare->risk);
 }
