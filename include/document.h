@@ -64,6 +64,7 @@ enum field_option {
 	FIELD_COLUMN = 1 << 8,       /* only a column of tables, not a key of documents */
 	FIELD_ONCE = 1 << 9,         /* the column's cell is blank where it repeats the one above */
 	FIELD_NONE = 1 << 10,        /* an absent fact is a value: field_text() says "none" */
+	FIELD_SPARE = 1 << 11,       /* the column is left out of a table that is too wide */
 };
 
 /* A bool, number or pointer that is zero where a value is null. */
@@ -275,6 +276,7 @@ struct table {
 	size_t count, size;
 	const void *whole; /* argument of the fields' functions */
 	enum table_form form;
+	int columns; /* of the line that a text is to fit; 0: any */
 };
 
 #define TABLE_ROWS(list, number) .first = (list), .count = (number), .size = sizeof(*(list))

@@ -393,8 +393,8 @@ static const struct field call_columns[] = {
 	{TEXT("call", call), .title = "ns per call", .width = 34, .left = true, .cell = print_call},
 	{NS("vdso_ns", path[PATH_VDSO].min_ns), .fact = FACT(path[PATH_VDSO].fact), .title = "vDSO",
 		.width = 8},
-	{NS("libc_ns", path[PATH_LIBC].min_ns), .fact = FACT(path[PATH_LIBC].fact), .title = "libc",
-		.width = 8},
+	{NS("libc_ns", path[PATH_LIBC].min_ns), .fact = FACT(path[PATH_LIBC].fact),
+		.options = FIELD_SPARE, .title = "libc", .width = 8},
 	{NS("syscall_ns", path[PATH_SYSCALL].min_ns), .fact = FACT(path[PATH_SYSCALL].fact),
 		.title = "syscall", .width = 8},
 	{TEXT("remark", call), .title = "", .left = true, .cell = print_remark},
@@ -426,25 +426,10 @@ static bool is_repeated(const struct evidence *evidence, const struct call_evide
 	return true;
 }
 
-/* Returns true if a call by the C library takes another time than by the vDSO. */
-static bool libc_says_more(const struct call_evidence *calls, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct path_evidence *vdso = &calls[i].path[PATH_VDSO];
-		const struct path_evidence *libc = &calls[i].path[PATH_LIBC];
-
-		if (fact_is_known(&vdso->fact) != fact_is_known(&libc->fact) ||
-			fabs(libc->min_ns - vdso->min_ns) > fmax(1, LIKE * vdso->min_ns))
-			return true;
-	}
-	return false;
-}
-
 void check_write_calls(
 	const struct check_request *request, enum call_rows rows, enum table_form form, FILE *out)
 {
 	const struct evidence *evidence = &request->evidence;
-	struct field columns[ARRAY_SIZE(call_columns)];
 	struct call_evidence calls[CALL_MAX];
 	size_t count = 0;
 
@@ -457,15 +442,10 @@ void check_write_calls(
 				calls[count++] = *call;
 		}
 	}
-	memcpy(columns, call_columns, sizeof(columns));
-	if (is_narrow(form)) {
-		columns[0].width = 0;
-		if (!libc_says_more(calls, count))
-			columns[2].title = NULL;
-	}
-	table_write(&(struct table){.fields = columns,
+	table_write(&(struct table){.fields = call_columns,
 			    TABLE_ROWS(calls, count),
 			    .whole = &(struct calls_table){request, form},
-			    .form = form},
+			    .form = form,
+			    .columns = wrap_columns()},
 		out);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tables for people, from the fields that also make JSON: a field with a title is a column. All
- * cells are made first, so that a column is as wide as its widest cell: what does not fit 80
- * characters makes the line longer, and is never cut.
+ * cells are made first, so that a column is as wide as its widest cell: what does not fit the line
+ * makes it longer, and is never cut. Before that the columns get as narrow as they can, and those
+ * that can be spared are left out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@ struct column {
 	const struct field *inside; /* the FIELD_INLINE that it is part of; NULL: none */
 	const size_t *whole;        /* where the fact of the FIELD_WHOLE above is; NULL: none */
 	size_t width;
+	size_t least; /* width of the widest cell, with the blanks before it */
+	bool left_out;
 };
 
 static size_t find_columns(const struct field *fields, const struct field *inside,
@@ -31,8 +34,8 @@ static size_t find_columns(const struct field *fields, const struct field *insid
 		else if (field->kind == FIELD_INLINE)
 			count = find_columns(field->fields, field, columns, count);
 		else if (field->title && count < COLUMN_MAX)
-			columns[count++] =
-				(struct column){field, inside, above, (size_t)field->width};
+			columns[count++] = (struct column){
+				field, inside, above, (size_t)field->width, 0, false};
 	}
 	return count;
 }
@@ -112,9 +115,36 @@ static void write_line(const struct column *columns, size_t column_count, const 
 {
 	if (form == TABLE_MARKDOWN)
 		fputc('|', out);
-	for (size_t i = 0; i < column_count; i++)
-		write_cell(&columns[i], i + 1 == column_count, texts[i], form, out);
+	for (size_t i = 0; i < column_count; i++) {
+		if (!columns[i].left_out)
+			write_cell(&columns[i], i + 1 == column_count, texts[i], form, out);
+	}
 	fputc('\n', out);
+}
+
+static bool is_too_wide(
+	const struct table *table, const struct column *columns, size_t column_count)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < column_count; i++)
+		sum += columns[i].left_out ? 0 : columns[i].width;
+	return table->form == TABLE_TEXT && table->columns && sum > (size_t)table->columns;
+}
+
+static void fit(const struct table *table, struct column *columns, size_t column_count)
+{
+	bool narrow;
+
+	for (size_t i = 0; i < column_count; i++) {
+		if (columns[i].width < columns[i].least)
+			columns[i].width = columns[i].least;
+	}
+	narrow = is_too_wide(table, columns, column_count);
+	for (size_t i = 0; i < column_count && narrow; i++)
+		columns[i].width = columns[i].least;
+	for (size_t i = column_count; i-- > 0 && is_too_wide(table, columns, column_count);)
+		columns[i].left_out = columns[i].field->options & FIELD_SPARE;
 }
 
 void table_write(const struct table *table, FILE *out)
@@ -132,7 +162,7 @@ void table_write(const struct table *table, FILE *out)
 
 		cells[i] = make_cell(column, object, table->whole);
 		width = strlen(cells[i]) + gap(column);
-		column->width = width > column->width ? width : column->width;
+		column->least = width > column->least ? width : column->least;
 	}
 	/* From the last row, so that each is compared with what the one above had. */
 	for (size_t i = cell_count; i-- > column_count;) {
@@ -145,9 +175,10 @@ void table_write(const struct table *table, FILE *out)
 
 		titles[i] = table->heading && i == 0 ? table->heading : columns[i].field->title;
 		width = strlen(titles[i]) + gap(&columns[i]);
-		columns[i].width = width > columns[i].width ? width : columns[i].width;
+		columns[i].least = width > columns[i].least ? width : columns[i].least;
 		rules[i] = columns[i].field->left ? "---" : "---:";
 	}
+	fit(table, columns, column_count);
 	write_line(columns, column_count, titles, table->form, out);
 	if (table->form == TABLE_MARKDOWN)
 		write_line(columns, column_count, rules, table->form, out);

@@ -116,9 +116,12 @@ void page_add(struct page *page, const char *format, ...)
 
 void page_table(struct page *page, const struct table *table)
 {
+	struct table fitting = *table;
+
 	page_end(page);
 	fputc('\n', page->out);
-	table_write(table, page->out);
+	fitting.columns = wrap_columns();
+	table_write(&fitting, page->out);
 }
 
 bool report_text(const void *result, const struct style *style, FILE *out)

@@ -28,7 +28,7 @@ static const struct field row_fields[] = {
 	{TEXT("name", name), .title = "call", .width = 8, .left = true},
 	{FLAG("timed", timed)},
 	{NS("ns", ns), .given = GIVEN(timed), .title = "ns", .width = 7},
-	{INTEGER("calls", calls, 1000000), .title = "count"},
+	{INTEGER("calls", calls, 1000000), .options = FIELD_SPARE, .title = "count"},
 	{INTEGER("twice", calls, 1000000), .title = "twice", .cell = print_doubled},
 	{0},
 };
@@ -73,6 +73,33 @@ static void a_long_cell_widens_its_column_and_is_not_cut(void **state)
 		"  call                              ns count twice\n"
 		"  a-name-longer-than-its-column  1,235     1     2\n"
 		"  b                                1.0     1     2\n");
+}
+
+static void narrow_lines_have_narrower_columns_then_fewer(void **state)
+{
+	static const struct row row = {"a", true, 12.3, 1500};
+	static const struct {
+		int columns;
+		const char *text;
+	} rows[] = {
+		{29, "  call       ns count twice\n  a        12.3 1,500  3000\n"},
+		{26, "  call   ns count twice\n  a    12.3 1,500  3000\n"},
+		{22, "  call   ns twice\n  a    12.3  3000\n"},
+		{10, "  call   ns twice\n  a    12.3  3000\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct memory_stream stream;
+
+		table_write(&(struct table){.fields = row_fields,
+				    TABLE_ROWS(&row, 1),
+				    .columns = rows[i].columns},
+			memory_stream_open(&stream));
+		memory_stream_close(&stream);
+		assert_string_equal(stream.text, rows[i].text);
+		free(stream.text);
+	}
 }
 
 static void null_is_a_dash(void **state)
@@ -132,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_are_aligned),
 		cmocka_unit_test(a_long_cell_widens_its_column_and_is_not_cut),
+		cmocka_unit_test(narrow_lines_have_narrower_columns_then_fewer),
 		cmocka_unit_test(null_is_a_dash),
 		cmocka_unit_test(markdown_has_a_rule_and_no_padding),
 		cmocka_unit_test(a_column_may_be_blank_where_it_repeats_the_one_above),
