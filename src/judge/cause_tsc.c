@@ -83,6 +83,11 @@ static const struct advice_row set_tsc_rate = {"set-tsc-rate", RANK_UPDATE, .act
 	.risk = "If the rate is wrong, or the guest is migrated to a host with another rate, the "
 		"clock runs fast or slow."};
 
+/* acrn_get_tsc_khz() is in 6.1 to 7.2, not in 5.10. Linux's support for bhyve has no clock. */
+static const struct advice_row kernel_with_acrn = {"kernel-with-acrn", RANK_UPDATE,
+	.text = "Use Linux 6.1 or newer, built with CONFIG_ACRN_GUEST: it takes the TSC's rate "
+		"from the hypervisor."};
+
 /* tsc=reliable would also skip the tests of the CPUs' TSCs (arch/x86/kernel/tsc_sync.c). */
 static const struct advice_row boot_unverified_tsc = {"boot-unverified-tsc", RANK_UPDATE,
 	.actor = ACTOR_GUEST,
@@ -125,7 +130,7 @@ static const struct cause_row tsc_uncalibrated = {"tsc-uncalibrated", GROUP_TSC,
 		 "available\"; or the clocksource is jiffies, and tsc is not available without a "
 		 "reason in the log.",
 	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_calibration,
-	.advice = {&set_tsc_rate, &ask_for_tsc_rate}};
+	.advice = {&kernel_with_acrn, &set_tsc_rate, &ask_for_tsc_rate}};
 
 static const struct cause_row tsc_unverified = {"tsc-unverified", GROUP_TSC,
 	"The kernel has no clock to verify the TSC with, and does not use it.",
@@ -190,7 +195,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	               v->unstable_reason == UNSTABLE_HALTS ||
 	               v->unstable_reason == UNSTABLE_RATE_CHANGES;
 	const struct cause_case cases[] = {
-		{&tsc_uncalibrated, .applies = is_uncalibrated, .proven = v->tsc_uncalibrated},
+		{&tsc_uncalibrated, .applies = is_uncalibrated, .proven = v->tsc_uncalibrated,
+			FITS(hypervisor_is(evidence, "acrn"), true, true)},
 		{&tsc_unverified, .applies = is_unverified(v)},
 		{&tsc_not_invariant,
 			.applies = fact_is_flag(invariant, false) && !is_unbound(v) && !is_said &&

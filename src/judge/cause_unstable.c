@@ -86,6 +86,12 @@ static const struct advice_row start_cold = {"start-cold", RANK_UPDATE, .actor =
 		"start may agree after a cold one. If they do not, update the firmware. Do not "
 		"force the TSC: the kernel's measurements show that it is wrong."};
 
+static const struct advice_row firmware_for_resume = {"firmware-for-resume", RANK_UPDATE,
+	.actor = ACTOR_FIRMWARE, .irreversible = true,
+	.text = "Update the firmware: the TSCs disagreed after a suspend, or when a CPU was added. "
+		"A reboot gives tsc back until the next one. Do not force the TSC: the kernel's "
+		"measurements show that it is wrong."};
+
 static const struct advice_row start_with_all_cpus = {"start-with-all-cpus", RANK_UPDATE,
 	.actor = ACTOR_HOST,
 	.text = "Restart this guest: the TSCs of its CPUs then start together. Give it all its "
@@ -114,7 +120,7 @@ static const struct cause_row tsc_unsynchronized = {"tsc-unsynchronized", GROUP_
 	.signs = "The kernel log has \"TSC warp\", \"check_tsc_sync_source failed\" or \"inter CPU "
 		 "skew\".",
 	.certainty = CERTAINTY_PROVEN, .with_switch = true,
-	.advice = {&start_cold, &advice_update_firmware, &advice_move,
+	.advice = {&start_cold, &firmware_for_resume, &advice_update_firmware, &advice_move,
 		&advice_ask_about_unstable_tsc}};
 
 /* kvm_track_tsc_matching() takes the stable bit from a guest whose CPUs differ. */
@@ -208,8 +214,8 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 	const struct cause_case cases[] = {
 		{&tsc_unsynchronized, .applies = is_wanted && v->tsc_unsynchronized,
 			.line = v->tsc_distrust,
-			FITS(!v->guest && is_at_boot, !v->guest && !is_at_boot,
-				has_host && !v->has_switch, has_host)},
+			FITS(!v->guest && is_at_boot, !v->guest && warp && !is_at_boot,
+				!v->guest && !warp, has_host && !v->has_switch, has_host)},
 		{&kvm_clock_cpu_added,
 			.applies = v->on_kvm_clock && (v->falls_back || !evidence->live) && added,
 			.line = added, FITS(!v->on_tcg)},

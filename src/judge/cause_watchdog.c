@@ -34,8 +34,9 @@ static const struct {
 	[WATCHDOG_TSC_JUMPED] = {false, ": the TSC was reset or overwritten by firmware, a "
 					"suspend, a migration or a program that writes the CPU's "
 					"registers."},
+	/* The kernel takes a TSC that went back for 0 (clocksource_delta(), 4.x to 7.2). */
 	[WATCHDOG_TSC_SLOW] = {true, " The check came in time, so the TSC lost time: it stood "
-				     "still, or its stated rate is wrong."},
+				     "still, went back, or its stated rate is wrong."},
 	[WATCHDOG_TSC_SKEWED] = {true, " One of the two is wrong."},
 };
 
@@ -342,13 +343,13 @@ static const struct cause_row tsc_rate_misstated = {"tsc-rate-misstated", GROUP_
 	.advice = {&correct_stated_rate, &advice_ask_about_unstable_tsc}};
 
 static const struct cause_row tsc_too_slow = {"tsc-too-slow", GROUP_TSC,
-	"The kernel marked the TSC unstable: it lost time, since it stood still, or its stated "
-	"rate is wrong.",
+	"The kernel marked the TSC unstable: it lost time, since it stood still, went back, or its "
+	"stated rate is wrong.",
 	.signs = "The watchdog's figures in the kernel log: the reference clock counted 0.45 s to "
 		 "1 s, and the TSC less than 0.45 s, which is less than the timer's period.",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
-	.advice = {
-		&advice_restart_for_tsc, &advice_update_firmware, &advice_ask_about_unstable_tsc}};
+	.advice = {&find_tsc_writer, &advice_restart_for_tsc, &advice_update_firmware,
+		&advice_ask_about_unstable_tsc}};
 
 static const struct cause_row tsc_skewed = {"tsc-skewed", GROUP_TSC,
 	"The kernel marked the TSC unstable: it and the watchdog's reference clock run at "
@@ -411,7 +412,8 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 			.line = log_find(v->evidence, "TSC freq recalibrated by"),
 			FITS(!v->guest, has_host)},
 		{&tsc_too_slow, .applies = culprit == WATCHDOG_TSC_SLOW && !is_misstated,
-			.text = marked, FITS(v->tsc_lost, !v->guest, has_host)},
+			.text = marked,
+			FITS(!v->guest && is_long_after_boot, v->tsc_lost, !v->guest, has_host)},
 		{&tsc_skewed, .applies = culprit == WATCHDOG_TSC_SKEWED && !is_misstated,
 			.text = marked,
 			FITS(v->tsc_lost, is_rate_stated(v) && !v->guest, !v->guest, has_host)},
