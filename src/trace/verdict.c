@@ -155,6 +155,12 @@ static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line 
 	}
 }
 
+/* Newer vDSOs have getrandom(), which is not a clock call. */
+static bool counts_random(const struct trace_evidence *trace)
+{
+	return trace_plan_call(trace->plan, "getrandom");
+}
+
 /* ---- why only this program is affected ---- */
 
 /* Says what made the most of the avoidable system calls; unknown, and no text, if it cannot. */
@@ -209,8 +215,12 @@ static void find_hints(const struct trace_evidence *trace, struct trace_diagnosi
 		*hint++ = diagnosis->origin;
 	if (origin != TRACE_BY_VDSO && origin != TRACE_BY_SYSCALL_FUNCTION &&
 		trace->program.is_static)
-		*hint++ = "It is statically linked: its libc does not use the vDSO if it is glibc "
-			  "older than 2.31. Link it against a newer libc.";
+		*hint++ =
+			counts_random(trace)
+				? "It is statically linked: glibc 2.41 uses the vDSO's getrandom() "
+				  "only in programs that are linked dynamically."
+				: "It is statically linked: its libc does not use the vDSO if it "
+				  "is glibc older than 2.31. Link it against a newer libc.";
 	if (hint == diagnosis->hints)
 		*hint++ = fact_is_known(&trace->served) && !trace->uncounted
 		                  ? "They did not go through the vDSO, which the program has: it "
@@ -280,10 +290,12 @@ struct view {
 	const struct trace_diagnosis *diagnosis;
 	const struct trace_sums *sums; /* of the diagnosis */
 	const char *subject;           /* "this program" */
+	const char *kind;              /* "clock ", or "" if other calls are counted, too */
 	uint64_t reads;
 	bool host_is_ok;
 	bool has_reads;          /* those that the vDSO served were counted */
 	bool counts_clock_calls; /* that the vDSO serves, or could */
+	bool counts_reads;       /* of the clock */
 	char *summary;
 };
 
@@ -443,7 +455,6 @@ static void say_not_counted(const struct view *v)
 		v->trace->method_fact.reason);
 }
 
-/* getrandom() is no clock call, but newer vDSOs have it. */
 static bool has_served_call(const struct trace_evidence *trace)
 {
 	for (size_t i = 0; i < trace->host.vdso.export_count; i++) {
@@ -477,9 +488,9 @@ static void say_not_proven(const struct view *v)
 {
 	say_subject(v);
 	SAY(v,
-		" made %s clock system calls; whether the vDSO serves them on this host is not "
+		" made %s %ssystem calls; whether the vDSO serves them on this host is not "
 		"proven: %s.",
-		as_count(v->sums->avoidable ? v->sums->avoidable : v->sums->calls),
+		as_count(v->sums->avoidable ? v->sums->avoidable : v->sums->calls), v->kind,
 		v->trace->host.proof.fact.reason);
 }
 
@@ -488,7 +499,7 @@ static void say_avoidable(const struct view *v)
 	const struct trace_evidence *trace = v->trace;
 
 	say_subject(v);
-	SAY(v, " made %s clock system call%s that the vDSO %s.", as_count(v->sums->avoidable),
+	SAY(v, " made %s %ssystem call%s that the vDSO %s.", as_count(v->sums->avoidable), v->kind,
 		v->sums->avoidable == 1 ? "" : "s",
 		!v->host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
 		: trace->lists_groups
@@ -504,6 +515,10 @@ static void say_avoidable(const struct view *v)
 
 static void say_served(const struct view *v)
 {
+	if (!v->counts_reads) {
+		say_count(v);
+		return;
+	}
 	say_reads(v);
 	if (v->reads)
 		say_costs(v);
@@ -516,7 +531,7 @@ static void say_served(const struct view *v)
 
 static void say_none(const struct view *v)
 {
-	SAY(v, "%s made no clock system call that the vDSO could serve%s", v->subject,
+	SAY(v, "%s made no %ssystem call that the vDSO could serve%s", v->subject, v->kind,
 		v->host_is_ok ? ""
 			      : "; clock_gettime() and gettimeofday() fall back on this host, "
 				"but were not called");
@@ -584,6 +599,7 @@ void trace_judge(struct trace_report *report)
 		.diagnosis = diagnosis,
 		.sums = &diagnosis->sums,
 		.subject = trace->system_wide ? "the programs of this host" : "this program",
+		.kind = counts_random(trace) ? "" : "clock ",
 		.host_is_ok = counts_deciding(&trace->host).entered == 0,
 		.has_reads = fact_is_known(&trace->served),
 		.summary = report->report.summary};
@@ -593,6 +609,7 @@ void trace_judge(struct trace_report *report)
 		struct trace_line line = make_line(trace, row);
 
 		view.counts_clock_calls |= line.avoidable;
+		view.counts_reads |= reads_clock(&line);
 		add_line(diagnosis, &line);
 	}
 	view.reads = (uint64_t)diagnosis->sums.reads.value;

@@ -467,6 +467,20 @@ static void random_numbers_may_be_served(void **state)
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_COUNTED);
 	assert_non_null(strstr(run.report.summary, "the vDSO served 7,000 of the calls."));
+	/* On a host whose vDSO was seen to serve it, each system call is one too many. */
+	trace->host.calls[trace->host.call_count++] = (struct call_evidence){
+		.call = "getrandom", .path[PATH_VDSO] = {.available = true, .attempts = 500}};
+	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_FALLBACK);
+	assert_non_null(strstr(run.report.summary, "made 1,000 system calls that the vDSO serves"));
+	trace->program.is_static = true;
+	trace_judge(&run);
+	assert_non_null(strstr(diagnosis->hints[0], "linked dynamically"));
+	set_count("getrandom", 1); /* glibc asks for its first key */
+	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_OK);
+	assert_string_equal(run.report.summary,
+		"this program made 1 of these system calls; the vDSO served 7,000 of the calls.");
 }
 
 static void other_calls_cost_at_least_the_cheapest(void **state)
