@@ -4,7 +4,9 @@
  * of guests whose history is known.
  */
 #include <errno.h>
+#include <linux/ptp_clock.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -288,16 +290,47 @@ static void ntp_is_asked_only_where_it_is_synchronized(void **state)
 }
 
 static bool hangs;
+static unsigned long known_request; /* 0: none */
 
-/* In place of libc's: a driver that waits for its device for good. */
+/* In place of libc's: a driver that waits for its device for good, or knows one request. */
 int ioctl(int file, unsigned long request, ...)
 {
+	va_list arguments;
+	struct ptp_sys_offset *offset;
+
 	(void)file;
-	(void)request;
 	while (hangs)
 		pause();
-	errno = ENOTTY;
-	return -1;
+	if (request != known_request) {
+		errno = ENOTTY;
+		return -1;
+	}
+	va_start(arguments, request);
+	offset = va_arg(arguments, void *);
+	va_end(arguments);
+	/* The device is 60 s ahead of this clock; each reading takes 100 ms, and the third 2 ms. */
+	for (unsigned i = 0; i <= 2 * offset->n_samples; i++)
+		offset->ts[i] = (struct ptp_clock_time){.sec = i % 2 ? 1060 : 1000,
+			.nsec = i * 50000000 - (i == 6          ? 98000000
+						       : i == 5 ? 49000000
+								: 0)};
+	return 0;
+}
+
+/* KVM's clock, where the clocksource is tsc: the narrowest of the readings counts. */
+static void a_ptp_clock_may_know_the_oldest_request_alone(void **state)
+{
+	const struct witness *ptp;
+
+	memset(&evidence, 0, sizeof(evidence));
+	fake_root_add(*state, "/sys/class/ptp/ptp0/clock_name", "KVM virtual PTP\n");
+	fake_root_add(*state, "/dev/ptp0", "");
+	known_request = PTP_SYS_OFFSET;
+	ptp = measure(*state, WITNESS_PTP);
+	known_request = 0;
+	assert_true(fact_is_known(&ptp->fact));
+	assert_true(fabs(ptp->offset_s + 60) < 1e-6);
+	assert_true(fabs(ptp->error_s - 0.001) < 1e-6);
 }
 
 static void a_device_that_hangs_does_not_hang_the_check(void **state)
@@ -375,6 +408,7 @@ int main(void)
 		IN_TREE(the_rtc_is_compared_in_seconds),
 		IN_TREE(ntp_is_asked_only_where_it_is_synchronized),
 		IN_TREE(a_clock_that_is_not_there_has_a_reason),
+		IN_TREE(a_ptp_clock_may_know_the_oldest_request_alone),
 		IN_TREE(a_device_that_hangs_does_not_hang_the_check),
 		cmocka_unit_test(the_base_of_this_guest_stands_still),
 	};
