@@ -85,6 +85,7 @@ struct watch_event {
 	struct ntp_evidence ntp;
 	struct watch_log_line log; /* what the kernel logged about the change */
 	struct fact page;          /* known: the data page is watched; else why not */
+	bool watches_base;         /* KVM's page is stable, and its base is watched */
 	double interval_s, recheck_s;
 	struct real_fact stood_s; /* of a restore: seconds that the guest's clock stood still */
 	struct watch_counts counts;

@@ -69,7 +69,7 @@ static void write_watched(const struct watch_event *event, FILE *out)
 	fprintf(out, "    watching %s every %g s%s%s\n",
 		*why ? "current_clocksource" : "the vDSO's data page", event->interval_s,
 		*why ? ", not the vDSO's data page: " : "", why);
-	if (!fact_is_known(&event->now->evidence.base.fact))
+	if (!event->watches_base)
 		fprintf(out, "    no pvclock page shows a restore: checking again every %s\n",
 			as_age(event->recheck_s));
 }

@@ -156,9 +156,10 @@ static void check_again(struct watch *watch)
 		find_words(watch,
 			&(struct vclock_evidence){.how = VCLOCK_COPY, .at = evidence->copy.at});
 	}
-	/* Xen's page, and one that is not marked stable, change their base at any time. */
-	if (!fact_is_known(&evidence->base.fact))
+	/* Xen's page changes its base at any time. A check that was cut short leaves KVM's. */
+	if (!fact_is_flag(&evidence->host.kvm_clock_offered, true))
 		watch->place.pvclock = NULL;
+	watch->event.watches_base = watch->place.pvclock && watch->words.base_valid;
 }
 
 /* Returns the reason to end the sleep, or WAKE_NOT. */
@@ -200,7 +201,7 @@ static void sleep_until_wake(void *argument)
 		watch->event.counts.wakeups++;
 		slept_ns += request->interval_ns;
 		watch->wake = look(watch);
-		if (watch->wake == WAKE_NOT && !watch->place.pvclock &&
+		if (watch->wake == WAKE_NOT && !watch->event.watches_base &&
 			slept_ns >= request->recheck_ns)
 			watch->wake = WAKE_RECHECK;
 	} while (watch->wake == WAKE_NOT);
