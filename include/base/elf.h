@@ -67,17 +67,24 @@ struct elf_dynamic {
 /* Returns false without symbols and their names. All `count` symbols lie within the image. */
 bool elf_read_dynamic(const struct elf *elf, struct elf_dynamic *dynamic);
 
-/* A function. elf_find() sets the name by the address if it is empty, else `start` and `size`. */
-struct elf_symbol {
+struct elf_function {
 	struct span name;
-	uint64_t address;
-	uint64_t start, size;
+	uint64_t start, size; /* address, and bytes */
 };
 
+/* A walk over the functions of .symtab, or without it of .dynsym, which has those for others. */
+struct elf_functions {
+	uint64_t at, count, names;
+};
+
+void elf_functions_start(const struct elf *elf, struct elf_functions *functions);
+bool elf_functions_next(
+	const struct elf *elf, struct elf_functions *functions, struct elf_function *function);
+
 /*
- * Finds the function by .symtab or else .dynsym: the one with the name, or if that is empty, the
- * one that the address is in. Returns false if there is none.
+ * Returns the name of the function that an address is in; empty: it is in none. Of several names it
+ * is one that does not begin with an underscore.
  */
-bool elf_find(const struct elf *elf, struct elf_symbol *symbol);
+struct span elf_find(const struct elf *elf, uint64_t address);
 
 #endif

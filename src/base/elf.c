@@ -182,42 +182,50 @@ uint64_t elf_section(const struct elf *elf, const char *name)
 	return 0;
 }
 
-/* If a function has several names, takes one that does not begin with an underscore. */
-static bool search(const struct elf *elf, const char *table, struct elf_symbol *symbol)
+void elf_functions_start(const struct elf *elf, struct elf_functions *functions)
 {
-	const struct span wanted = symbol->name;
-	uint64_t section = elf_section(elf, table);
-	uint64_t at = ELF_READ(elf, section, Shdr, sh_offset);
-	uint64_t count = ELF_READ(elf, section, Shdr, sh_size) / ELF_SIZE(elf, Sym);
-	uint64_t link = ELF_READ(elf, section, Shdr, sh_link) * ELF_SIZE(elf, Shdr);
+	uint64_t all = elf_section(elf, ".symtab");
+	uint64_t section = all ? all : elf_section(elf, ".dynsym");
 	uint64_t sections = ELF_READ(elf, 0, Ehdr, e_shoff);
-	uint64_t strings = ELF_READ(elf, sections + link, Shdr, sh_offset);
+	uint64_t link = ELF_READ(elf, section, Shdr, sh_link) * ELF_SIZE(elf, Shdr);
 
+	*functions = (struct elf_functions){.at = 0};
 	if (!section)
-		return false;
-	for (; count && at < elf->length; count--, at += ELF_SIZE(elf, Sym)) {
-		uint64_t start = ELF_READ(elf, at, Sym, st_value);
-		uint64_t size = ELF_READ(elf, at, Sym, st_size);
-		struct span name;
-
-		if ((ELF_READ(elf, at, Sym, st_info) & 0xf) != STT_FUNC ||
-			(!wanted.length && symbol->address - start >= size))
-			continue;
-		name = elf_name(elf, strings, ELF_READ(elf, at, Sym, st_name));
-		if (wanted.length && name.length == wanted.length &&
-			memcmp(name.at, wanted.at, name.length) == 0) {
-			symbol->start = start;
-			symbol->size = size;
-			return true;
-		}
-		if (!wanted.length && name.length &&
-			(!symbol->name.length || *symbol->name.at == '_'))
-			symbol->name = name;
-	}
-	return !wanted.length && symbol->name.length;
+		return;
+	functions->at = ELF_READ(elf, section, Shdr, sh_offset);
+	functions->count = ELF_READ(elf, section, Shdr, sh_size) / ELF_SIZE(elf, Sym);
+	functions->names = ELF_READ(elf, sections + link, Shdr, sh_offset);
 }
 
-bool elf_find(const struct elf *elf, struct elf_symbol *symbol)
+bool elf_functions_next(
+	const struct elf *elf, struct elf_functions *functions, struct elf_function *function)
 {
-	return search(elf, ".symtab", symbol) || search(elf, ".dynsym", symbol);
+	uint64_t at = functions->at;
+
+	for (; functions->count && at < elf->length; at += ELF_SIZE(elf, Sym)) {
+		functions->count--;
+		if ((ELF_READ(elf, at, Sym, st_info) & 0xf) != STT_FUNC)
+			continue;
+		function->start = ELF_READ(elf, at, Sym, st_value);
+		function->size = ELF_READ(elf, at, Sym, st_size);
+		function->name = elf_name(elf, functions->names, ELF_READ(elf, at, Sym, st_name));
+		functions->at = at + ELF_SIZE(elf, Sym);
+		return true;
+	}
+	return false;
+}
+
+struct span elf_find(const struct elf *elf, uint64_t address)
+{
+	struct span name = {NULL, 0};
+	struct elf_functions functions;
+	struct elf_function function;
+
+	elf_functions_start(elf, &functions);
+	while (elf_functions_next(elf, &functions, &function)) {
+		if (address - function.start < function.size && function.name.length &&
+			(!name.length || *name.at == '_'))
+			name = function.name;
+	}
+	return name;
 }

@@ -8,6 +8,7 @@
 struct frame_state {
 	uint64_t base, offset; /* the frame's address is register `base` plus `offset` */
 	uint64_t saved;        /* bytes from the return address up to it; 0: it is in a register */
+	uint64_t pointer;      /* bytes from the saved frame pointer up to it; 0: it is not saved */
 };
 
 /* The bytes that the stack pointer and a return address have. */

@@ -1,28 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the frames of the C library's functions. clock_gettime() of libc calls the vDSO, so that
- * the return address there is libc's own, and the place of the call is one frame up, or more where
- * gettimeofday() calls clock_gettime(). The distance on the stack is in libc's call frame
- * information (.eh_frame, see the DWARF and LSB standards), which unwinders rely on, too. It is
- * read for the call of a function that was found, or for each indirect call in the function; the
- * ABIs align the stack to 16 bytes there. If these do not agree, or anything is not as compilers
- * write it for C, the place stays the one in libc. musl has no such information: there the
- * function's own instructions up to its first call give the frame, which holds for that call alone.
+ * Finds the frames of functions that read the clock for others. clock_gettime() of libc calls the
+ * vDSO, so that the return address there is libc's own, and the place of the call is one frame up,
+ * or more where gettimeofday() calls clock_gettime(), or a language has a function of its own for
+ * it. The distance on the stack is in the call frame information (.eh_frame, see the DWARF and LSB
+ * standards), which unwinders rely on, too. It is read for the call of a function that was found,
+ * or for each indirect call in the function; the ABIs align the stack to 16 bytes there. If these
+ * do not agree, or anything is not as compilers write it, the place stays the one in the function.
+ * Go has no such information, but a frame pointer. musl has neither: there the function's own
+ * instructions up to its first call give the frame, which holds for that call alone.
  */
+#include <fnmatch.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "frame.h"
+#include "names.h"
 #include "served.h"
 
 /* In DWARF's numbers. A call pushes the return address on x86, and leaves it in x30 on arm64. */
 #if defined(__aarch64__)
 #define STACK_POINTER 31U
+#define FRAME_POINTER 29U
 #define RETURN_ADDRESS 30U
 #define PUSHED 0U
 #define INSTRUCTION_STEP 4
 #define DIRECT_CALL 4
 #else
 #define STACK_POINTER 7U
+#define FRAME_POINTER 6U
 #define RETURN_ADDRESS 16U
 #define PUSHED FRAME_WORD
 #define INSTRUCTION_STEP 1
@@ -31,8 +37,16 @@
 #define FUNCTION_MAX 4096
 #define STATE_MAX 4
 
+/* A function sets up its frame pointer within so many bytes. */
+#define SETUP_MAX 64
+
 /* Addresses are encoded in four bytes with a sign, relative to where they are. */
 #define ENCODING_HERE 0x1b
+
+/* An address that is encoded in a form with these low bits has eight bytes, or else four. */
+#define ENCODING_SIZE 7
+#define ENCODING_WHOLE 0
+#define ENCODING_EIGHT 4
 
 /* Registers are saved at multiples of minus one word, a signed number of 7 bits. */
 #define SAVED_UNIT_ENCODED (0x80 - FRAME_WORD)
@@ -65,9 +79,17 @@ static uint64_t take_leb(struct cursor *cursor)
 	return value;
 }
 
+static void set_saved(struct frame_state *state, uint64_t number, uint64_t below)
+{
+	if (number == RETURN_ADDRESS)
+		state->saved = below;
+	else if (number == FRAME_POINTER)
+		state->pointer = below;
+}
+
 /*
  * Executes instructions up to that for `wanted`; *location is the address that they have reached.
- * False if there is one that C functions do not need.
+ * False if there is one that the functions looked for do not need.
  */
 static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, uint64_t wanted,
 	struct frame_state *state)
@@ -76,7 +98,7 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 	size_t depth = 0;
 
 	while (cursor->at < cursor->end) {
-		uint64_t code = take(cursor, 1), step = 0, below;
+		uint64_t code = take(cursor, 1), step = 0;
 
 		switch (code >> 6 ? code & 0xc0 : code) {
 		case 0x40: /* DW_CFA_advance_loc */
@@ -91,13 +113,13 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 		case 0x2d: /* DW_CFA_AARCH64_negate_ra_state: the signature is above its 48 bits */
 			break;
 		case 0xc0: /* DW_CFA_restore */
-			if ((code & 0x3f) == RETURN_ADDRESS)
-				state->saved = 0;
+			set_saved(state, code & 0x3f, 0);
 			break;
 		case 0x80: /* DW_CFA_offset */
-			below = take_leb(cursor) * FRAME_WORD;
-			if ((code & 0x3f) == RETURN_ADDRESS)
-				state->saved = below;
+			set_saved(state, code & 0x3f, take_leb(cursor) * FRAME_WORD);
+			break;
+		case 0x2e: /* DW_CFA_GNU_args_size */
+			take_leb(cursor);
 			break;
 		case 0x0a: /* DW_CFA_remember_state */
 			if (depth == STATE_MAX)
@@ -129,55 +151,109 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
 	return cursor->at == cursor->end;
 }
 
+/*
+ * Reads what the common part says of its entries: "zR", and in C++ and Rust "P" and "L", the
+ * functions and tables for exceptions.
+ */
+static bool read_augmentation(struct cursor *start, uint64_t *unit)
+{
+	uint64_t letters = start->at, encoding;
+
+	if (take(start, 1) != 'z')
+		return false;
+	while (take(start, 1))
+		;
+	*unit = take_leb(start);
+	if (take(start, 1) != SAVED_UNIT_ENCODED || take_leb(start) != RETURN_ADDRESS)
+		return false;
+	take_leb(start);
+	while (start->at <= start->end) {
+		switch (elf_number(start->file, ++letters, 1)) {
+		case 'P':
+			encoding = take(start, 1) & ENCODING_SIZE;
+			take(start,
+				encoding == ENCODING_WHOLE || encoding == ENCODING_EIGHT ? 8 : 4);
+			break;
+		case 'L':
+			take(start, 1);
+			break;
+		case 'R':
+			if (take(start, 1) != ENCODING_HERE)
+				return false;
+			break;
+		default:
+			return !elf_number(start->file, letters, 1);
+		}
+	}
+	return false;
+}
+
 /* Reads the entry at this offset of the file, which is for the code from `location` on. */
 static bool read_frame(const struct elf *file, uint64_t at, uint64_t location, uint64_t wanted,
 	struct frame_state *state)
 {
 	struct cursor entry = {file, at + 16, at + 4 + elf_number(file, at, 4)};
-	uint64_t common = at + 4 - elf_number(file, at + 4, 4), unit;
+	uint64_t common = at + 4 - elf_number(file, at + 4, 4), unit, skipped;
 	struct cursor start = {file, common + 4, common + 4 + elf_number(file, common, 4)};
 
 	if (entry.end > file->length || start.end > file->length)
 		return false;
-	/* The common part: its identifier, version and augmentation. */
-	if (take(&start, 4) != 0 || take(&start, 1) != 1 || take(&start, 1) != 'z' ||
-		take(&start, 1) != 'R' || take(&start, 1) != 0)
+	/* The common part has an identifier and a version. */
+	if (take(&start, 4) != 0 || take(&start, 1) != 1 || !read_augmentation(&start, &unit))
 		return false;
-	unit = take_leb(&start);
-	if (take(&start, 1) != SAVED_UNIT_ENCODED || take_leb(&start) != RETURN_ADDRESS ||
-		take_leb(&start) != 1 || take(&start, 1) != ENCODING_HERE || take_leb(&entry) != 0)
-		return false;
+	skipped = take_leb(&entry);
+	entry.at += skipped < file->length ? skipped : file->length;
 	*state = (struct frame_state){.base = 0};
 	/* The first instructions are those for the whole function. */
 	return execute(&start, unit, &(uint64_t){0}, UINT64_MAX, state) &&
-	       execute(&entry, unit, &location, wanted, state) && state->base == STACK_POINTER;
+	       execute(&entry, unit, &location, wanted, state);
 }
 
+/* A function that reads the clock for others. */
+struct function {
+	size_t name; /* index in the list of names */
+	uint64_t start, size, code;
+	uint64_t entry,
+		location; /* of its call frame information, and the address it begins with */
+};
+
+struct search {
+	struct elf file;
+	const char *const *names;
+	bool are_wrappers; /* the call that leads to the vDSO may be any in the functions */
+	struct function list[SERVED_FRAMES - 1];
+	size_t count;
+	/* The functions that have a frame, by their offsets in the file. */
+	uint64_t starts[SERVED_FRAMES];
+	size_t start_count;
+};
+
 /*
- * Returns the offset of the entry for this address, and the address that it begins with; 0: there
- * is none. Static programs have .eh_frame without the table that finds an entry.
+ * Finds the entries for the functions. Static programs have .eh_frame without the table that finds
+ * an entry, and so all of them are read, once.
  */
-static uint64_t find_entry(const struct elf *file, uint64_t address, uint64_t *location)
+static void find_entries(struct search *search)
 {
+	const struct elf *file = &search->file;
 	uint64_t section = elf_section(file, ".eh_frame");
 	uint64_t at = ELF_READ(file, section, Shdr, sh_offset);
 	uint64_t load = ELF_READ(file, section, Shdr, sh_addr) - at, size;
 
 	for (; section && (size = elf_number(file, at, 4)); at += 4 + size) {
-		*location = load + at + 8 + (uint64_t)(int64_t)(int32_t)elf_number(file, at + 8, 4);
-		if (elf_number(file, at + 4, 4) != 0 &&
-			address - *location < elf_number(file, at + 12, 4))
-			return at;
-	}
-	return 0;
-}
+		uint64_t location =
+			load + at + 8 + (uint64_t)(int64_t)(int32_t)elf_number(file, at + 8, 4);
 
-/* The functions that have a frame, by their offsets in the file. */
-struct found {
-	bool is_any; /* a wrapper: the call that leads to the vDSO may be any in it */
-	uint64_t starts[SERVED_FRAMES];
-	size_t count;
-};
+		for (size_t i = 0; i < search->count; i++) {
+			struct function *function = &search->list[i];
+
+			if (function->start - location < elf_number(file, at + 12, 4) &&
+				elf_number(file, at + 4, 4) != 0 && !function->entry) {
+				function->entry = at;
+				function->location = location;
+			}
+		}
+	}
+}
 
 /* Returns the distance in bytes to the function that is called directly, or 0 if none is. */
 static uint64_t find_callee(const struct elf *file, uint64_t at)
@@ -193,12 +269,12 @@ static uint64_t find_callee(const struct elf *file, uint64_t at)
 #endif
 }
 
-static bool calls_found(const struct elf *file, uint64_t at, const struct found *found)
+static bool calls_found(const struct search *search, uint64_t at)
 {
-	uint64_t callee = find_callee(file, at);
+	uint64_t callee = find_callee(&search->file, at);
 
-	for (size_t i = 0; callee && i < found->count; i++) {
-		if (found->starts[i] == at + callee)
+	for (size_t i = 0; callee && i < search->start_count; i++) {
+		if (search->starts[i] == at + callee)
 			return true;
 	}
 	return false;
@@ -219,63 +295,112 @@ static bool is_indirect_call(const struct elf *file, uint64_t at)
 #endif
 }
 
+/*
+ * The caller may have a frame pointer, which is then the function's own, or saved: on arm64 below
+ * the return address, as its ABI wants it.
+ */
 static bool make_frame(const struct elf *file, uint64_t start, uint64_t size,
 	const struct frame_state *state, struct served_frame *frame)
 {
-	uint64_t up = state->offset - state->saved + PUSHED;
+	bool by_pointer = state->base == FRAME_POINTER;
+	uint64_t up = state->offset - state->saved + PUSHED, saved = 0;
 
-	if (state->offset % 16 != 0 || !state->saved || state->saved > state->offset ||
-		state->offset > UINT16_MAX)
+	if (!state->saved || state->saved > state->offset || state->offset > UINT16_MAX)
 		return false;
+	if (by_pointer) {
+		if (state->pointer != state->offset || state->pointer - state->saved != FRAME_WORD)
+			return false;
+		up = FRAME_WORD | SERVED_BY_POINTER;
+	} else if (state->base != STACK_POINTER || state->offset % 16 != 0) {
+		return false;
+	}
+	if (state->pointer)
+		saved = state->pointer - state->saved;
+#if defined(__aarch64__)
+	if (saved && saved != FRAME_WORD)
+		return false;
+	up |= saved ? SERVED_SAVES_POINTER : 0;
+	saved = state->offset;
+#else
+	if (state->pointer > state->offset || saved % FRAME_WORD != 0)
+		return false;
+#endif
 	*frame = (struct served_frame){
-		start - file->load, (uint32_t)size, (uint16_t)up, (uint16_t)state->offset};
+		start - file->load, (uint32_t)size, (uint16_t)up, (uint16_t)saved};
 	return true;
 }
 
-/* Finds the frame from the instructions up to the first call, for its return address only. */
-static bool find_by_code(const struct elf *file, const struct elf_symbol *symbol, uint64_t code,
-	const struct found *found, struct served_frame *frame)
+/* Says whether a function without call frame information sets up a frame pointer, as Go does. */
+static bool has_pointer(const struct elf *file, const struct function *function)
 {
-	struct frame_state state = {STACK_POINTER, PUSHED, PUSHED};
+	for (uint64_t i = 0; i < SETUP_MAX && i < function->size; i += INSTRUCTION_STEP) {
+		uint64_t at = function->code + i, code = elf_number(file, at, 4);
+
+#if defined(__aarch64__)
+		/* stur x29, [sp, #-8]; sub x29, sp, #8 */
+		if (code == 0xf81f83fd && elf_number(file, at + 4, 4) == 0xd10023fd)
+			return true;
+#else
+		/* push %rbp; mov %rsp, %rbp, or before Go 1.21 mov %rbp, n(%rsp); lea n(%rsp), %rbp
+		 */
+		if (code == 0xe5894855 ||
+			(code == 0x246c8948 && elf_number(file, at + 5, 4) == 0x246c8d48 &&
+				elf_number(file, at + 4, 1) == elf_number(file, at + 9, 1)))
+			return true;
+#endif
+	}
+	return false;
+}
+
+/* Finds the frame from the instructions up to the first call, for its return address only. */
+static bool find_by_code(
+	const struct search *search, const struct function *function, struct served_frame *frame)
+{
+	const struct elf *file = &search->file;
+	struct frame_state state = {STACK_POINTER, PUSHED, PUSHED, 0};
 	uint64_t length;
 
-	for (uint64_t at = 0; at < symbol->size; at += length) {
-		bool is_wanted =
-			is_indirect_call(file, code + at) || calls_found(file, code + at, found);
+	for (uint64_t i = 0; i < function->size; i += length) {
+		uint64_t at = function->code + i;
+		bool is_wanted = is_indirect_call(file, at) || calls_found(search, at);
 
-		length = prologue_step(file, code + at, &state);
+		length = prologue_step(file, at, &state);
 		/* Another function that is called directly may not return. */
-		if (!length || (!is_wanted && find_callee(file, code + at)))
+		if (!length || (!is_wanted && find_callee(file, at)))
 			return false;
 		if (is_wanted)
-			return make_frame(file, symbol->start + at + length, 1, &state, frame);
+			return make_frame(file, function->start + i + length, 1, &state, frame);
 	}
 	return false;
 }
 
 /* Bytes of other instructions may look like an indirect call, but not like a direct one. */
-static bool find_in_function(const struct elf *file, const struct elf_symbol *symbol, uint64_t code,
-	const struct found *found, struct served_frame *frame)
+static bool find_in_function(
+	const struct search *search, const struct function *function, struct served_frame *frame)
 {
+	static const struct frame_state by_pointer = {
+		FRAME_POINTER, 2 * FRAME_WORD, FRAME_WORD, 2 * FRAME_WORD};
+	const struct elf *file = &search->file;
 	bool is_known = true;
 
-	for (uint64_t i = 0; i + 1 < symbol->size; i += INSTRUCTION_STEP) {
-		uint64_t address = symbol->start + i, location, entry;
-		bool is_direct = calls_found(file, code + i, found);
+	if (!function->entry && search->are_wrappers && has_pointer(file, function))
+		return make_frame(file, function->start, function->size, &by_pointer, frame);
+	if (!function->entry)
+		return find_by_code(search, function, frame);
+	for (uint64_t i = 0; i + 1 < function->size; i += INSTRUCTION_STEP) {
+		uint64_t address = function->start + i, at = function->code + i;
+		bool is_direct = calls_found(search, at);
 		struct frame_state state;
 		struct served_frame next;
 
-		if (!is_direct && !is_indirect_call(file, code + i) &&
-			!(found->is_any && find_callee(file, code + i)))
+		if (!is_direct && !is_indirect_call(file, at) &&
+			!(search->are_wrappers && find_callee(file, at)))
 			continue;
-		entry = find_entry(file, address, &location);
-		if (!entry)
-			return find_by_code(file, symbol, code, found, frame);
-		if (!read_frame(file, entry, location, address, &state))
+		if (!read_frame(file, function->entry, function->location, address, &state))
 			return false;
-		if (is_direct)
+		if (is_direct && !search->are_wrappers)
 			return make_frame(file, address + DIRECT_CALL, 1, &state, frame);
-		if (!make_frame(file, symbol->start, symbol->size, &state, &next))
+		if (!make_frame(file, function->start, function->size, &state, &next))
 			continue;
 		is_known = !frame->size ||
 		           (is_known && frame->up == next.up && frame->frame == next.frame);
@@ -284,28 +409,72 @@ static bool find_in_function(const struct elf *file, const struct elf_symbol *sy
 	return frame->size && is_known;
 }
 
+/* Says whether the name has "ow", "ime" or "pse", as those of all wrappers (now, time, elapsed). */
+static bool may_be_wrapper(struct span name)
+{
+	for (size_t i = 2; i < name.length; i++) {
+		char last = name.at[i], previous = name.at[i - 1];
+
+		if ((last == 'w' && previous == 'o') ||
+			(last == 'e' && ((previous == 'm' && name.at[i - 2] == 'i') ||
+						(previous == 's' && name.at[i - 2] == 'p'))))
+			return true;
+	}
+	return false;
+}
+
+/* Keeps the list in the order of the names. A function may have several of them. */
+static void add_function(struct search *search, const struct elf_function *symbol)
+{
+	struct function function = {.start = symbol->start, .size = symbol->size};
+	size_t at = search->count;
+	char name[128];
+
+	if (search->are_wrappers && !may_be_wrapper(symbol->name))
+		return;
+	name_read(symbol->name, name, sizeof(name));
+	while (search->names[function.name] && fnmatch(search->names[function.name], name, 0) != 0)
+		function.name++;
+	function.code = elf_offset(&search->file, symbol->start);
+	if (!search->names[function.name] || !function.code || !symbol->size ||
+		symbol->size > FUNCTION_MAX || symbol->size > search->file.length - function.code)
+		return;
+	for (size_t i = 0; i < search->count; i++) {
+		if (search->list[i].start == symbol->start)
+			return;
+	}
+	while (at && search->list[at - 1].name > function.name)
+		at--;
+	if (at == ARRAY_SIZE(search->list))
+		return;
+	search->count += search->count < ARRAY_SIZE(search->list);
+	memmove(search->list + at + 1, search->list + at,
+		(search->count - at - 1) * sizeof(*search->list));
+	search->list[at] = function;
+}
+
 size_t frames_find(const unsigned char *bytes, size_t length, const char *const *names,
 	bool are_wrappers, struct served_frame *frames)
 {
-	struct found found = {.is_any = are_wrappers};
-	struct elf file;
-	uint64_t code;
+	struct elf_functions functions;
+	struct elf_function function;
+	struct search search = {.names = names, .are_wrappers = are_wrappers};
 
 	memset(frames, 0, SERVED_FRAMES * sizeof(*frames));
-	if (!elf_start(&file, bytes, length) || file.narrow)
+	if (!elf_start(&search.file, bytes, length) || search.file.narrow)
 		return 0;
-	for (; found.count < SERVED_FRAMES - 1 && *names; names++) {
-		struct elf_symbol symbol = {.name = text_span(*names)};
+	elf_functions_start(&search.file, &functions);
+	while (elf_functions_next(&search.file, &functions, &function))
+		add_function(&search, &function);
+	if (search.count)
+		find_entries(&search);
+	for (size_t i = 0; i < search.count; i++) {
 		struct served_frame frame = {.size = 0};
 
-		if (!elf_find(&file, &symbol))
+		if (!find_in_function(&search, &search.list[i], &frame))
 			continue;
-		code = elf_offset(&file, symbol.start);
-		if (!code || symbol.size > FUNCTION_MAX || symbol.size > length - code ||
-			!find_in_function(&file, &symbol, code, &found, &frame))
-			continue;
-		found.starts[found.count] = code;
-		frames[found.count++] = frame;
+		frames[search.start_count] = frame;
+		search.starts[search.start_count++] = search.list[i].code;
 	}
-	return found.count;
+	return search.start_count;
 }

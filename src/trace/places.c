@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "measure/vdso.h"
+#include "names.h"
 #include "places.h"
 
 #define PERF_MAP_SIZE (16 << 20)
@@ -126,6 +127,9 @@ bool places_is_c_library(struct span path)
 }
 
 /* ---- code that was made at run time ---- */
+
+/* Its place in the memory map has no name. */
+static const char run_time_code[] = "[run-time code]";
 
 /* Processes whose maps are read, and calls from their code. */
 #define JIT_FILES 64
@@ -260,15 +264,21 @@ static int by_function(const void *left, const void *right)
 	                                    : strcmp(a->function, b->function);
 }
 
-/* Takes what a just-in-time compiler writes: "7f3c00001000 40 Main.loop". The last line counts. */
+/*
+ * Takes what a just-in-time compiler writes: "7f3c00001000 40 Main.loop", or HotSpot with "0x"
+ * before the numbers. The last line counts.
+ */
 static void read_line(struct span line, struct jit_site *sites, size_t count)
 {
 	struct span first, second;
 	uint64_t start, size;
 	size_t low = 0, high = count;
 
-	if (!text_next_word(&line, &first) || !text_next_word(&line, &second) ||
-		!number_parse_hex(first, &start) || !number_parse_hex(second, &size))
+	if (!text_next_word(&line, &first) || !text_next_word(&line, &second))
+		return;
+	text_take_prefix(&first, "0x");
+	text_take_prefix(&second, "0x");
+	if (!number_parse_hex(first, &start) || !number_parse_hex(second, &size))
 		return;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
@@ -331,6 +341,8 @@ static void find_jitted(struct trace_places *places)
 			*place = (struct trace_place){
 				.row = site->row, .is_compat = site->is_compat};
 			text_copy(place->function, sizeof(place->function), site->function);
+			if (!*site->function)
+				text_copy(place->module, sizeof(place->module), run_time_code);
 		}
 		place->count += site->count;
 	}
@@ -411,6 +423,7 @@ size_t places_add(struct trace_places *places, const struct trace_place *calls,
 		*is_jitted = site != SIZE_MAX;
 		if (*is_jitted)
 			return site;
+		text_copy(place.module, sizeof(place.module), run_time_code);
 	} else if (mapping) {
 		snprintf(place.module, sizeof(place.module), "%.*s", (int)mapping->map.path.length,
 			mapping->map.path.at);
@@ -498,15 +511,12 @@ static int by_count(const void *left, const void *right)
 
 static void find_function(struct trace_place *place, int root)
 {
-	struct elf_symbol symbol = {.address = 0};
 	struct elf elf;
 
 	if (!place->inode || !places_map_file(root, place->module, place->inode, &elf))
 		return;
 	place->offset += elf.load;
-	symbol.address = place->offset;
-	if (elf_find(&elf, &symbol))
-		text_copy_span(place->function, sizeof(place->function), symbol.name);
+	name_read(elf_find(&elf, place->offset), place->function, sizeof(place->function));
 	elf_unmap(&elf);
 }
 

@@ -194,11 +194,12 @@ static const struct field place_fields[] = {
 	{STRING("clock", clock),
 		.doc = "clock that the calls name, or \"other\"; null: the call takes none"},
 	{TEXT("module", module), .title = "place", .left = true, .cell = print_place,
-		.doc = "path of the file that the code is in; null: it is of no file, or unknown"},
+		.doc = "path of the file that the code is in, or [run-time code]; null: unknown"},
 	{TEXT("address", address),
 		.doc = "address of the call in this file, as addr2line takes it; null: unknown"},
 	{TEXT("function", function),
-		.doc = "function that makes the call; null: the file has no symbol for it"},
+		.doc = "function that makes the call, in C++ and Rust without parameters and template "
+		       "arguments; null: there is no symbol for it"},
 	{0},
 };
 

@@ -8,6 +8,7 @@
 
 #if defined(__aarch64__)
 #define RETURN_ADDRESS 30
+#define FRAME_POINTER 29
 
 /* Says whether the instruction writes neither the stack pointer nor the return address. */
 static bool is_harmless(uint64_t code)
@@ -66,6 +67,10 @@ uint64_t prologue_step(const struct elf *file, uint64_t at, struct frame_state *
 		state->saved = state->offset - place;
 	else if (!state->saved && second == RETURN_ADDRESS)
 		state->saved = state->offset - place - 8;
+	if (!state->pointer && first == FRAME_POINTER)
+		state->pointer = state->offset - place;
+	else if (!state->pointer && second == FRAME_POINTER)
+		state->pointer = state->offset - place - 8;
 	return 4;
 }
 #else
@@ -109,6 +114,9 @@ static uint64_t step_operand(
 				: field == 4 && !size && code != 0x89 && !(prefix & 4)) {
 		return 0;
 	}
+	/* The frame pointer is saved in another way. */
+	if (code == 0x89 && field == 5 && operand >> 6 != 3 && !(prefix & 4))
+		return 0;
 	return length + size;
 }
 
@@ -126,6 +134,8 @@ uint64_t prologue_step(const struct elf *file, uint64_t at, struct frame_state *
 	}
 	if (code >> 3 == 0x50 >> 3) { /* push */
 		state->offset += FRAME_WORD;
+		if (code == 0x55 && !(prefix & 1)) /* %rbp */
+			state->pointer = state->offset;
 		length = 1;
 	} else if (code == 0x6a) { /* push of a number */
 		state->offset += FRAME_WORD;

@@ -249,6 +249,9 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 		return;
 	} else if (event != PTRACE_EVENT_EXEC) {
 		add_thread(tracer, (pid_t)message, thread);
+		thread = find_thread(tracer, id);
+		if (event == PTRACE_EVENT_CLONE && thread)
+			served_learn_thread(thread->table, id, &tracer->libraries);
 	} else {
 		tracer->has_executed = true;
 		/* The memory that its calls came from is gone. Its map was read before. */

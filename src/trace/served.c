@@ -21,11 +21,18 @@
 /* A C library, or a static program, that takes longer to search has no frames. */
 #define LIBRARY_NS (2 * NS_PER_SECOND)
 
+/* A table has the frames of so many files. */
+#define LEARNED_MOST 12
+
 struct served_table {
 	int file;
-	size_t users;     /* threads */
-	struct span maps; /* owned: the memory map when it was last read */
-	int jitted;       /* map of the code that was made at run time; -1: none */
+	size_t users;                   /* threads */
+	struct span maps;               /* owned: the memory map when it was last read */
+	uint64_t learned[LEARNED_MOST]; /* inodes of the files whose frames it has */
+	size_t learned_count;
+	bool has_thread; /* a second one was started */
+	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
+	int jitted; /* map of the code that was made at run time; -1: none */
 };
 
 struct served_filters served_read_filters(pid_t pid)
@@ -149,26 +156,49 @@ struct span served_maps(const struct served_table *table)
 
 /* ---- libraries ---- */
 
-/* Functions that read the clock for a program: libstdc++'s, libc++'s and libuv's. */
-static const char *const wrappers[] = {"_ZNSt6chrono3_V212steady_clock3nowEv",
-	"_ZNSt6chrono3_V212system_clock3nowEv", "_ZNSt3__16chrono12steady_clock3nowEv",
-	"_ZNSt3__16chrono12system_clock3nowEv", "uv__hrtime", "uv_hrtime", NULL};
+/* Functions that read the clock for a program, behind those that they call, by name_read(). */
+static const char *const wrappers[] = {
+	/* libstdc++ and libc++ */
+	"std::chrono::_V2::*_clock::now", "std::chrono::*_clock::now",
+	"std::__*::chrono::*_clock::now",
+	/* libuv, V8 */
+	"uv__hrtime", "uv_hrtime", "v8::base::*::Now",
+	/* Rust */
+	"std::sys::*time*::now", "std::time::*::now", "std::time::*::elapsed",
+	/* HotSpot */
+	"os::javaTime*", "os::elapsed_counter", "JVM_NanoTime", "JVM_CurrentTimeMillis",
+	/* CPython */
+	"py_get_*_clock*", "_PyTime_Get*", "_PyTime_*Unchecked", "PyTime_*",
+	/* Go */
+	"runtime.nanotime1*", "runtime.walltime1*", "time.now", "runtime.nanotime",
+	"runtime.walltime", "time.runtimeN*", "*runtime_nanotime", "time.Now", "time.Since",
+	"time.Until", NULL};
 
-static const char *const languages[] = {"libstdc++.so.", "libc++.so.", "libuv.so.", NULL};
+/* The libraries that have them. A program may have them in its own file. */
+static const char *const languages[] = {"libstdc++.so.", "libc++.so.", "libuv.so.", "libnode.so.",
+	"libstd-", "libjvm.so", "libpython3", NULL};
 
-/* Finds the first lines of the libraries; the map begins with the program's. */
-static void find_libraries(struct span maps, struct mapping *c, struct mapping *language)
+#define MAPPED_MOST 8
+
+/* Finds the first lines of the C library, or of a static program, and of all that have wrappers. */
+static size_t find_libraries(struct span maps, struct mapping *mapped)
 {
-	struct mapping line;
+	struct mapping line, c = {.inode = 0}, program = {.inode = 0};
+	size_t count = 1;
 
 	while (maps_next(&maps, &line)) {
 		if (!line.inode || line.offset || line.path.length >= SERVED_PATH_SIZE)
 			continue;
-		if (!c->inode || places_is_c_library(line.path))
-			*c = line;
-		if (!language->inode && places_is_named(line.path, languages))
-			*language = line;
+		if (!program.inode)
+			program = line;
+		if (places_is_c_library(line.path))
+			c = line;
+		else if (places_is_named(line.path, languages) && count < MAPPED_MOST - 1)
+			mapped[count++] = line;
 	}
+	mapped[0] = c.inode ? c : program;
+	mapped[count++] = program;
+	return program.inode ? count : 0;
 }
 
 /* The file is that of a program that may be hostile, and may be slow to search. */
@@ -179,52 +209,106 @@ static void read_frames(void *argument)
 
 	if (!places_map_file(0, library->path, library->inode, &elf))
 		return;
-	if (library->has_wrappers)
+	if (!library->is_c)
 		frames_find(elf.bytes, elf.length, wrappers, true,
 			library->frames[SERVED_CLOCK_GETTIME]);
-	for (size_t call = 0; call < SERVED_CALL_COUNT && !library->has_wrappers; call++)
+	for (size_t call = 0; call < SERVED_CALL_COUNT && library->is_c; call++)
 		frames_find(elf.bytes, elf.length, served_calls[call].functions, false,
 			library->frames[call]);
 }
 
-/* Appends the frames of the library that is mapped by this line. */
-static void add_frames(struct served_library *library, const struct mapping *line,
-	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES])
+/* Returns the library that is mapped by this line, with its frames. */
+static const struct served_library *find_library(
+	struct served_libraries *libraries, const struct mapping *line, bool is_c)
 {
 	struct deadline deadline = deadline_after(LIBRARY_NS);
+	struct served_library *library;
 	struct fact why;
 
-	if (!line->inode)
-		return;
-	if (library->inode != line->inode || !text_equals(line->path, library->path)) {
-		*library = (struct served_library){.inode = line->inode,
-			.has_wrappers = places_is_named(line->path, languages)};
-		memcpy(library->path, line->path.at, line->path.length);
-		(void)child_compute(read_frames, library, sizeof(*library), &deadline, &why);
+	for (size_t i = 0; i < SERVED_LIBRARIES; i++) {
+		library = &libraries->list[i];
+		if (library->inode == line->inode && library->is_c == is_c &&
+			text_equals(line->path, library->path))
+			return library;
 	}
-	for (size_t call = 0; call < SERVED_CALL_COUNT; call++) {
-		struct served_frame *next = frames[call], *end = next + SERVED_FRAMES - 1;
+	library = &libraries->list[libraries->next++ % SERVED_LIBRARIES];
+	*library = (struct served_library){.inode = line->inode, .is_c = is_c};
+	memcpy(library->path, line->path.at, line->path.length);
+	(void)child_compute(read_frames, library, sizeof(*library), &deadline, &why);
+	return library;
+}
 
-		while (next->size)
-			next++;
-		for (size_t i = 0; next < end && library->frames[call][i].size; i++, next++) {
-			*next = library->frames[call][i];
-			next->start += line->start;
-		}
+/*
+ * Writes frames behind those of a call, which threads may be reading: the last first, and a frame's
+ * size last. The frames of the stubs end where the size is 0.
+ */
+static void write_frames(
+	int file, size_t call, size_t first, const struct served_frame *frames, size_t count)
+{
+	const size_t size = sizeof(*frames), half = offsetof(struct served_frame, size);
+
+	while (count--) {
+		off_t at =
+			SERVED_FRAMES_AT + (off_t)((call * SERVED_FRAMES + first + count) * size);
+
+		(void)!pwrite(file, &frames[count], half, at);
+		(void)!pwrite(
+			file, (const char *)&frames[count] + half, size - half, at + (off_t)half);
 	}
 }
 
-/* A caller comes behind what it calls. */
+/* A caller comes behind what it calls. Wrappers make the first three calls. */
+static void add_frames(
+	struct served_table *table, const struct served_library *library, uint64_t start)
+{
+	for (size_t call = 0; call < (library->is_c ? SERVED_CALL_COUNT : SERVED_TIME + 1);
+		call++) {
+		const struct served_frame *from =
+			library->frames[library->is_c ? call : SERVED_CLOCK_GETTIME];
+		struct served_frame *frames = table->frames[call];
+		size_t first = 0, count = 0;
+
+		while (frames[first].size)
+			first++;
+		for (; first + count < SERVED_FRAMES - 1 && from[count].size; count++) {
+			frames[first + count] = from[count];
+			frames[first + count].start += start;
+		}
+		write_frames(table->file, call, first, frames + first, count);
+	}
+}
+
+static bool is_learned(const struct served_table *table, uint64_t inode)
+{
+	for (size_t i = 0; i < table->learned_count; i++) {
+		if (table->learned[i] == inode)
+			return true;
+	}
+	return false;
+}
+
+/* A static program is a C library, too. */
 void served_learn(struct served_table *table, pid_t pid, struct served_libraries *libraries)
 {
-	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES] = {{{0}}};
-	struct mapping c = {.inode = 0}, language = {.inode = 0};
+	struct mapping mapped[MAPPED_MOST];
+	size_t count, known = table->learned_count;
 
 	served_look(table, pid);
-	find_libraries(table->maps, &c, &language);
-	add_frames(&libraries->c, &c, frames);
-	add_frames(&libraries->language, &language, frames);
-	(void)!pwrite(table->file, frames, sizeof(frames), SERVED_FRAMES_AT);
+	count = find_libraries(table->maps, mapped);
+	for (size_t i = 0; i < count && table->learned_count < LEARNED_MOST; i++) {
+		if (known && (i == 0 || is_learned(table, mapped[i].inode)))
+			continue;
+		add_frames(table, find_library(libraries, &mapped[i], i == 0), mapped[i].start);
+		table->learned[table->learned_count++] = mapped[i].inode;
+	}
+}
+
+void served_learn_thread(struct served_table *table, pid_t pid, struct served_libraries *libraries)
+{
+	if (!table || table->has_thread)
+		return;
+	table->has_thread = true;
+	served_learn(table, pid, libraries);
 }
 
 /* ---- the users and the counts ---- */

@@ -37,8 +37,8 @@
 #define SERVED_CLOCK_OTHER 24 /* clock ids below are themselves */
 #define SERVED_PROBES 16
 #define SERVED_FRAMES_AT 2048
-#define SERVED_FRAMES 8
-#define SERVED_REFUSED_AT 3072
+#define SERVED_FRAMES 16
+#define SERVED_REFUSED_AT 3584
 #define SERVED_SHARDS_AT 4096
 #define SERVED_SHARDS 64
 #define SERVED_SHARD_SIZE 8192
@@ -51,13 +51,22 @@ struct served_entry {
 	uint64_t count;
 };
 
-/* If the return address is in this code, the caller's is `up` bytes above on the stack. */
+/*
+ * If the return address is in this code, the caller's is `up` bytes above on the stack, above the
+ * return address on x86-64 and above the stack pointer on arm64; or above where the frame pointer
+ * points.
+ */
 struct served_frame {
 	uint64_t start;
 	uint32_t size;
-	uint16_t up;
-	uint16_t frame; /* bytes from the stack pointer here to that of the caller; for arm64 */
+	uint16_t up;    /* bytes, a multiple of 8, and SERVED_BY_POINTER */
+	uint16_t frame; /* bytes, from the caller's saved frame pointer up to the return address, 0:
+	                   it is in its register; on arm64 from the stack or frame pointer here to
+	                   the caller's stack pointer */
 };
+
+#define SERVED_BY_POINTER 1
+#define SERVED_SAVES_POINTER 2 /* arm64: the caller's frame pointer is below the return address */
 
 /* They have the numbers that are in a key. */
 enum served_call {
@@ -196,30 +205,40 @@ struct span served_maps(const struct served_table *table);
 #define SERVED_PATH_SIZE 256
 
 /*
- * A library whose frames were looked for last: the C library, or program without a shared one, and
- * that of a language, whose functions that read the clock are wrappers, too.
+ * A file whose frames were looked for: as C library, which a static program is, too, or as one that
+ * may have functions of a language which read the clock.
  */
 struct served_library {
 	char path[SERVED_PATH_SIZE];
-	uint64_t inode; /* 0: there was none yet */
-	bool has_wrappers;
+	uint64_t inode; /* 0: none */
+	bool is_c;
 	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
 };
 
+/* The files that were looked at last; their number is that of a shell and what it starts. */
+#define SERVED_LIBRARIES 32
 struct served_libraries {
-	struct served_library c, language;
+	size_t next;
+	struct served_library list[SERVED_LIBRARIES];
 };
 
 /* Calls served_look() once the libraries are loaded, and finds the frames of their functions. */
 void served_learn(struct served_table *table, pid_t pid, struct served_libraries *libraries);
 
+/*
+ * Does so again when a process starts its first thread: java(1) and others load a library of their
+ * language at run time. `table` may be NULL.
+ */
+void served_learn_thread(struct served_table *table, pid_t pid, struct served_libraries *libraries);
+
 /* ---- frames.c: pure ---- */
 
 /*
- * Finds the frames of these functions in the bytes of an ELF file; NULL or SERVED_FRAMES - 1 names
- * end the list. A function has one where it calls the vDSO or a function before it, or if it is a
- * wrapper where it calls anything, if its frame is known for sure. Starts are relative to the first
- * byte that is loaded. Returns the number of frames; the one behind them has a size of 0.
+ * Finds the frames of these functions in the bytes of an ELF file. The names, which NULL ends, are
+ * those of name_read() and may have wildcards; those of wrappers have "ow", "ime" or "pse". A
+ * function has one where it calls the vDSO or a function before it, or if it is a wrapper where it
+ * calls anything, if its frame is known for sure. Starts are relative to the first byte that is
+ * loaded. Returns the number of frames; the one behind them has a size of 0.
  */
 size_t frames_find(const unsigned char *bytes, size_t length, const char *const *names,
 	bool are_wrappers, struct served_frame *frames);

@@ -46,6 +46,8 @@ enum served_call served_find_call(struct span name)
 #define PROBES NUMBER(SERVED_PROBES)
 #define FRAMES_AT NUMBER(SERVED_FRAMES_AT)
 #define SHARDS_AT NUMBER(SERVED_SHARDS_AT)
+#define BY_POINTER NUMBER(SERVED_BY_POINTER)
+#define SAVES_POINTER NUMBER(SERVED_SAVES_POINTER)
 
 /* The code of a stub; NULL: this architecture has none. */
 struct template
@@ -67,6 +69,9 @@ struct words {
 #define RESULT_SECOND 1
 #define RESULT_FIRST 2
 #define RESULT_RETURNED 4
+#define SECOND NUMBER(RESULT_SECOND)
+#define FIRST NUMBER(RESULT_FIRST)
+#define RETURNED NUMBER(RESULT_RETURNED)
 
 #if defined(__x86_64__)
 __asm__(".pushsection .rodata\n"
@@ -101,8 +106,10 @@ __asm__(".pushsection .rodata\n"
 	"1:	mov	.Lwords(%rip), %rcx\n"
 	"	or	%rcx, %rax\n" /* the call */
 	"	shl	$48, %rax\n"
-	"	shl	$2, %rcx\n" /* each call has 128 bytes of frames */
+	"	shl	$3, %rcx\n" /* each call has 256 bytes of frames */
 	"	add	.Lwords+8(%rip), %rcx\n"
+	"	mov	%rdx, -24(%rsp)\n"
+	"	mov	%rbp, %rdx\n"
 	"	mov	%rsp, %r11\n"
 	"	mov	(%r11), %r9\n"
 	"6:	mov	" FRAMES_AT "+8(%rcx), %r10d\n"
@@ -113,11 +120,20 @@ __asm__(".pushsection .rodata\n"
 	"	cmp	%r10, %r8\n"
 	"	jae	7f\n"
 	"	movzwl	" FRAMES_AT "+12(%rcx), %r8d\n"
+	"	movzwl	" FRAMES_AT "+14(%rcx), %r10d\n"
+	"	test	$" BY_POINTER ", %r8b\n"
+	"	cmovnz	%rdx, %r11\n"
+	"	and	$-8, %r8d\n"
 	"	add	%r8, %r11\n"
 	"	mov	(%r11), %r9\n"
+	"	test	%r10d, %r10d\n"
+	"	jz	7f\n"
+	"	neg	%r10\n"
+	"	mov	(%r11, %r10), %rdx\n"
 	"7:	add	$16, %rcx\n"
 	"	jmp	6b\n"
-	"8:	or	%r9, %rax\n" /* the key */
+	"8:	mov	-24(%rsp), %rdx\n"
+	"	or	%r9, %rax\n" /* the key */
 	"	movabs	$0x9e3779b97f4a7c15, %rcx\n"
 	"	mov	%rsp, %r10\n"
 	"	shr	$16, %r10\n"
@@ -153,46 +169,41 @@ __asm__(".pushsection .rodata\n"
 	"	endbr64\n"
 	"	xor	%r9d, %r9d\n"
 	"	mov	.Lwords+40(%rip), %r10d\n"
-	"	test	$" NUMBER(
-		RESULT_SECOND) ", %r10b\n"
-			       "	cmovnz	%rsi, %r9\n"
-			       "	test	$" NUMBER(
-				       RESULT_FIRST) ", %r10b\n"
-						     "	cmovnz	%rdi, %r9\n"
-						     "	test	%r9, %r9\n"
-						     "	jz	1f\n"
-						     "	movq	$-1, 8(%r9)\n"
-						     "1:	mov	.Lwords+24(%rip), %eax\n"
-						     "	syscall\n"
-						     "	test	%rax, %rax\n"
-						     "	jz	2f\n"
-						     "	jns	4f\n"
-						     "	cmp	$-14, %rax\n" /* EFAULT */
-						     "	je	4f\n"
-						     "	cmp	$-22, %rax\n" /* EINVAL */
-						     "	jne	3f\n"
-						     "	test	$" NUMBER(
-							     RESULT_SECOND) ", %r10b\n"
-									    "	jz	3f\n"
-									    "	cmp	$7, %edi\n" /* all kernels have these clocks, and CLOCK_TAI */
-									    "	jbe	3f\n"
-									    "	cmp	$11, %edi\n"
-									    "	je	3f\n"
-									    "	ret\n"
-									    "2:	test	$" NUMBER(
-										    RESULT_RETURNED) ", %r10b\n"
-												     "	jnz	3f\n"
-												     "	test	%r9, %r9\n"
-												     "	jz	4f\n"
-												     "	cmpq	$-1, 8(%r9)\n"
-												     "	jne	4f\n"
-												     "3:	mov	.Lwords+32(%rip), %rcx\n"
-												     "	lock incq (%rcx)\n"
-												     "4:	ret\n"
-												     "	.org	served_clock + " WORDS_AT
-												     "\n"
-												     ".Lwords:	.quad 0, 0, 0, 0, 0, 0\n"
-												     ".popsection\n");
+	"	test	$" SECOND ", %r10b\n"
+	"	cmovnz	%rsi, %r9\n"
+	"	test	$" FIRST ", %r10b\n"
+	"	cmovnz	%rdi, %r9\n"
+	"	test	%r9, %r9\n"
+	"	jz	1f\n"
+	"	movq	$-1, 8(%r9)\n"
+	"1:	mov	.Lwords+24(%rip), %eax\n"
+	"	syscall\n"
+	"	test	%rax, %rax\n"
+	"	jz	2f\n"
+	"	jns	4f\n"
+	"	cmp	$-14, %rax\n" /* EFAULT */
+	"	je	4f\n"
+	"	cmp	$-22, %rax\n" /* EINVAL */
+	"	jne	3f\n"
+	"	test	$" SECOND ", %r10b\n"
+	"	jz	3f\n"
+	"	cmp	$7, %edi\n" /* all kernels have these clocks, and CLOCK_TAI */
+	"	jbe	3f\n"
+	"	cmp	$11, %edi\n"
+	"	je	3f\n"
+	"	ret\n"
+	"2:	test	$" RETURNED ", %r10b\n"
+	"	jnz	3f\n"
+	"	test	%r9, %r9\n"
+	"	jz	4f\n"
+	"	cmpq	$-1, 8(%r9)\n"
+	"	jne	4f\n"
+	"3:	mov	.Lwords+32(%rip), %rcx\n"
+	"	lock incq (%rcx)\n"
+	"4:	ret\n"
+	"	.org	served_clock + " WORDS_AT "\n"
+	".Lwords:	.quad 0, 0, 0, 0, 0, 0\n"
+	".popsection\n");
 
 #elif defined(__aarch64__)
 __asm__(".pushsection .rodata\n"
@@ -219,10 +230,11 @@ __asm__(".pushsection .rodata\n"
 	"1:	ldr	x10, .Lwords\n"
 	"	orr	x9, x9, x10\n"
 	"	ldr	x11, .Lwords+8\n"
-	"	add	x10, x11, x10, lsl #2\n" /* each call has 128 bytes of frames */
+	"	add	x10, x11, x10, lsl #3\n" /* each call has 256 bytes of frames */
 	"	add	x10, x10, #" FRAMES_AT "\n"
 	"	mov	x11, x30\n"
 	"	mov	x14, sp\n"
+	"	mov	x15, x29\n"
 	"6:	and	x11, x11, #0xffffffffffff\n" /* a signature is above */
 	"	ldr	w13, [x10, #8]\n"
 	"	cbz	w13, 8f\n"
@@ -231,8 +243,15 @@ __asm__(".pushsection .rodata\n"
 	"	cmp	x12, x13\n"
 	"	b.hs	6b\n"
 	"	ldrh	w12, [x10, #-4]\n"
-	"	ldr	x11, [x14, x12]\n"
-	"	ldrh	w12, [x10, #-2]\n"
+	"	tst	w12, #" BY_POINTER "\n"
+	"	csel	x14, x15, x14, ne\n"
+	"	and	x13, x12, #0xfff8\n"
+	"	add	x13, x14, x13\n"
+	"	ldr	x11, [x13]\n"
+	"	tst	w12, #" SAVES_POINTER "\n"
+	"	b.eq	9f\n"
+	"	ldr	x15, [x13, #-8]\n"
+	"9:	ldrh	w12, [x10, #-2]\n"
 	"	add	x14, x14, x12\n"
 	"	b	6b\n"
 	"8:	orr	x9, x11, x9, lsl #48\n" /* the key */
@@ -272,51 +291,46 @@ __asm__(".pushsection .rodata\n"
 	"	hint	#34\n"
 	"	ldr	x10, .Lwords+40\n"
 	"	mov	x9, #0\n"
-	"	tst	x10, #" NUMBER(
-		RESULT_SECOND) "\n"
-			       "	csel	x9, x1, x9, ne\n"
-			       "	tst	x10, #" NUMBER(
-				       RESULT_FIRST) "\n"
-						     "	csel	x9, x0, x9, ne\n"
-						     "	mov	w12, w0\n"
-						     "	cbz	x9, 1f\n"
-						     "	mov	x11, #-1\n"
-						     "	str	x11, [x9, #8]\n"
-						     "1:	ldr	x8, .Lwords+24\n"
-						     "	svc	#0\n"
-						     "	cbz	x0, 2f\n"
-						     "	tbz	x0, #63, 4f\n"
-						     "	cmn	x0, #14\n" /* EFAULT */
-						     "	b.eq	4f\n"
-						     "	cmn	x0, #22\n" /* EINVAL */
-						     "	b.ne	3f\n"
-						     "	tst	x10, #" NUMBER(
-							     RESULT_SECOND) "\n"
-									    "	b.eq	3f\n"
-									    "	cmp	w12, #7\n" /* all kernels have these clocks, and CLOCK_TAI */
-									    "	b.ls	3f\n"
-									    "	cmp	w12, #11\n"
-									    "	b.eq	3f\n"
-									    "	ret\n"
-									    "2:	tst	x10, #" NUMBER(
-										    RESULT_RETURNED) "\n"
-												     "	b.ne	3f\n"
-												     "	cbz	x9, 4f\n"
-												     "	ldr	x11, [x9, #8]\n"
-												     "	cmn	x11, #1\n"
-												     "	b.ne	4f\n"
-												     "3:	ldr	x9, .Lwords+32\n"
-												     "5:	ldxr	x10, [x9]\n"
-												     "	add	x10, x10, #1\n"
-												     "	stxr	w11, x10, [x9]\n"
-												     "	cbnz	w11, 5b\n"
-												     "4:	ret\n"
-												     "	.p2align 3\n"
-												     ".Lfactor:	.quad 0x9e3779b97f4a7c15\n"
-												     "	.org	served_clock + " WORDS_AT
-												     "\n"
-												     ".Lwords:	.quad 0, 0, 0, 0, 0, 0\n"
-												     ".popsection\n");
+	"	tst	x10, #" SECOND "\n"
+	"	csel	x9, x1, x9, ne\n"
+	"	tst	x10, #" FIRST "\n"
+	"	csel	x9, x0, x9, ne\n"
+	"	mov	w12, w0\n"
+	"	cbz	x9, 1f\n"
+	"	mov	x11, #-1\n"
+	"	str	x11, [x9, #8]\n"
+	"1:	ldr	x8, .Lwords+24\n"
+	"	svc	#0\n"
+	"	cbz	x0, 2f\n"
+	"	tbz	x0, #63, 4f\n"
+	"	cmn	x0, #14\n" /* EFAULT */
+	"	b.eq	4f\n"
+	"	cmn	x0, #22\n" /* EINVAL */
+	"	b.ne	3f\n"
+	"	tst	x10, #" SECOND "\n"
+	"	b.eq	3f\n"
+	"	cmp	w12, #7\n" /* all kernels have these clocks, and CLOCK_TAI */
+	"	b.ls	3f\n"
+	"	cmp	w12, #11\n"
+	"	b.eq	3f\n"
+	"	ret\n"
+	"2:	tst	x10, #" RETURNED "\n"
+	"	b.ne	3f\n"
+	"	cbz	x9, 4f\n"
+	"	ldr	x11, [x9, #8]\n"
+	"	cmn	x11, #1\n"
+	"	b.ne	4f\n"
+	"3:	ldr	x9, .Lwords+32\n"
+	"5:	ldxr	x10, [x9]\n"
+	"	add	x10, x10, #1\n"
+	"	stxr	w11, x10, [x9]\n"
+	"	cbnz	w11, 5b\n"
+	"4:	ret\n"
+	"	.p2align 3\n"
+	".Lfactor:	.quad 0x9e3779b97f4a7c15\n"
+	"	.org	served_clock + " WORDS_AT "\n"
+	".Lwords:	.quad 0, 0, 0, 0, 0, 0\n"
+	".popsection\n");
 #endif
 
 #if defined(__x86_64__)

@@ -22,7 +22,6 @@ static void read_file(const unsigned char *bytes, size_t size)
 	static unsigned char code[SERVED_STUBS_SIZE];
 	struct served_stubs stubs = {.code = code, .to = 0x7ffff7000000, .table = 4096};
 	struct served_symbols symbols;
-	struct elf_symbol symbol = {.address = 0x1234};
 	struct served_frame frames[SERVED_FRAMES];
 	struct elf elf;
 
@@ -31,8 +30,7 @@ static void read_file(const unsigned char *bytes, size_t size)
 			     frames) == 0) != (frames[0].size == 0))
 			abort();
 	}
-	if (elf_start(&elf, file, size) && elf_find(&elf, &symbol) &&
-		(symbol.name.length == 0 || symbol.name.length > size))
+	if (elf_start(&elf, file, size) && elf_find(&elf, 0x1234).length > size)
 		abort();
 	served_stubs_make(&stubs, file, size, 0x7ffff7fc1000, &symbols);
 	for (size_t i = 0; i < symbols.count; i++) {

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "trace/frame.h"
+#include "trace/names.h"
 #include "trace/places.h"
 #include "trace/served.h"
 #include "unit/dice.h"
@@ -265,11 +266,12 @@ static void a_place_is_a_file_and_an_address_in_it(void **state)
 	assert_string_equal(trace->places.list[0].address, "0x1234");
 	assert_string_equal(trace->places.list[0].call, "clock_gettime");
 	assert_string_equal(trace->places.list[0].clock, "CLOCK_MONOTONIC");
-	assert_string_equal(trace->places.list[1].module, "");
-	assert_string_equal(trace->places.list[1].address, "");
-	assert_int_equal(trace->places.list[1].count, 5 + 3 + 1);
-	assert_string_equal(trace->places.list[2].module, "/lib/a file.so");
-	assert_string_equal(trace->places.list[2].address, "0x2000");
+	assert_string_equal(trace->places.list[1].module, "/lib/a file.so");
+	assert_string_equal(trace->places.list[1].address, "0x2000");
+	assert_string_equal(trace->places.list[2].module, "[run-time code]");
+	assert_string_equal(trace->places.list[2].address, "");
+	assert_string_equal(trace->places.list[3].module, "");
+	assert_int_equal(trace->places.list[3].count, 3 + 1);
 	assert_true(trace->places.list[0].share_percent > 52.6 &&
 		    trace->places.list[0].share_percent < 52.7);
 }
@@ -284,7 +286,6 @@ static void a_function_is_found_in_the_file(void **state)
 {
 	int (*function)(int) = a_function_with_a_name;
 	struct dice dice = dice_start();
-	struct elf_symbol symbol = {.address = 0};
 	struct elf elf;
 	uint64_t start = 0;
 	struct stat status;
@@ -297,18 +298,16 @@ static void a_function_is_found_in_the_file(void **state)
 	assert_ptr_not_equal(bytes, MAP_FAILED);
 	memcpy(&start, &function, sizeof(function));
 	assert_true(elf_start(&elf, bytes, (size_t)status.st_size));
-	symbol.address = start + 1 - (getauxval(AT_PHDR) & ~(uint64_t)(SERVED_PAGE - 1)) + elf.load;
-	assert_true(elf_find(&elf, &symbol));
-	assert_true(text_equals(symbol.name, "a_function_with_a_name"));
+	start += 1 - (getauxval(AT_PHDR) & ~(uint64_t)(SERVED_PAGE - 1)) + elf.load;
+	assert_true(text_equals(elf_find(&elf, start), "a_function_with_a_name"));
 	for (size_t i = 0; i < 500; i++) {
 		struct served_frame frames[SERVED_FRAMES];
 
 		bytes[dice_roll(&dice, 64)] = (unsigned char)dice_roll(&dice, 256);
 		memcpy(bytes, "\177ELF", 4);
 		elf_start(&elf, bytes, dice_roll(&dice, (size_t)status.st_size));
-		symbol = (struct elf_symbol){.address = dice_roll(&dice, 1 << 20)};
-		elf_find(&elf, &symbol);
-		assert_true(symbol.name.length <= (size_t)status.st_size);
+		assert_true(
+			elf_find(&elf, dice_roll(&dice, 1 << 20)).length <= (size_t)status.st_size);
 		frames_find(bytes, dice_roll(&dice, (size_t)status.st_size),
 			(const char *const[]){"main", NULL}, dice_roll(&dice, 2), frames);
 	}
@@ -330,12 +329,21 @@ FUNCTION("frame_of_32", "push %rbx\n.cfi_adjust_cfa_offset 8\n" PUSH(16) "call *
 FUNCTION("frame_that_is_left_twice", PUSH(264) "call *16(%rdi)\nje 1f\n.cfi_remember_state\n" POP(
 					     264) "ret\n"
 						  ".cfi_restore_state\n1: call *(%rdi)\n" POP(264));
-FUNCTION("frames_of_two_sizes", PUSH(8) "call *%rdi\n" PUSH(16) "call *%rax\n" POP(24));
+FUNCTION("times_of_two_sizes", PUSH(8) "call *%rdi\n" PUSH(16) "call *%rax\n" POP(24));
 FUNCTION("frame_of_another_register",
 	PUSH(8) "mov %rsp, %rbp\n.cfi_def_cfa_register rbp\ncall *%rdi\n"
 		".cfi_def_cfa_register rsp\n" POP(8));
 FUNCTION("frame_without_a_call", "nop\n");
-FUNCTION("frame_above_another", PUSH(24) "call frame_of_32\n" POP(24));
+#define SAVE_POINTER "push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_offset rbp, -16\n"
+#define LEAVE "leave\n.cfi_def_cfa rsp, 8\n"
+FUNCTION("frame_with_a_saved_pointer",
+	SAVE_POINTER PUSH(16) "xor %ebp, %ebp\ncall *%rdi\n" POP(16) "pop %rbp\n");
+FUNCTION("frame_by_pointer", SAVE_POINTER
+	"mov %rsp, %rbp\n.cfi_def_cfa_register rbp\nsub $64, %rsp\ncall *%rdi\n" LEAVE);
+FUNCTION("frame_with_exceptions",
+	".cfi_personality 0x1b, frame_without_a_call\n.cfi_lsda 0x1b, frame_without_a_call\n" PUSH(
+		24) "call *%rdi\n" POP(24));
+FUNCTION("time_above_another", PUSH(24) "call frame_of_32\n" POP(24));
 
 /* Functions without call frame information. */
 BARE("bare_frame_of_32",
@@ -350,6 +358,10 @@ BARE("bare_frame_behind_another_call",
 	"sub $8, %rsp\ncall frame_without_a_call\ncall *%rdi\nadd $8, %rsp\n");
 BARE("bare_frame_by_a_register", "sub $8, %rsp\nsub %rax, %rsp\ncall *%rdi\nleave\n");
 BARE("bare_frame_that_is_aligned", "sub $8, %rsp\nand $-16, %rsp\ncall *%rdi\nleave\n");
+BARE("time_by_pointer", "sub $8, %rsp\npush %rbp\nmov %rsp, %rbp\nand $-16, %rsp\ncall *%rdi\n"
+			"leave\nadd $8, %rsp\n");
+BARE("time_by_older_pointer", "sub $24, %rsp\nmov %rbp, 16(%rsp)\nlea 16(%rsp), %rbp\ncall *%rdi\n"
+			      "add $24, %rsp\n");
 BARE("bare_frame_that_is_moved", "sub $8, %rsp\nlea -32(%rdi), %rsp\ncall *%rdi\nleave\n");
 
 static void frames_are_those_of_the_call_frame_information(void **state)
@@ -360,9 +372,12 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 	} rows[] = {
 		{"frame_of_32", 32},
 		{"frame_that_is_left_twice", 272},
-		{"frames_of_two_sizes", 0},
+		{"times_of_two_sizes", 0},
 		{"frame_of_another_register", 0},
 		{"frame_without_a_call", 0},
+		{"frame_with_a_saved_pointer", 32},
+		{"frame_by_pointer", 8 | SERVED_BY_POINTER},
+		{"frame_with_exceptions", 32},
 		{"no_such_function", 0},
 		{"bare_frame_of_32", 32},
 		{"bare_frame_of_416", 416},
@@ -372,7 +387,8 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 		{"bare_frame_by_a_register", 0},
 		{"bare_frame_that_is_aligned", 0},
 		{"bare_frame_that_is_moved", 0},
-		{"frame_above_another", 0},
+		{"time_by_pointer", 0}, /* not as a wrapper, which Go's are */
+		{"time_above_another", 0},
 		{"bare_frame_above_another", 0},
 	};
 	struct served_frame frames[SERVED_FRAMES];
@@ -393,7 +409,7 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 	}
 	assert_int_equal(frames_find(bytes, (size_t)status.st_size,
 				 (const char *const[]){"no_such_function", "frame_of_32",
-					 "frame_above_another", "bare_frame_above_another", NULL},
+					 "time_above_another", "bare_frame_above_another", NULL},
 				 false, frames),
 		3);
 	for (size_t i = 0; i < 3; i++)
@@ -401,13 +417,18 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 	/* What it calls is not known to lead to the vDSO, unless it is a wrapper. */
 	for (int is_wrapper = 0; is_wrapper < 2; is_wrapper++) {
 		assert_int_equal(frames_find(bytes, (size_t)status.st_size,
-					 (const char *const[]){"frame_above_another", NULL},
+					 (const char *const[]){"time_above_another", NULL},
 					 is_wrapper, frames),
 			is_wrapper);
 		assert_int_equal(frames[0].up, is_wrapper ? 32 : 0);
 	}
 	assert_int_equal(frames_find(bytes, (size_t)status.st_size,
-				 (const char *const[]){"frames_of_two_sizes", NULL}, true, frames),
+				 (const char *const[]){"time_by_*pointer", NULL}, true, frames),
+		2);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(frames[i].up, 8 | SERVED_BY_POINTER);
+	assert_int_equal(frames_find(bytes, (size_t)status.st_size,
+				 (const char *const[]){"times_of_two_sizes", NULL}, true, frames),
 		0);
 	assert_int_equal(frames[3].size, 0);
 	munmap(bytes, (size_t)status.st_size);
@@ -424,11 +445,12 @@ __asm__(".pushsection .text\n.type chain_inner, @function\nchain_inner:\npush %r
 	"add $40, %rsp\nret\n.size chain_outer, .-chain_outer\n.popsection\n");
 #else
 __asm__(".pushsection .text\n.type chain_inner, %function\nchain_inner:\n"
-	"stp x19, x20, [sp, #-32]!\nstr x30, [sp, #16]\nmov x19, x0\nblr x0\n"
-	"ldr x30, [sp, #16]\nldp x19, x20, [sp], #32\nret\n.size chain_inner, .-chain_inner\n"
-	".type chain_outer, %function\nchain_outer:\nsub sp, sp, #64\n"
-	"stp x29, x30, [sp, #48]\nadd x29, sp, #48\nbl chain_inner\nldp x29, x30, [sp, #48]\n"
-	"add sp, sp, #64\nret\n.size chain_outer, .-chain_outer\n.popsection\n");
+	"stp x29, x30, [sp, #-32]!\nmov x29, #0\nblr x0\n"
+	"ldp x29, x30, [sp], #32\nret\n.size chain_inner, .-chain_inner\n"
+	".type chain_outer, %function\nchain_outer:\n.cfi_startproc\nsub sp, sp, #64\n"
+	"stp x29, x30, [sp, #48]\nadd x29, sp, #48\n.cfi_def_cfa w29, 16\n.cfi_offset w30, -8\n"
+	".cfi_offset w29, -16\nbl chain_inner\nldp x29, x30, [sp, #48]\n"
+	"add sp, sp, #64\nret\n.cfi_endproc\n.size chain_outer, .-chain_outer\n.popsection\n");
 #endif
 int chain_outer(clock_function *get);
 
@@ -442,7 +464,6 @@ static void a_stub_finds_the_caller_of_the_c_library(void **state)
 	unsigned char *table = make_table();
 	uint64_t base = getauxval(AT_PHDR) & ~(uint64_t)(SERVED_PAGE - 1), address = 0;
 	struct served_frame frames[SERVED_FRAMES];
-	struct elf_symbol symbol = {.address = 0};
 	struct elf elf;
 	int file = open("/proc/self/exe", O_RDONLY);
 
@@ -460,9 +481,8 @@ static void a_stub_finds_the_caller_of_the_c_library(void **state)
 	for (size_t at = SERVED_SHARDS_AT; at < SERVED_TABLE_SIZE && !address;
 		at += sizeof(struct served_entry))
 		memcpy(&address, table + at, sizeof(address));
-	symbol.address = (address & 0xffffffffffff) - 1 - base + elf.load;
-	assert_true(elf_find(&elf, &symbol));
-	assert_true(text_starts(symbol.name, "call_by_chain"));
+	address = (address & 0xffffffffffff) - 1 - base + elf.load;
+	assert_true(text_starts(elf_find(&elf, address), "call_by_chain"));
 	elf_unmap(&elf);
 }
 #endif
@@ -514,6 +534,60 @@ static void steps_are_followed(void **state)
 	}
 }
 #endif
+
+/* ---- names ---- */
+
+static void names_of_cpp_and_rust_are_read(void **state)
+{
+	static const char *const rows[][2] = {
+		{"main", "main"},
+		{"_ZN2os13javaTimeNanosEv", "os::javaTimeNanos"},
+		{"_ZNSt6chrono3_V212steady_clock3nowEv", "std::chrono::_V2::steady_clock::now"},
+		{"_ZN3app6serverISt4pairIilEE14handle_requestEi.isra.0",
+			"app::server::handle_request"},
+		{"_ZNK3app5Timer4loopIlLi42ELb1EEET_S1_", "app::Timer::loop"},
+		{"_ZL9read_timei", "read_time"},
+		{"_ZSt4sortIPiEvT_S1_", "std::sort"},
+		{"_ZNSsC1ERKSs", "std::string::string"},
+		{"_ZN5QueueD2Ev", "Queue::~Queue"},
+		{"_ZN12_GLOBAL__N_15countEv", "(anonymous namespace)::count"},
+		{"_ZZ4mainENKUliE_clEi", "main::{lambda}::operator()"},
+		{"_ZZN3foo3barIiEEvT_E3baz", "foo::bar::baz"},
+		{"_ZN3std4time7Instant3now17h0123456789abcdefE", "std::time::Instant::now"},
+		{"_ZN44_$LT$$RF$T$u20$as$u20$core..fmt..Display$GT$3fmt17h0123456789abcdefE",
+			"<&T as core::fmt::Display>::fmt"},
+		{"_RNvMNtCsjrHSEGnQ3l9_3std4timeNtB2_7Instant3now", "std::time::Instant::now"},
+		{"_RNCNvCs1_3app4main0B3_", "app::main::{closure}"},
+		{"_RNvXs_Cs1_3appSjNtB4_4Read4read", "[usize]::read"},
+		{"_RINvNtCs1_4core3ptr13drop_in_placeDNtB4_3AnyEL_ECs2_3app",
+			"core::ptr::drop_in_place"},
+		/* They are not understood. */
+		{"_ZN3foo", "_ZN3foo"},
+		{"_ZN99999999999999999999foo3barEv", "_ZN99999999999999999999foo3barEv"},
+		{"_ZEverything", "_ZEverything"},
+		{"_RNvB_3foo", "_RNvB_3foo"},
+		{"_RB", "_RB"},
+		{"", ""},
+	};
+	struct dice dice = dice_start();
+	char name[128], broken[80];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		name_read(text_span(rows[i][0]), name, sizeof(name));
+		assert_string_equal(name, rows[i][1]);
+	}
+	for (size_t i = 0; i < 50000; i++) {
+		const char *row = rows[i % COUNT(rows)][0];
+		size_t length = strnlen(row, sizeof(broken));
+
+		memcpy(broken, row, length);
+		for (size_t k = 0; k < 2 && length; k++)
+			broken[dice_roll(&dice, length)] = row[dice_roll(&dice, length)];
+		name_read((struct span){broken, length}, name, sizeof(name));
+		assert_true(strlen(name) < sizeof(name));
+	}
+}
 
 /* ---- what is printed ---- */
 
@@ -663,6 +737,7 @@ int main(void)
 #endif
 		cmocka_unit_test(a_place_is_a_file_and_an_address_in_it),
 		cmocka_unit_test(a_function_is_found_in_the_file),
+		cmocka_unit_test(names_of_cpp_and_rust_are_read),
 #if defined(__x86_64__)
 		cmocka_unit_test(frames_are_those_of_the_call_frame_information),
 #elif defined(__aarch64__)
