@@ -45,8 +45,6 @@ struct verdict {
 	char summary[SUMMARY_SIZE]; /* one sentence */
 };
 
-void verdict_find(const struct evidence *evidence, struct verdict *verdict);
-
 /* "unknown", "ok", "fallback", "slow", "wrong": the names of all verdicts, ended by NULL. */
 extern const char *const verdict_names[];
 
@@ -244,6 +242,7 @@ void wall_clock_find(const struct evidence *evidence, struct wall_clock *wall);
 
 struct diagnosis {
 	struct verdict verdict;
+	bool wants_log; /* the kernel log may say why something is as it is */
 	size_t contradiction_count;
 	struct contradiction contradictions[CONTRADICTION_MAX];
 	size_t cause_count;
@@ -317,8 +316,8 @@ enum counter_standing {
 /* "not-offered", "in-use", ...: the names of all, ended by NULL. */
 extern const char *const counter_standing_names[];
 
-/* The evidence that bears on programs that read the counter themselves. */
-struct counter_view {
+/* What bears on programs that read the counter themselves. */
+struct counter_judgment {
 	enum counter_standing standing;
 	const struct kernel_log_line *line; /* log line on why it was dropped; or NULL */
 	bool x86;
@@ -331,8 +330,8 @@ struct counter_view {
 	double stated_mhz, measured_mhz;
 };
 
-/* The view refers to the evidence. Needs clocksource, host, kernel log and timing. */
-void counter_view_make(const struct evidence *evidence, struct counter_view *view);
+/* The judgment refers to the evidence. Needs clocksource, host, kernel log and timing. */
+void judge_counter(const struct evidence *evidence, struct counter_judgment *judgment);
 
 /*
  * Returns the clock mode of the evidence or, where it was not read, the only one that the

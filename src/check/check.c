@@ -24,7 +24,7 @@ enum {
 };
 
 /* Returns the exit status. `file` is the document's path; NULL: this host was examined. */
-static int judge_and_print(struct cli *cli, const char *file)
+static int print_judged(struct cli *cli, const char *file)
 {
 	struct check_request *request = cli->data;
 
@@ -32,7 +32,6 @@ static int judge_and_print(struct cli *cli, const char *file)
 	request->several = cli->operand_count > 1;
 	if (!check_clocksources_exist(&request->policy, &request->evidence))
 		return EXIT_TROUBLE;
-	diagnose(&request->evidence, &request->diagnosis);
 	if (request->rate > 0) {
 		request->diagnosis.cost.rate = request->rate;
 		fact_set_known(&request->diagnosis.cost.rate_fact);
@@ -43,21 +42,6 @@ static int judge_and_print(struct cli *cli, const char *file)
 	request->printed = true;
 	return cli->format->status ? cli->format->status(request)
 	                           : (int)request->outcome.exit_status;
-}
-
-/*
- * The kernel log is read only if there is something to explain or to show. A TSC that the kernel
- * may have dropped is explained even where the vDSO reads another clock.
- */
-static bool needs_reasons(const struct cli *cli, const struct evidence *evidence)
-{
-	struct counter_view counter;
-	struct verdict verdict;
-
-	verdict_find(evidence, &verdict);
-	counter_view_make(evidence, &counter);
-	return verdict.kind != VERDICT_OK || cli->style.verbose || cli->format->needs & NEEDS_LOG ||
-	       (counter.x86 && counter.standing == COUNTER_NOT_OFFERED);
 }
 
 static int check_file(struct cli *cli, const char *path)
@@ -76,7 +60,8 @@ static int check_file(struct cli *cli, const char *path)
 	}
 	if (request->identity && !fact_is_known(&request->evidence.host.name.fact))
 		cli_error("%s: --include-identity: the document does not name its host", path);
-	return judge_and_print(cli, path);
+	diagnose(&request->evidence, &request->diagnosis);
+	return print_judged(cli, path);
 }
 
 /* Returns the worst status. A document that cannot be read does not stop the others. */
@@ -121,15 +106,21 @@ static int check_run(struct cli *cli)
 	work_begin(cli, NULL, &stop);
 	if (depth) {
 		gather_evidence(&cli->root, evidence, depth == DEPTH_ALL, &cli->deadline);
-		if (!stop && needs_reasons(cli, evidence))
+		diagnose(evidence, &request->diagnosis);
+		/* The kernel log is read only if there is something to explain or to show. */
+		if (!stop && (request->diagnosis.wants_log || cli->style.verbose ||
+				     cli->format->needs & NEEDS_LOG)) {
 			kernel_log_collect(&cli->root, &evidence->kernel_log);
+			diagnose(evidence, &request->diagnosis);
+		}
 		if (request->identity || cli->format->needs & NEEDS_IDENTITY)
 			host_collect_identity(&cli->root, &evidence->host);
 	} else {
 		gather_verdict(&cli->root, evidence, &cli->deadline);
+		diagnose(evidence, &request->diagnosis);
 	}
 	work_end();
-	return judge_and_print(cli, NULL);
+	return print_judged(cli, NULL);
 }
 
 static const struct format formats[] = {

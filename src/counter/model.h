@@ -77,7 +77,7 @@ struct counter {
 	/* After counter_judge(). */
 	struct real_fact hz; /* the first rate that is known */
 	const char *until;   /* what ends a safe verdict; NULL: nothing known, or it is not safe */
-	struct counter_view view;
+	struct counter_judgment view;
 	size_t note_count;
 	struct counter_note notes[COUNTER_NOTE_MAX];
 };

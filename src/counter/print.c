@@ -49,7 +49,7 @@ static const struct field rate_fields[] = {
 };
 
 #undef OF
-#define OF struct counter_view
+#define OF struct counter_judgment
 
 static const struct field view_fields[] = {
 	{WORD("kernel", standing, counter_standing_names),
@@ -173,7 +173,7 @@ static void write_counter(const struct counter *counter, struct page *page)
 {
 	const struct counter_evidence *evidence = &counter->evidence;
 	const struct timing_evidence *timing = &evidence->host.timing;
-	const struct counter_view *view = &counter->view;
+	const struct counter_judgment *view = &counter->view;
 
 	page_line(page, "counter", "%s", *timing->counter ? timing->counter : "none known");
 	if (view->x86 && fact_is_known(&evidence->host.host.invariant_tsc.fact))
@@ -226,7 +226,7 @@ static void write_kernel(const struct counter *counter, struct page *page)
 		[COUNTER_FAULTY] = "found it wrong",
 	};
 	const struct evidence *host = &counter->evidence.host;
-	const struct counter_view *view = &counter->view;
+	const struct counter_judgment *view = &counter->view;
 
 	page_line(page, "kernel", "%s; clocksource ", words[view->standing]);
 	describe_clocksource(host, &page->text);

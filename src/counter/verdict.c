@@ -206,7 +206,7 @@ static bool judge_doubts(struct counter *counter)
 
 /* Returns what ends a safe verdict on this platform; NULL: nothing known. */
 static const char *find_end(
-	const struct counter_evidence *evidence, const struct counter_view *view)
+	const struct counter_evidence *evidence, const struct counter_judgment *view)
 {
 	static const struct {
 		const char *platform, *end;
@@ -259,7 +259,7 @@ void counter_judge(struct counter *counter)
 	first = rate_first(counter->rates);
 	if (first)
 		fact_set_real(&counter->hz, first->hz);
-	counter_view_make(&evidence->host, &counter->view);
+	judge_counter(&evidence->host, &counter->view);
 	if (evidence->readable.state == FACT_FAILED)
 		report_answer(&counter->report, &counter_answers[COUNTER_UNSAFE], "unreadable",
 			NULL, "programs must not read the counter here: %s%s.",

@@ -126,7 +126,7 @@ static const struct advice_row accelerate_guest = {"accelerate-guest", RANK_UPDA
 
 static bool has_lost_tsc(const struct view *v)
 {
-	return v->second_choice && !v->tsc_avoided && (v->tsc_distrusted || v->tsc_delay);
+	return v->unsupported_on_x86 && !v->tsc_avoided && (v->tsc_distrusted || v->tsc_delay);
 }
 
 const struct advice_row *const advice_general[ADVICE_GENERAL] = {&switch_to_paravirtual,

@@ -94,15 +94,7 @@ const char *reason_against(const struct view *v, const char *name)
 	return known ? NULL : "vdsocheck does not know this clocksource";
 }
 
-const char *advisable_why_not(const struct evidence *evidence, const char *name)
-{
-	struct view view;
-
-	view_make(evidence, VERDICT_UNKNOWN, &view);
-	return reason_against(&view, name);
-}
-
-size_t clocksources_find_others(
+size_t other_clocksources_find(
 	const struct view *v, struct other_clocksource others[CLOCKSOURCE_MAX])
 {
 	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
@@ -113,7 +105,7 @@ size_t clocksources_find_others(
 		const char *name = clocksource->available[i];
 		struct other_clocksource *other = &others[count];
 
-		if (!clocksource_is_another(v->evidence, name))
+		if (!clocksource_is_other(v->evidence, name))
 			continue;
 		*other = (struct other_clocksource){
 			.name = name, .why_not = reason_against(v, name)};

@@ -331,7 +331,7 @@ void cause_hyperv(const struct view *v, struct cause_list *list)
 		!v->reads_hyperv_page &&
 		((on_page && !v->mode_set) ||
 			(v->falls_back && v->unsupported &&
-				clocksource_is_another(evidence, "hyperv_clocksource_tsc_page")));
+				clocksource_is_other(evidence, "hyperv_clocksource_tsc_page")));
 	/* Hyper-V's first clocksource reads an MSR. */
 	bool is_kernel_too_old = clocksource_is(evidence, "hyperv_clocksource")
 	                                 ? v->falls_back && kernel_is_before(evidence, 4, 12)

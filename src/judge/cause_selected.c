@@ -191,7 +191,7 @@ void cause_selected(const struct view *v, struct cause_list *list)
 		(on_xen || hypervisor_is(evidence, "microsoft") || has_kvm_clock);
 	bool is_kvm_clock_off = boot_has(evidence, "no-kvmclock");
 	/* A kernel that logged its use was built with it, whatever has become of it since. */
-	bool is_unused = v->second_choice && has_kvm_clock && !v->removed_clock &&
+	bool is_unused = v->unsupported_on_x86 && has_kvm_clock && !v->removed_clock &&
 	                 fact_is_known(&clocksource->available_fact) &&
 	                 !clocksource_is_offered(evidence, "kvm-clock") && !is_kvm_clock_off &&
 	                 !is_paravirtual_off && !log_find(evidence, "kvm-clock: Using");
@@ -203,14 +203,15 @@ void cause_selected(const struct view *v, struct cause_list *list)
 		log_has_boot(evidence) && log->lines[0].seconds >= 0 && log->lines[0].seconds < 1;
 
 	const struct cause_case cases[] = {
-		{&tsc_disabled_at_boot, .applies = v->second_choice && v->boot_disables_tsc,
+		{&tsc_disabled_at_boot, .applies = v->unsupported_on_x86 && v->boot_disables_tsc,
 			.line = v->tsc_distrust, FITS_BOOT(v)},
 		{&clocksource_written, .applies = is_written,
 			.line = find_switch_to_current(evidence)},
 		{&paravirtual_clock_disabled,
-			.applies = v->second_choice && v->guest && is_paravirtual_off,
+			.applies = v->unsupported_on_x86 && v->guest && is_paravirtual_off,
 			FITS_BOOT(v)},
-		{&kvm_clock_disabled, .applies = v->second_choice && v->guest && is_kvm_clock_off,
+		{&kvm_clock_disabled,
+			.applies = v->unsupported_on_x86 && v->guest && is_kvm_clock_off,
 			FITS_BOOT(v)},
 		{&paravirtual_clock_removed, .applies = v->removed_clock, .line = v->removed_clock},
 		{&hyperv_clock_missing,
@@ -249,7 +250,7 @@ cause_rows rows_unread = {&kernel_log_denied, &kernel_log_unclear, NULL};
 void cause_unread(const struct view *v, struct cause_list *list)
 {
 	const struct kernel_log_evidence *log = &v->evidence->kernel_log;
-	bool is_unexplained = v->second_choice && !v->tsc_avoided && !v->tsc_distrust &&
+	bool is_unexplained = v->unsupported_on_x86 && !v->tsc_avoided && !v->tsc_distrust &&
 	                      !v->tsc_delay && !v->tsc_uncalibrated;
 	const struct cause_case cases[] = {
 		{&kernel_log_denied,

@@ -117,7 +117,7 @@ static bool is_of_module(const struct view *v)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rare_names); i++)
 		is_known |= strcmp(name, rare_names[i]) == 0;
-	return v->second_choice && !is_known;
+	return v->unsupported_on_x86 && !is_known;
 }
 
 static const struct advice_row unload_module = {"unload-module", RANK_LOOK,

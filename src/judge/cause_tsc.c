@@ -14,7 +14,7 @@
 /* True if the list of clocksources was read and does not have tsc. */
 static bool is_tsc_missing(const struct view *v)
 {
-	return (v->second_choice || v->tsc_lost) && !v->tsc_offered &&
+	return (v->unsupported_on_x86 || v->tsc_lost) && !v->tsc_offered &&
 	       fact_is_known(&v->evidence->clocksource.available_fact);
 }
 
@@ -40,8 +40,8 @@ static const struct kernel_log_line *find_unverified(const struct evidence *evid
 
 static bool is_unverified(const struct view *v)
 {
-	return v->second_choice && !v->boot_disables_tsc && !v->tsc_distrusted && !v->tsc_offered &&
-	       is_on_jiffies(v->evidence) && find_unverified(v->evidence);
+	return v->unsupported_on_x86 && !v->boot_disables_tsc && !v->tsc_distrusted &&
+	       !v->tsc_offered && is_on_jiffies(v->evidence) && find_unverified(v->evidence);
 }
 
 static void cite_unverified(const struct view *v, struct cause *cause)
@@ -186,7 +186,7 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	bool is_unregistered = is_missing && is_on_jiffies(evidence) && is_trusted &&
 	                       !log_find(evidence, "clocksource tsc") &&
 	                       !fact_is_flag(invariant, false);
-	bool is_uncalibrated = (v->second_choice && v->tsc_uncalibrated) || is_unregistered;
+	bool is_uncalibrated = (v->unsupported_on_x86 && v->tsc_uncalibrated) || is_unregistered;
 	/* It helps a guest that has no better way, and that nothing else keeps from the TSC. */
 	bool needs_invariant = v->guest && !v->has_switch && !v->may_be_restored && !v->on_xen &&
 	                       is_trusted && !v->lacks_driver;
@@ -201,7 +201,7 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 		{&tsc_not_invariant,
 			.applies = fact_is_flag(invariant, false) && !is_unbound(v) && !is_said &&
 	                           ((v->falls_back && v->on_xen) ||
-					   (v->second_choice && !v->tsc_offered)),
+					   (v->unsupported_on_x86 && !v->tsc_offered)),
 			FITS(needs_invariant)},
 		{&tsc_not_offered,
 			.applies = is_missing && is_trusted && !is_uncalibrated &&

@@ -12,42 +12,6 @@
 
 #include "base/memory.h"
 
-static const struct {
-	const char *words; /* how the reason begins */
-	enum unstable_reason reason;
-} reasons[] = {
-	{"clocksource watchdog", UNSTABLE_BY_WATCHDOG},
-	{"check_tsc_sync_source failed", UNSTABLE_WARPED},
-	{"TSCs unsynchronized", UNSTABLE_ASSUMED},
-	{"Summit based system", UNSTABLE_ASSUMED},
-	{"UV BIOS", UNSTABLE_BY_FIRMWARE},
-	{"KVM discovered backwards TSC", UNSTABLE_WENT_BACK},
-	{"TSC halts in idle", UNSTABLE_HALTS},
-	{"TSC halt in AMD C1E", UNSTABLE_HALTS_IN_C1E},
-	{"cpufreq changes", UNSTABLE_RATE_CHANGES},
-	{"running on Hyper-V", UNSTABLE_ON_HYPERV},
-	{"could not calculate TSC", UNSTABLE_UNCALIBRATED},
-	{"boot parameter", UNSTABLE_BY_BOOT},
-};
-
-const char *unstable_find(const struct evidence *evidence, enum unstable_reason *reason)
-{
-	static const char marking[] = "Marking TSC unstable due to ";
-	const struct kernel_log_line *line = log_find(evidence, marking);
-	const char *words;
-
-	*reason = UNSTABLE_UNSAID;
-	if (!line)
-		return NULL;
-	words = strstr(line->text, marking) + strlen(marking);
-	*reason = UNSTABLE_OTHERWISE;
-	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
-		if (strncmp(words, reasons[i].words, strlen(reasons[i].words)) == 0)
-			*reason = reasons[i].reason;
-	}
-	return words;
-}
-
 /*
  * The driver that enters C2 and deeper states marks the TSC: acpi_idle and intel_idle, which both
  * stay away with idle=halt (disabled_by_idle_boot_param(), intel_idle_init(); 3.10 to 7.2).
@@ -198,7 +162,7 @@ cause_rows rows_unstable = {&tsc_unsynchronized, &kvm_clock_cpu_added, &tsc_assu
 void cause_unstable(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
-	bool is_wanted = v->second_choice || v->tsc_lost;
+	bool is_wanted = v->unsupported_on_x86 || v->tsc_lost;
 	enum unstable_reason reason = is_wanted ? v->unstable_reason : UNSTABLE_UNSAID;
 	const struct kernel_log_line *line = log_find(evidence, "Marking TSC unstable due to ");
 	const struct kernel_log_line *added = find_added_cpu(evidence);

@@ -180,8 +180,7 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 	                 evidence->host.pointer_bits.value == 64;
 	const struct cause_case cases[] = {
 		{&vdso_without_time, .applies = has_no_clock(v),
-			FITS(strncmp(evidence->host.arch.value, "arm", strlen("arm")) == 0 &&
-					!v->vdso_without_clock,
+			FITS(arch_starts(evidence, "arm") && !v->vdso_without_clock,
 				v->vdso_without_clock)},
 		{&vdso_disabled_by_kernel,
 			.applies = v->falls_back && v->vdso_disabled &&

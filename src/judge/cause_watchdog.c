@@ -151,6 +151,27 @@ static bool tsc_has_adjust(const struct view *v)
 	return tsc_is_invariant(v->evidence) && tsc_has_flag(v->evidence, "tsc_adjust");
 }
 
+static bool knows_nowatchdog(const struct view *v)
+{
+	return !kernel_is_before(v->evidence, 5, 2) || kernel_is_rhel_8(v->evidence);
+}
+
+static bool wants_nowatchdog(const struct view *v)
+{
+	return !v->tsc_varies && !v->tsc_early_unprotected &&
+	       !boot_has(v->evidence, "tsc=nowatchdog") && !boot_has(v->evidence, "tsc=reliable");
+}
+
+bool nowatchdog_helps(const struct view *v)
+{
+	return wants_nowatchdog(v) && knows_nowatchdog(v);
+}
+
+bool nowatchdog_is_missed(const struct view *v)
+{
+	return wants_nowatchdog(v) && !knows_nowatchdog(v);
+}
+
 #define NO_WATCHDOG_RISK "With tsc=nowatchdog the kernel no longer detects an unstable TSC."
 
 /*
@@ -374,7 +395,7 @@ cause_rows rows_watchdog = {&tsc_read_delay, &tsc_reference_wrong, &tsc_check_la
 
 void cause_watchdog(const struct view *v, struct cause_list *list)
 {
-	bool is_wanted = v->second_choice || v->tsc_lost;
+	bool is_wanted = v->unsupported_on_x86 || v->tsc_lost;
 	enum watchdog_culprit culprit = is_wanted ? v->watchdog.culprit : WATCHDOG_UNDETERMINED;
 	bool is_newer = has_newer_watchdog(v);
 	/* The guests of TCG, and a kernel without a driver, get another piece of advice. */

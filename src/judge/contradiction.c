@@ -83,20 +83,6 @@ void contradiction_list(const struct view *v, struct contradiction_row rows[CONT
 	memcpy(rows, all, sizeof(all));
 }
 
-bool contradiction_may_be_a_change(const struct evidence *evidence)
-{
-	struct contradiction_row rows[CONTRADICTION_ROWS];
-	struct view view;
-
-	view_make(evidence, VERDICT_UNKNOWN, &view);
-	contradiction_list(&view, rows);
-	for (size_t i = 0; i < CONTRADICTION_ROWS; i++) {
-		if (rows[i].applies && rows[i].may_be_a_change)
-			return true;
-	}
-	return false;
-}
-
 size_t contradiction_find(const struct view *v, struct contradiction found[CONTRADICTION_MAX])
 {
 	struct contradiction_row rows[CONTRADICTION_ROWS];

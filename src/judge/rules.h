@@ -86,7 +86,8 @@ const char *unstable_find(const struct evidence *evidence, enum unstable_reason 
 
 /*
  * A host as the rules see it. A member is a condition that several rules use; one that matters to a
- * single table is an expression there. A line is one of the kernel log, or NULL.
+ * single table is an expression there. A line is one of the kernel log, or NULL. It is made in two
+ * phases: view_of() finds the facts, and view_follow() what follows from them and the verdict.
  */
 struct view {
 	const struct evidence *evidence;
@@ -95,16 +96,14 @@ struct view {
 	struct entry_counts libc;    /* the same through libc */
 	/* clock_gettime(CLOCK_MONOTONIC) by each path; NULL where it was not timed. */
 	const struct path_evidence *monotonic[PATH_COUNT];
-	enum verdict_kind verdict; /* VERDICT_UNKNOWN until the rules of the verdict have decided */
 	enum verdict_kind expected; /* as in struct verdict */
 
 	/* The host and this process. */
-	bool guest, ec2_xen, gvisor, emulated;
+	bool guest, ec2_xen, gvisor, emulated, on_powerpc;
 	bool on_tcg;                /* QEMU emulates this guest's CPUs */
 	bool may_be_restored;       /* from snapshots, as a matter of course */
 	bool counter_off;           /* for this process: reading it raises a signal */
 	bool counter_trapped;       /* each read of it is intercepted or emulated */
-	bool firmware_counter;      /* riscv without a time register; the verdict is slow */
 	bool entered_yet_fast;      /* each call entered the kernel, in less time than that takes */
 	bool counter_gains_nothing; /* on a copy of the vDSO it takes about as long as now */
 	bool reads_hyperv_page;     /* this kernel's vDSO can, as far as is known */
@@ -113,14 +112,11 @@ struct view {
 	/* The kernel command line. */
 	bool boot_disables_vdso, boot_disables_tsc;
 	bool boot_chose_current; /* clocksource= with the name of the current one */
-	bool boot_choice_slows;  /* the same, and without it the kernel may choose a faster one */
 
 	/* The vDSO and the clocksource in use. */
 	bool no_vdso;
 	bool vdso_replaced; /* by a tool, for this process: the clocksource decides nothing */
-	bool falls_back; /* the kernel's vDSO is there and made system calls, or is expected to */
 	bool on_xen, on_kvm_clock, on_hyperv_page;
-	bool on_powerpc;
 	const struct kernel_log_line *counter_erratum; /* arm64's vDSO may not read the counter */
 	const struct kernel_log_line *xen_refused;     /* by which Xen's page is of no use to it */
 	const struct kernel_log_line *vdso_disabled;   /* by which the kernel's vDSO refuses it */
@@ -128,20 +124,9 @@ struct view {
 	bool mode_set;      /* a mode was read from the data page, and it is not none */
 	bool page_stable;   /* the pvclock page marks the TSC stable, and there is a mode */
 	bool page_unstable; /* the pvclock page does not mark the TSC stable */
-	/*
-	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
-	 * that has none by the data page and gets none from any kernel known here. For a captured
-	 * tree the name alone decides.
-	 */
-	bool unsupported;
 	/* Of a captured tree, by the architecture and the release. */
 	bool vdso_without_clock; /* the vDSO has no function that reads a clock */
 	bool may_read_hpet;      /* it may, on hpet: as slow as a system call, then */
-	/* unsupported, or on hpet, on x86, where the kernel should prefer the TSC */
-	bool second_choice;
-	/* The kernel used the TSC, and a hypervisor's clock now, which falls back or may do so. */
-	bool tsc_lost;
-	bool tsc_avoided; /* second_choice, by the kernel command line */
 
 	/* The TSC, and what the kernel log has against it. */
 	bool tsc_offered;
@@ -159,10 +144,27 @@ struct view {
 	struct watchdog_report watchdog; /* undetermined without figures */
 	struct tsc_rates tsc_rates;
 
-	/* The clock of the hypervisor, where the clocksource is a second choice. */
-	const struct kernel_log_line *removed_clock; /* that it was in use; it is not offered now */
-	bool lacks_driver; /* Hyper-V's, Xen's or VMware's, which the kernel seems not to know */
+	/* ---- set by verdict_find() ---- */
+	enum verdict_kind verdict;
 
+	/* ---- filled by view_follow() ---- */
+	bool firmware_counter; /* riscv without a time register; the verdict is slow */
+	bool falls_back; /* the kernel's vDSO is there and made system calls, or is expected to */
+	/*
+	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
+	 * that has none by the data page and gets none from any kernel known here. For a captured
+	 * tree the name alone decides.
+	 */
+	bool unsupported;
+	/* unsupported, or on hpet, on x86, where the kernel should prefer the TSC */
+	bool unsupported_on_x86;
+	bool tsc_avoided;       /* unsupported_on_x86, by the kernel command line */
+	bool boot_choice_slows; /* without boot_chose_current the kernel may choose a faster one */
+	/* The kernel used the TSC, and a hypervisor's clock now, which falls back or may do so. */
+	bool tsc_lost;
+	const struct kernel_log_line
+		*removed_clock; /* of the hypervisor, was in use, not offered */
+	bool lacks_driver; /* Hyper-V's, Xen's or VMware's, which the kernel seems not to know */
 	/* Clocksources that may be recommended where the calls fall back; NULL: none. */
 	const char *paravirtual;
 	bool tsc_advisable;
@@ -171,8 +173,16 @@ struct view {
 	const char *why_not_tsc; /* reason against a TSC that is offered; or NULL */
 };
 
-/* Fills the view; `verdict` is VERDICT_UNKNOWN until it is found. */
-void view_make(const struct evidence *evidence, enum verdict_kind verdict, struct view *view);
+struct view view_of(const struct evidence *evidence);
+
+/* Needs the verdict. */
+void view_follow(struct view *v);
+
+/* Returns the verdict to expect where nothing was measured; needs the other facts of the view. */
+enum verdict_kind verdict_expected(const struct view *v);
+
+/* Decides, and sets the view's verdict. */
+void verdict_find(struct view *v, struct verdict *verdict);
 
 bool platform_is(const struct evidence *evidence, const char *word);
 bool hypervisor_is(const struct evidence *evidence, const char *word);
@@ -181,7 +191,7 @@ bool hypervisor_is(const struct evidence *evidence, const char *word);
 bool clocksource_is_offered(const struct evidence *evidence, const char *name);
 
 /* True if the kernel offers this clocksource, and is known to use another. */
-bool clocksource_is_another(const struct evidence *evidence, const char *name);
+bool clocksource_is_other(const struct evidence *evidence, const char *name);
 
 /* True if the kernel was booted with this parameter: "notsc", or "tsc=unstable" with its value. */
 bool boot_has(const struct evidence *evidence, const char *parameter);
@@ -189,14 +199,12 @@ bool boot_has(const struct evidence *evidence, const char *parameter);
 /* Copies the last value of "KEY=" on the kernel command line; false if there is none. */
 bool boot_find(const struct evidence *evidence, const char *key, char *value, size_t size);
 
-/* True if tsc=nowatchdog would keep the kernel from dropping this TSC, which has one rate. */
-bool nowatchdog_helps(const struct view *v);
-
-/* True if it would, and this kernel does not know it. */
-bool nowatchdog_is_missed(const struct view *v);
-
 /* Returns the first line of the kernel log that holds this text, or NULL. */
 const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text);
+
+/* Returns the first line with the earliest of these texts that occurs, or NULL. */
+const struct kernel_log_line *log_find_first(
+	const struct evidence *evidence, const char *const *texts, size_t count);
 
 /* Finds the first switch to tsc, and not to tsc-early, or NULL. */
 const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidence);
@@ -227,6 +235,18 @@ bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned 
 bool kernel_is_patched(
 	const struct evidence *evidence, unsigned major, unsigned minor, unsigned patch);
 
+/* True for a kernel of RHEL 8, which has backports. */
+bool kernel_is_rhel_8(const struct evidence *evidence);
+
+/* True if the kernel's architecture is known and its name begins with this. */
+bool arch_starts(const struct evidence *evidence, const char *beginning);
+
+/* True if the vDSO of this kernel is known to have no function that reads a clock. */
+bool kernel_vdso_has_no_clock(const struct evidence *evidence);
+
+/* True if this kernel's vDSO can read Hyper-V's page, as far as is known. */
+bool kernel_reads_hyperv_page(const struct evidence *evidence);
+
 /* True if some kernel gives a clocksource of this name a clock mode. */
 bool vclock_name_has_mode(const char *clocksource);
 
@@ -236,13 +256,15 @@ bool clocksource_is_own_counter(const char *clocksource);
 /* Finds the counter's standing; lines of the log count only while it is not in use. */
 enum counter_standing counter_standing_find(const struct view *v);
 
+void counter_find(const struct view *v, struct counter_judgment *judgment);
+
 /* Returns why this clocksource may not be recommended (see advisable_why_not()), or NULL. */
 const char *reason_against(const struct view *v, const char *name);
 
 /*
  * Finds the clocksources that the kernel offers beside the one in use. Returns how many there are.
  */
-size_t clocksources_find_others(
+size_t other_clocksources_find(
 	const struct view *v, struct other_clocksource others[CLOCKSOURCE_MAX]);
 
 struct verdict_row {
@@ -438,6 +460,12 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 #define FITS_BOOT(v)                                                                               \
 	FITS((v)->tsc_avoided && !((v)->has_switch && (v)->boot_choice_slows),                     \
 		!(v)->tsc_avoided && !((v)->has_switch && (v)->boot_choice_slows))
+
+/* True if tsc=nowatchdog would keep the kernel from dropping this TSC, which has one rate. */
+bool nowatchdog_helps(const struct view *v);
+
+/* True if it would, and this kernel does not know it. */
+bool nowatchdog_is_missed(const struct view *v);
 
 /* The members of advice to add tsc=nowatchdog, and the remark for kernels that lack it. */
 #define NOWATCHDOG .boot = "tsc=nowatchdog", .boot_helps = nowatchdog_helps

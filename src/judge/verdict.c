@@ -269,22 +269,21 @@ static unsigned supporting_evidence(const struct evidence *evidence, const struc
 	return more;
 }
 
-void verdict_find(const struct evidence *evidence, struct verdict *verdict)
+void verdict_find(struct view *v, struct verdict *verdict)
 {
 	struct verdict_row rows[VERDICT_ROWS];
 	const struct verdict_row *row = rows;
-	struct view view;
 
-	view_make(evidence, VERDICT_UNKNOWN, &view);
-	verdict_list(&view, rows);
+	verdict_list(v, rows);
 	while (!row->applies)
 		row++;
+	v->verdict = row->kind;
 	verdict->kind = row->kind;
 	verdict->rule = row->id;
-	verdict->expected = view.expected;
-	verdict->rests_on = row->rests_on | supporting_evidence(evidence, row);
+	verdict->expected = v->expected;
+	verdict->rests_on = row->rests_on | supporting_evidence(v->evidence, row);
 	if (row->write)
-		row->write(&view, verdict->summary, sizeof(verdict->summary));
+		row->write(v, verdict->summary, sizeof(verdict->summary));
 	else
 		text_copy(verdict->summary, sizeof(verdict->summary), row->sentence);
 }

@@ -92,7 +92,7 @@ bool fuzz_parse(const char *bytes, size_t length, struct evidence *evidence, str
 void fuzz_judge(const struct evidence *evidence, size_t size)
 {
 	static struct evidence again;
-	struct verdict first, second;
+	static struct diagnosis first, second;
 	struct fact why = {0};
 	size_t length;
 	char *bytes;
@@ -102,8 +102,9 @@ void fuzz_judge(const struct evidence *evidence, size_t size)
 	if (!fuzz_parse(bytes, length, &again, &why))
 		abort();
 	free(bytes);
-	verdict_find(evidence, &first);
-	verdict_find(&again, &second);
-	if (strcmp(first.rule, second.rule) != 0 || strcmp(first.summary, second.summary) != 0)
+	diagnose(evidence, &first);
+	diagnose(&again, &second);
+	if (strcmp(first.verdict.rule, second.verdict.rule) != 0 ||
+		strcmp(first.verdict.summary, second.verdict.summary) != 0)
 		abort();
 }

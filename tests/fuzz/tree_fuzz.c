@@ -100,15 +100,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct evidence evidence;
 	struct deadline deadline = deadline_after(5 * NS_PER_SECOND);
-	struct verdict verdict;
+	static struct diagnosis diagnosis;
 
 	put_files(data, size);
 	memset(&evidence, 0, sizeof(evidence));
 	gather_evidence(&fuzz_root()->root, &evidence, true, &deadline);
 	kernel_log_collect(&fuzz_root()->root, &evidence.kernel_log);
 	host_collect_identity(&fuzz_root()->root, &evidence.host);
-	verdict_find(&evidence, &verdict);
-	if (verdict.kind != VERDICT_UNKNOWN)
+	diagnose(&evidence, &diagnosis);
+	if (diagnosis.verdict.kind != VERDICT_UNKNOWN)
 		abort();
 	fuzz_judge(&evidence, size);
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)

@@ -12,6 +12,7 @@
 
 #include "check/model.h"
 #include "judge.h"
+#include "unit/evidence_builder.h"
 #include "unit/fake_root.h"
 #include "unit/unit.h"
 
@@ -81,7 +82,7 @@ static enum verdict_kind judge(void)
 {
 	struct verdict verdict;
 
-	verdict_find(&evidence, &verdict);
+	evidence_find_verdict(&evidence, &verdict);
 	return verdict.kind;
 }
 

@@ -22,7 +22,7 @@ static uint32_t status_of_policy(void)
 {
 	struct verdict verdict;
 
-	verdict_find(&evidence, &verdict);
+	evidence_find_verdict(&evidence, &verdict);
 	policy_judge(&policy, &evidence, verdict.kind, &outcome);
 	return outcome.exit_status;
 }

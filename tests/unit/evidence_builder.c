@@ -477,6 +477,14 @@ void evidence_roll(struct evidence *evidence, struct dice *dice)
 	roll_calls(evidence, dice);
 }
 
+void evidence_find_verdict(const struct evidence *evidence, struct verdict *verdict)
+{
+	static struct diagnosis diagnosis;
+
+	diagnose(evidence, &diagnosis);
+	*verdict = diagnosis.verdict;
+}
+
 struct path_evidence *evidence_monotonic(struct evidence *evidence, enum call_path path)
 {
 	return &evidence_find_call(evidence, "clock_gettime", "CLOCK_MONOTONIC")->path[path];

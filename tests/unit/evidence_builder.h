@@ -4,6 +4,7 @@
 #define VDSOCHECK_TESTS_EVIDENCE_BUILDER_H
 
 #include "evidence.h"
+#include "judge.h"
 #include "unit/dice.h"
 
 #define BUILDER_ATTEMPTS 1000
@@ -47,6 +48,9 @@ void evidence_remove_timing(struct evidence *evidence);
 
 /* Any evidence that fits the types: every fact in any state, every number and name. */
 void evidence_roll(struct evidence *evidence, struct dice *dice);
+
+/* The verdict alone of a whole diagnosis. */
+void evidence_find_verdict(const struct evidence *evidence, struct verdict *verdict);
 
 /* The evidence of clock_gettime(CLOCK_MONOTONIC) by this path. */
 struct path_evidence *evidence_monotonic(struct evidence *evidence, enum call_path path);

@@ -481,12 +481,10 @@ static void only_advisable_clocksources_are_advised(void **state)
 	(void)state;
 	for (int round = 0; round < 40000; round++) {
 		const struct verdict *verdict = &diagnosis.verdict;
-		struct view view;
 		size_t count;
 
 		evidence_roll(&evidence, &dice);
 		count = find(&evidence);
-		view_make(&evidence, verdict->kind, &view);
 		if (verdict->kind == VERDICT_OK)
 			assert_int_equal(count, 0);
 		for (size_t i = 0; i < count; i++) {
@@ -496,7 +494,7 @@ static void only_advisable_clocksources_are_advised(void **state)
 				assert_string_not_equal(advice[i].id, advice[k].id);
 		}
 		if (verdict->kind == VERDICT_UNKNOWN && verdict->expected != VERDICT_FALLBACK &&
-			!view.may_read_hpet)
+			!view_of(&evidence).may_read_hpet)
 			assert_false(names("tsc", count) || names("kvm-clock", count));
 		if (verdict->kind == VERDICT_FALLBACK || verdict->kind == VERDICT_SLOW)
 			assert_true(count > 0);

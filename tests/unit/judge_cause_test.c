@@ -327,7 +327,7 @@ static void every_fault_has_a_cause_and_none_twice(void **state)
 		size_t count;
 
 		evidence_roll(&evidence, &dice);
-		verdict_find(&evidence, &verdict);
+		evidence_find_verdict(&evidence, &verdict);
 		count = find(&evidence);
 		if (verdict.kind == VERDICT_SLOW)
 			assert_true(count > 0);

@@ -11,11 +11,8 @@ static struct evidence evidence;
 static size_t contradictions(const char *id)
 {
 	struct contradiction found[CONTRADICTION_MAX];
-	struct view view;
-	size_t count;
-
-	view_make(&evidence, VERDICT_UNKNOWN, &view);
-	count = contradiction_find(&view, found);
+	struct view view = view_of(&evidence);
+	size_t count = contradiction_find(&view, found);
 
 	for (size_t i = 0; i < count; i++) {
 		assert_true(*found[i].text);

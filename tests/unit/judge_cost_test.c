@@ -10,9 +10,9 @@ static struct evidence evidence;
 
 static void find_cost(enum verdict_kind verdict, struct cost *cost)
 {
-	struct view view;
+	struct view view = view_of(&evidence);
 
-	view_make(&evidence, verdict, &view);
+	view.verdict = verdict;
 	cost_find(&view, cost);
 }
 

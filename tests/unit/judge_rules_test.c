@@ -84,11 +84,10 @@ static const struct evidence nothing;
 static void every_verdict_has_a_host(void **state)
 {
 	struct verdict_row rows[VERDICT_ROWS];
+	struct view view = view_of(&nothing);
 	unsigned missing = 0;
-	struct view view;
 
 	(void)state;
-	view_make(&nothing, VERDICT_UNKNOWN, &view);
 	verdict_list(&view, rows);
 	for (size_t i = 0; i < VERDICT_ROWS; i++)
 		missing += require("verdict's rule", rows[i].id);
@@ -98,11 +97,10 @@ static void every_verdict_has_a_host(void **state)
 static void every_contradiction_has_a_host(void **state)
 {
 	struct contradiction_row rows[CONTRADICTION_ROWS];
+	struct view view = view_of(&nothing);
 	unsigned missing = 0;
-	struct view view;
 
 	(void)state;
-	view_make(&nothing, VERDICT_UNKNOWN, &view);
 	contradiction_list(&view, rows);
 	for (size_t i = 0; i < CONTRADICTION_ROWS; i++)
 		missing += require("contradiction", rows[i].id);

@@ -541,7 +541,7 @@ static void judge_row(void **state)
 	evidence_make_healthy(&evidence);
 	row->apply(&evidence);
 	memset(&verdict, 0xff, sizeof(verdict));
-	verdict_find(&evidence, &verdict);
+	evidence_find_verdict(&evidence, &verdict);
 	assert_string_equal(verdict.rule, row->rule);
 	assert_string_equal(verdict_names[verdict.kind], verdict_names[row->verdict]);
 	assert_int_equal(verdict.rests_on, row->rests_on);
@@ -588,10 +588,10 @@ static void a_captured_tree_has_an_expectation_where_its_kernel_gives_one(void *
 		fact_set_text(&evidence.host.kernel, expectations[i].kernel);
 		fact_set_text(&evidence.host.arch, expectations[i].arch);
 		fact_set_text(&evidence.host.boot, expectations[i].boot);
-		verdict_find(&evidence, &verdict);
+		evidence_find_verdict(&evidence, &verdict);
 		assert_int_equal(verdict.expected, VERDICT_UNKNOWN);
 		evidence.live = false;
-		verdict_find(&evidence, &verdict);
+		evidence_find_verdict(&evidence, &verdict);
 		assert_int_equal(verdict.kind, VERDICT_UNKNOWN);
 		if (verdict.expected != expectations[i].expected)
 			fail_msg("%s on %s is expected to be %s", expectations[i].current,
@@ -667,7 +667,7 @@ static void no_verdict_contradicts_its_evidence(void **state)
 		bool proof;
 
 		evidence_roll(&evidence, &dice);
-		verdict_find(&evidence, &verdict);
+		evidence_find_verdict(&evidence, &verdict);
 		proof = evidence.live && fact_is_known(&evidence.proof.fact);
 		seen[verdict.kind]++;
 		if (verdict.kind == VERDICT_FALLBACK)
@@ -705,8 +705,8 @@ static void the_same_evidence_always_gives_the_same_verdict(void **state)
 		memset(&other, 0xff, sizeof(other));
 		evidence_roll(&evidence, &dice);
 		copy = evidence;
-		verdict_find(&evidence, &one);
-		verdict_find(&copy, &other);
+		evidence_find_verdict(&evidence, &one);
+		evidence_find_verdict(&copy, &other);
 		assert_memory_equal(&evidence, &copy, sizeof(copy));
 		assert_int_equal(one.kind, other.kind);
 		assert_ptr_equal(one.rule, other.rule);

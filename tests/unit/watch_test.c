@@ -511,7 +511,7 @@ static void the_event_in_the_manual_is_printed(void **state)
 	before = check_of("tsc", "tsc", VERDICT_OK);
 	evidence_make_falling_back(&now.evidence, "hpet");
 	text_copy(now.evidence.clocksource.latest, CLOCKSOURCE_NAME_SIZE, "hpet");
-	verdict_find(&now.evidence, &now.diagnosis.verdict);
+	evidence_find_verdict(&now.evidence, &now.diagnosis.verdict);
 	fact_set_text(&event.timestamp.time, "2026-11-21T21:43:55Z");
 	fact_set_known(&event.log.fact);
 	text_copy(event.log.text, sizeof(event.log.text),

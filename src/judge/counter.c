@@ -54,26 +54,25 @@ enum counter_standing counter_standing_find(const struct view *v)
 	return v->tsc_offered ? COUNTER_OFFERED : COUNTER_NOT_OFFERED;
 }
 
-void counter_view_make(const struct evidence *evidence, struct counter_view *view)
+void counter_find(const struct view *v, struct counter_judgment *judgment)
 {
-	struct view v;
+	const struct evidence *evidence = v->evidence;
 
-	view_make(evidence, VERDICT_UNKNOWN, &v);
-	*view = (struct counter_view){.standing = counter_standing_find(&v),
+	*judgment = (struct counter_judgment){.standing = counter_standing_find(v),
 		.x86 = host_is_x86(evidence),
 		.guaranteed = tsc_is_invariant(evidence),
-		.trapped = v.counter_trapped,
-		.page_unstable = v.on_kvm_clock && v.page_unstable,
-		.may_be_restored = v.may_be_restored,
-		.stated_mhz = v.tsc_rates.stated,
-		.measured_mhz = v.tsc_rates.measured};
-	if (view->standing >= COUNTER_CLEARED)
-		view->line = v.tsc_distrust ? v.tsc_distrust : v.tsc_delay;
+		.trapped = v->counter_trapped,
+		.page_unstable = v->on_kvm_clock && v->page_unstable,
+		.may_be_restored = v->may_be_restored,
+		.stated_mhz = v->tsc_rates.stated,
+		.measured_mhz = v->tsc_rates.measured};
+	if (judgment->standing >= COUNTER_CLEARED)
+		judgment->line = v->tsc_distrust ? v->tsc_distrust : v->tsc_delay;
 	/*
 	 * Amazon recommends tsc without a condition. A hypervisor for which the kernel sets
 	 * tsc_reliable keeps the rate.
 	 */
-	view->may_be_migrated = v.guest && !v.may_be_restored && !v.ec2_xen &&
-	                        !platform_is(evidence, "aws-nitro") &&
-	                        !tsc_has_flag(evidence, "tsc_reliable");
+	judgment->may_be_migrated = v->guest && !v->may_be_restored && !v->ec2_xen &&
+	                            !platform_is(evidence, "aws-nitro") &&
+	                            !tsc_has_flag(evidence, "tsc_reliable");
 }

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The questions to the evidence that take an argument: how many calls entered the kernel, and what
+ * the clocksource, the command line, the kernel's release and its log are.
+ */
+#include "rules.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path by)
+{
+	struct entry_counts counts = {0};
+
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		const struct call_evidence *call = &evidence->calls[i];
+		const struct path_evidence *path =
+			&call->path[by == PATH_COUNT ? call_judged_path(call) : by];
+
+		if (!call->decides || !path->available)
+			continue;
+		counts.calls++;
+		if (path->signal)
+			counts.signal = path->signal;
+		if (!path->attempts)
+			continue;
+		counts.proven++;
+		counts.always += path->entered == path->attempts;
+		counts.entering += path->entered > 0;
+		counts.attempts += path->attempts;
+		counts.entered += path->entered;
+	}
+	counts.mixed = counts.entering > counts.always;
+	return counts;
+}
+
+struct entry_counts counts_deciding(const struct evidence *evidence)
+{
+	return counts_by_path(evidence, PATH_COUNT);
+}
+
+const struct call_evidence *call_evidence_of(
+	const struct evidence *evidence, const char *call, const char *clock)
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (strcmp(evidence->calls[i].call, call) == 0 &&
+			strcmp(evidence->calls[i].clock, clock) == 0)
+			return &evidence->calls[i];
+	}
+	return NULL;
+}
+
+const struct call_evidence *clock_gettime_of(const struct evidence *evidence, const char *clock)
+{
+	return call_evidence_of(evidence, "clock_gettime", clock);
+}
+
+bool platform_is(const struct evidence *evidence, const char *word)
+{
+	return fact_is_text(&evidence->host.platform, word);
+}
+
+bool hypervisor_is(const struct evidence *evidence, const char *word)
+{
+	return fact_is_text(&evidence->host.hypervisor, word);
+}
+
+bool clocksource_is(const struct evidence *evidence, const char *name)
+{
+	return fact_is_known(&evidence->clocksource.current_fact) &&
+	       strcmp(evidence->clocksource.current, name) == 0;
+}
+
+bool clocksource_is_offered(const struct evidence *evidence, const char *name)
+{
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+
+	if (!fact_is_known(&clocksource->available_fact))
+		return false;
+	for (size_t i = 0; i < clocksource->available_count; i++) {
+		if (strcmp(clocksource->available[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool clocksource_is_other(const struct evidence *evidence, const char *name)
+{
+	return clocksource_is_offered(evidence, name) &&
+	       fact_is_known(&evidence->clocksource.current_fact) &&
+	       !clocksource_is(evidence, name);
+}
+
+bool boot_has(const struct evidence *evidence, const char *parameter)
+{
+	const struct text_fact *boot = &evidence->host.boot;
+
+	return fact_is_known(&boot->fact) && text_has_word(text_span(boot->value), parameter);
+}
+
+bool boot_find(const struct evidence *evidence, const char *key, char *value, size_t size)
+{
+	struct span words = text_span(evidence->host.boot.value), word;
+	bool is_found = false;
+
+	while (fact_is_known(&evidence->host.boot.fact) && text_next_word(&words, &word)) {
+		if (!text_take_prefix(&word, key))
+			continue;
+		text_copy_span(value, size, word);
+		is_found = true;
+	}
+	return is_found;
+}
+
+/* Returns the first line from this place on that holds the text, or NULL. */
+static const struct kernel_log_line *find_from(
+	const struct kernel_log_evidence *log, size_t place, const char *text)
+{
+	while (place < log->count && !strstr(log->lines[place].text, text))
+		place++;
+	return place < log->count ? &log->lines[place] : NULL;
+}
+
+const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text)
+{
+	return find_from(&evidence->kernel_log, 0, text);
+}
+
+const struct kernel_log_line *log_find_after(
+	const struct evidence *evidence, const struct kernel_log_line *line, const char *text)
+{
+	const struct kernel_log_evidence *log = &evidence->kernel_log;
+
+	return line ? find_from(log, (size_t)(line - log->lines) + 1, text) : NULL;
+}
+
+const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidence)
+{
+	const struct kernel_log_line *line = log_find_switch(evidence, NULL);
+
+	while (line && strcmp(log_switched_to(line), "tsc") != 0)
+		line = log_find_switch(evidence, line);
+	return line;
+}
+
+const struct kernel_log_line *log_find_first(
+	const struct evidence *evidence, const char *const *texts, size_t count)
+{
+	const struct kernel_log_line *line = NULL;
+
+	for (size_t i = 0; i < count && !line; i++)
+		line = log_find(evidence, texts[i]);
+	return line;
+}
+
+const char *log_switched_to(const struct kernel_log_line *line)
+{
+	/* The second one is of 3.10 and older. */
+	static const char *const marks[] = {
+		"Switched to clocksource ", "Switching to clocksource "};
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		const char *at = strstr(line->text, marks[i]);
+
+		if (at)
+			return at + strlen(marks[i]);
+	}
+	return NULL;
+}
+
+const struct kernel_log_line *log_find_switch(
+	const struct evidence *evidence, const struct kernel_log_line *after)
+{
+	const struct kernel_log_evidence *log = &evidence->kernel_log;
+
+	for (size_t i = after ? (size_t)(after - log->lines) + 1 : 0; i < log->count; i++) {
+		if (log_switched_to(&log->lines[i]))
+			return &log->lines[i];
+	}
+	return NULL;
+}
+
+/* x86 logs the TSC's rate, and every kernel its first clocksource beside jiffies. */
+bool log_has_boot(const struct evidence *evidence)
+{
+	return log_find(evidence, "tsc: Detected ") || log_find_switch(evidence, NULL);
+}
+
+/* Reads the first numbers of a release, with dots between them; false if there are fewer. */
+static bool parse_release(const char *release, unsigned long *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char *end;
+
+		if (!isdigit((unsigned char)*release))
+			return false;
+		numbers[i] = strtoul(release, &end, 10);
+		release = *end == '.' ? end + 1 : end;
+	}
+	return true;
+}
+
+bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor)
+{
+	unsigned long has[2];
+
+	return fact_is_known(&evidence->host.kernel.fact) &&
+	       parse_release(evidence->host.kernel.value, has, ARRAY_SIZE(has)) &&
+	       (has[0] < major || (has[0] == major && has[1] < minor));
+}
+
+/* Debian's release has an ABI's number in this place: "6.1.0-28", built from "Debian 6.1.119-1". */
+bool kernel_is_patched(
+	const struct evidence *evidence, unsigned major, unsigned minor, unsigned patch)
+{
+	static const char debian[] = " Debian ";
+	const struct host_evidence *host = &evidence->host;
+	const char *release = fact_is_known(&host->kernel.fact) ? host->kernel.value : "";
+	const char *build = fact_is_known(&host->kernel_build.fact)
+	                            ? strstr(host->kernel_build.value, debian)
+	                            : NULL;
+	unsigned long has[3];
+
+	if (build)
+		release = build + strlen(debian);
+	return parse_release(release, has, ARRAY_SIZE(has)) && has[0] == major && has[1] == minor &&
+	       has[2] >= patch;
+}
+
+bool arch_starts(const struct evidence *evidence, const char *beginning)
+{
+	const struct text_fact *arch = &evidence->host.arch;
+
+	return fact_is_known(&arch->fact) && text_starts(text_span(arch->value), beginning);
+}
+
+bool host_is_x86(const struct evidence *evidence)
+{
+	const struct text_fact *arch = &evidence->host.arch;
+	size_t length = strlen(arch->value);
+
+	/* Only x86 reports on its TSC. */
+	if (!fact_is_known(&arch->fact))
+		return fact_is_known(&evidence->host.invariant_tsc.fact);
+	return strcmp(arch->value, "x86_64") == 0 ||
+	       (length == 4 && arch->value[0] == 'i' && strcmp(arch->value + 2, "86") == 0);
+}
+
+/* 4.18.0-394.el8 has tsc=nowatchdog, for tsc-early too. */
+bool kernel_is_rhel_8(const struct evidence *evidence)
+{
+	return fact_is_known(&evidence->host.kernel.fact) &&
+	       strstr(evidence->host.kernel.value, ".el8");
+}

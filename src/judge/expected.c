@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds what the vDSO of a kernel can read by its release, and from that the verdict to expect
+ * where nothing could be measured: of a captured tree.
+ */
+#include "rules.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+#define NEVER UINT_MAX /* a major release that no kernel reaches */
+
+/* The clock mode is of 4.12; RHEL 7's 3.10 and SLES 12's 4.4 got it by backport. */
+bool kernel_reads_hyperv_page(const struct evidence *evidence)
+{
+	const char *kernel = evidence->host.kernel.value;
+
+	return !kernel_is_before(evidence, 4, 12) || strstr(kernel, ".el7") ||
+	       (strncmp(kernel, "4.4.", 4) == 0 &&
+		       (strstr(kernel, "-default") || strstr(kernel, "-azure")));
+}
+
+/* True if the vDSO of this architecture has no function that reads a clock in this release. */
+bool kernel_vdso_has_no_clock(const struct evidence *evidence)
+{
+	/*
+	 * The first kernel whose vDSO has one, by what uname(2) calls the machine; read in 3.10,
+	 * 3.14, 4.4, 4.19, 5.4, 5.10, 6.1, 6.12 and 7.2. The functions of riscv64 before 5.5, and
+	 * of parisc, only make the system call.
+	 */
+	static const struct {
+		const char *machine; /* its beginning */
+		unsigned major, minor;
+	} first[] = {{"i386", 3, 15}, {"i486", 3, 15}, {"i586", 3, 15}, {"i686", 3, 15},
+		{"armv", 4, 1}, {"mips", 4, 4}, {"sparc64", 4, 16}, {"riscv64", 5, 5},
+		{"csky", 5, 11}, {"alpha", NEVER, 0}, {"arc", NEVER, 0}, {"hexagon", NEVER, 0},
+		{"m68k", NEVER, 0}, {"microblaze", NEVER, 0}, {"nios2", NEVER, 0},
+		{"openrisc", NEVER, 0}, {"parisc", NEVER, 0}, {"riscv32", NEVER, 0},
+		{"sh", NEVER, 0}, {"xtensa", NEVER, 0}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
+		if (arch_starts(evidence, first[i].machine))
+			return kernel_is_before(evidence, first[i].major, first[i].minor);
+	}
+	return false;
+}
+
+/* True if each kernel that registers the current clocksource gives it its mode. */
+static bool has_one_mode(const struct evidence *evidence)
+{
+	static const char *const names[] = {"tsc", "timebase", "tod", "Constant"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (clocksource_is(evidence, names[i]))
+			return true;
+	}
+	return clocksource_is(evidence, "riscv_clocksource") && !kernel_is_before(evidence, 5, 10);
+}
+
+/*
+ * Returns the verdict that the kernel's clocksource, release and command line make likely where
+ * nothing was measured. Other names leave it open: a hypervisor's page may be invalid, and arm64's
+ * counter may have an erratum.
+ */
+enum verdict_kind verdict_expected(const struct view *v)
+{
+	const struct evidence *evidence = v->evidence;
+
+	if (evidence->live || !fact_is_known(&evidence->clocksource.current_fact))
+		return VERDICT_UNKNOWN;
+	if (v->no_vdso || v->vdso_without_clock)
+		return VERDICT_FALLBACK;
+	if (v->may_read_hpet)
+		return VERDICT_UNKNOWN;
+	/* powerpc's vDSO reads the timebase whatever the clocksource is (vdso/gettimeofday.h). */
+	if ((vclock_name_has_no_mode(evidence->clocksource.current) && !v->on_powerpc) ||
+		(v->counter_erratum && clocksource_is(evidence, "arch_sys_counter")) ||
+		(v->on_xen && (kernel_is_before(evidence, 4, 15) || v->xen_refused)) ||
+		(v->on_kvm_clock &&
+			(v->kvm_clock_32_bit || boot_has(evidence, "no-kvmclock-vsyscall"))) ||
+		(v->on_hyperv_page && !v->reads_hyperv_page) || v->vdso_disabled)
+		return VERDICT_FALLBACK;
+	return has_one_mode(evidence) ? VERDICT_OK : VERDICT_UNKNOWN;
+}
