@@ -182,6 +182,28 @@ uint64_t elf_section(const struct elf *elf, const char *name)
 	return 0;
 }
 
+/* Notes have their sizes and type, a name and a description, each aligned to four bytes. */
+struct span elf_build_id(const struct elf *elf)
+{
+	for (uint64_t segment = 0; (segment = elf_segment(elf, PT_NOTE, segment));) {
+		uint64_t at = ELF_READ(elf, segment, Phdr, p_offset);
+		uint64_t size = ELF_READ(elf, segment, Phdr, p_filesz);
+		uint64_t end = size < elf->length - at ? at + size : elf->length;
+
+		while (at < end && end <= elf->length) {
+			uint64_t name = elf_number(elf, at, 4), length = elf_number(elf, at + 4, 4);
+			uint64_t content = at + 12 + (name + 3) / 4 * 4;
+
+			if (elf_number(elf, at + 8, 4) == NT_GNU_BUILD_ID && content < end &&
+				length <= end - content)
+				return (struct span){
+					(const char *)elf->bytes + content, (size_t)length};
+			at = content + (length + 3) / 4 * 4;
+		}
+	}
+	return (struct span){NULL, 0};
+}
+
 void elf_functions_start(const struct elf *elf, struct elf_functions *functions)
 {
 	uint64_t all = elf_section(elf, ".symtab");
@@ -201,6 +223,7 @@ bool elf_functions_next(
 	const struct elf *elf, struct elf_functions *functions, struct elf_function *function)
 {
 	uint64_t at = functions->at;
+	struct span name;
 
 	for (; functions->count && at < elf->length; at += ELF_SIZE(elf, Sym)) {
 		functions->count--;
@@ -208,7 +231,9 @@ bool elf_functions_next(
 			continue;
 		function->start = ELF_READ(elf, at, Sym, st_value);
 		function->size = ELF_READ(elf, at, Sym, st_size);
-		function->name = elf_name(elf, functions->names, ELF_READ(elf, at, Sym, st_name));
+		name = elf_name(elf, functions->names, ELF_READ(elf, at, Sym, st_name));
+		/* The linker writes "clock_gettime@@GLIBC_2.17". */
+		function->name = text_take_until(&name, '@');
 		functions->at = at + ELF_SIZE(elf, Sym);
 		return true;
 	}

@@ -218,7 +218,7 @@ struct function {
 };
 
 struct search {
-	struct elf file;
+	const struct elf *file;
 	const char *const *names;
 	bool are_wrappers; /* the call that leads to the vDSO may be any in the functions */
 	struct function list[SERVED_FRAMES - 1];
@@ -234,7 +234,7 @@ struct search {
  */
 static void find_entries(struct search *search)
 {
-	const struct elf *file = &search->file;
+	const struct elf *file = search->file;
 	uint64_t section = elf_section(file, ".eh_frame");
 	uint64_t at = ELF_READ(file, section, Shdr, sh_offset);
 	uint64_t load = ELF_READ(file, section, Shdr, sh_addr) - at, size;
@@ -271,7 +271,7 @@ static uint64_t find_callee(const struct elf *file, uint64_t at)
 
 static bool calls_found(const struct search *search, uint64_t at)
 {
-	uint64_t callee = find_callee(&search->file, at);
+	uint64_t callee = find_callee(search->file, at);
 
 	for (size_t i = 0; callee && i < search->start_count; i++) {
 		if (search->starts[i] == at + callee)
@@ -356,7 +356,7 @@ static bool has_pointer(const struct elf *file, const struct function *function)
 static bool find_by_code(
 	const struct search *search, const struct function *function, struct served_frame *frame)
 {
-	const struct elf *file = &search->file;
+	const struct elf *file = search->file;
 	struct frame_state state = {STACK_POINTER, PUSHED, PUSHED, 0};
 	uint64_t length;
 
@@ -380,7 +380,7 @@ static bool find_in_function(
 {
 	static const struct frame_state by_pointer = {
 		FRAME_POINTER, 2 * FRAME_WORD, FRAME_WORD, 2 * FRAME_WORD};
-	const struct elf *file = &search->file;
+	const struct elf *file = search->file;
 	bool is_known = true;
 
 	if (!function->entry && search->are_wrappers && has_pointer(file, function))
@@ -423,21 +423,36 @@ static bool may_be_wrapper(struct span name)
 	return false;
 }
 
+/* Returns the index of the function's name in the list, or of its end. */
+static size_t find_name(const struct search *search, struct span symbol)
+{
+	char name[128];
+	size_t i = 0;
+
+	if (!search->are_wrappers) {
+		while (search->names[i] && !text_equals(symbol, search->names[i]))
+			i++;
+		return i;
+	}
+	name_read(may_be_wrapper(symbol) ? symbol : text_span(""), name, sizeof(name));
+	while (search->names[i] && fnmatch(search->names[i], name, 0) != 0)
+		i++;
+	return i;
+}
+
 /* Keeps the list in the order of the names. A function may have several of them. */
 static void add_function(struct search *search, const struct elf_function *symbol)
 {
-	struct function function = {.start = symbol->start, .size = symbol->size};
+	struct function function = {.start = symbol->start,
+		.size = symbol->size,
+		.name = find_name(search, symbol->name)};
 	size_t at = search->count;
-	char name[128];
 
-	if (search->are_wrappers && !may_be_wrapper(symbol->name))
+	if (!search->names[function.name])
 		return;
-	name_read(symbol->name, name, sizeof(name));
-	while (search->names[function.name] && fnmatch(search->names[function.name], name, 0) != 0)
-		function.name++;
-	function.code = elf_offset(&search->file, symbol->start);
-	if (!search->names[function.name] || !function.code || !symbol->size ||
-		symbol->size > FUNCTION_MAX || symbol->size > search->file.length - function.code)
+	function.code = elf_offset(search->file, symbol->start);
+	if (!function.code || !symbol->size || symbol->size > FUNCTION_MAX ||
+		symbol->size > search->file->length - function.code)
 		return;
 	for (size_t i = 0; i < search->count; i++) {
 		if (search->list[i].start == symbol->start)
@@ -453,18 +468,18 @@ static void add_function(struct search *search, const struct elf_function *symbo
 	search->list[at] = function;
 }
 
-size_t frames_find(const unsigned char *bytes, size_t length, const char *const *names,
+size_t frames_find(const struct elf *file, const struct elf *symbols, const char *const *names,
 	bool are_wrappers, struct served_frame *frames)
 {
+	struct search search = {.file = file, .names = names, .are_wrappers = are_wrappers};
 	struct elf_functions functions;
 	struct elf_function function;
-	struct search search = {.names = names, .are_wrappers = are_wrappers};
 
 	memset(frames, 0, SERVED_FRAMES * sizeof(*frames));
-	if (!elf_start(&search.file, bytes, length) || search.file.narrow)
+	if (file->narrow)
 		return 0;
-	elf_functions_start(&search.file, &functions);
-	while (elf_functions_next(&search.file, &functions, &function))
+	elf_functions_start(symbols, &functions);
+	while (elf_functions_next(symbols, &functions, &function))
 		add_function(&search, &function);
 	if (search.count)
 		find_entries(&search);

@@ -100,12 +100,31 @@ bool places_map_file(int root, const char *path, uint64_t inode, struct elf *elf
 	struct fact why;
 	int file = root ? root_open_file(&(struct root){.directory = root}, path, O_RDONLY, &why)
 	                : file_open_regular(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, &status);
-	bool is_mapped = file >= 0 && fstat(file, &status) == 0 && status.st_ino == inode &&
-	                 elf_map(elf, file);
+	bool is_mapped = file >= 0 && fstat(file, &status) == 0 &&
+	                 (!inode || status.st_ino == inode) && elf_map(elf, file);
 
 	if (file >= 0)
 		close(file);
 	return is_mapped;
+}
+
+/* Distributions have the symbols that they strip from files in others, by their build ID. */
+#define DEBUG_FILES "/usr/lib/debug/.build-id/"
+#define BUILD_ID_MAX 64
+
+bool places_map_symbols(int root, const struct elf *elf, struct elf *symbols)
+{
+	struct span id = elf_build_id(elf);
+	char path[sizeof(DEBUG_FILES) + 2 * BUILD_ID_MAX + sizeof("/.debug")] = DEBUG_FILES;
+	size_t length = strlen(path);
+
+	if (!id.length || id.length > BUILD_ID_MAX || elf_section(elf, ".symtab"))
+		return false;
+	for (size_t i = 0; i < id.length; i++)
+		length += (size_t)snprintf(path + length, sizeof(path) - length, "%s%02x",
+			i == 1 ? "/" : "", (unsigned char)id.at[i]);
+	text_copy(path + length, sizeof(path) - length, ".debug");
+	return places_map_file(root, path, 0, symbols);
 }
 
 bool places_is_named(struct span path, const char *const *names)
@@ -511,12 +530,17 @@ static int by_count(const void *left, const void *right)
 
 static void find_function(struct trace_place *place, int root)
 {
-	struct elf elf;
+	struct elf elf, symbols;
+	bool is_apart;
 
 	if (!place->inode || !places_map_file(root, place->module, place->inode, &elf))
 		return;
 	place->offset += elf.load;
-	name_read(elf_find(&elf, place->offset), place->function, sizeof(place->function));
+	is_apart = places_map_symbols(root, &elf, &symbols);
+	name_read(elf_find(is_apart ? &symbols : &elf, place->offset), place->function,
+		sizeof(place->function));
+	if (is_apart)
+		elf_unmap(&symbols);
 	elf_unmap(&elf);
 }
 

@@ -25,9 +25,12 @@ int places_open_root(pid_t pid);
 
 /*
  * Maps the file at a path of a memory map, below a root or 0, if it is still the one with this
- * inode. To be called in a child, as elf_map().
+ * inode; 0: any. To be called in a child, as elf_map().
  */
 bool places_map_file(int root, const char *path, uint64_t inode, struct elf *elf);
+
+/* Maps the file with the symbols that were stripped from this one, if it is installed. */
+bool places_map_symbols(int root, const struct elf *elf, struct elf *symbols);
 
 /* Say whether the name of the file begins with one of these, which NULL ends, or with a C
  * library's. */

@@ -205,16 +205,19 @@ static size_t find_libraries(struct span maps, struct mapping *mapped)
 static void read_frames(void *argument)
 {
 	struct served_library *library = argument;
-	struct elf elf;
+	const struct elf *symbols;
+	struct elf elf, apart;
+	bool has_own; /* a shared C library has the symbols that others use */
 
 	if (!places_map_file(0, library->path, library->inode, &elf))
 		return;
+	has_own = library->is_c && elf_section(&elf, ".dynsym");
+	symbols = !has_own && places_map_symbols(0, &elf, &apart) ? &apart : &elf;
 	if (!library->is_c)
-		frames_find(elf.bytes, elf.length, wrappers, true,
-			library->frames[SERVED_CLOCK_GETTIME]);
+		frames_find(&elf, symbols, wrappers, true, library->frames[SERVED_CLOCK_GETTIME]);
 	for (size_t call = 0; call < SERVED_CALL_COUNT && library->is_c; call++)
-		frames_find(elf.bytes, elf.length, served_calls[call].functions, false,
-			library->frames[call]);
+		frames_find(
+			&elf, symbols, served_calls[call].functions, false, library->frames[call]);
 }
 
 /* Returns the library that is mapped by this line, with its frames. */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/elf.h"
 #include "model.h"
 
 /* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */
@@ -234,13 +235,13 @@ void served_learn_thread(struct served_table *table, pid_t pid, struct served_li
 /* ---- frames.c: pure ---- */
 
 /*
- * Finds the frames of these functions in the bytes of an ELF file. The names, which NULL ends, are
- * those of name_read() and may have wildcards; those of wrappers have "ow", "ime" or "pse". A
- * function has one where it calls the vDSO or a function before it, or if it is a wrapper where it
- * calls anything, if its frame is known for sure. Starts are relative to the first byte that is
- * loaded. Returns the number of frames; the one behind them has a size of 0.
+ * Finds the frames of these functions in a file, by the symbols in the same or another file. The
+ * names, which NULL ends, are those of name_read() and may have wildcards; those of wrappers have
+ * "ow", "ime" or "pse". A function has one where it calls the vDSO or a function before it, or if
+ * it is a wrapper where it calls anything, if its frame is known for sure. Starts are relative to
+ * the first byte that is loaded. Returns the number of frames; the one behind them has a size of 0.
  */
-size_t frames_find(const unsigned char *bytes, size_t length, const char *const *names,
+size_t frames_find(const struct elf *file, const struct elf *symbols, const char *const *names,
 	bool are_wrappers, struct served_frame *frames);
 
 #endif

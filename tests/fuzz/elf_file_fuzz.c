@@ -25,13 +25,12 @@ static void read_file(const unsigned char *bytes, size_t size)
 	struct served_frame frames[SERVED_FRAMES];
 	struct elf elf;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if ((frames_find(file, size, (const char *const[]){names[i], NULL}, size % 2,
-			     frames) == 0) != (frames[0].size == 0))
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && elf_start(&elf, file, size); i++) {
+		if ((frames_find(&elf, &elf, (const char *const[]){names[i], NULL}, size % 2,
+			     frames) == 0) != (frames[0].size == 0) ||
+			elf_find(&elf, 0x1234).length > size || elf_build_id(&elf).length > size)
 			abort();
 	}
-	if (elf_start(&elf, file, size) && elf_find(&elf, 0x1234).length > size)
-		abort();
 	served_stubs_make(&stubs, file, size, 0x7ffff7fc1000, &symbols);
 	for (size_t i = 0; i < symbols.count; i++) {
 		if (symbols.places[i] > size - sizeof(uint64_t))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes base/text, the values of options, and the kernel's command line. Input: the text, which
- * every parser gets.
+ * Fuzzes base/text, the values of options, the kernel's command line, and symbols of C++ and Rust.
+ * Input: the text, which every parser gets.
  */
 #include "fuzz/fuzz.h"
 
@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/driver.h"
 #include "collect/parts.h"
+#include "trace/names.h"
 
 static void parse_numbers(struct span text)
 {
@@ -65,6 +66,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parse_values(text);
 	cut(text);
 	kernel_pick_parameters(text, picked, sizeof(picked));
+	if (!memchr(picked, '\0', sizeof(picked)))
+		abort();
+	name_read(text, picked, sizeof(picked));
 	if (!memchr(picked, '\0', sizeof(picked)))
 		abort();
 	free(copy);

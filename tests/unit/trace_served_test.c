@@ -308,8 +308,9 @@ static void a_function_is_found_in_the_file(void **state)
 		elf_start(&elf, bytes, dice_roll(&dice, (size_t)status.st_size));
 		assert_true(
 			elf_find(&elf, dice_roll(&dice, 1 << 20)).length <= (size_t)status.st_size);
-		frames_find(bytes, dice_roll(&dice, (size_t)status.st_size),
-			(const char *const[]){"main", NULL}, dice_roll(&dice, 2), frames);
+		frames_find(&elf, &elf, (const char *const[]){"main", NULL}, dice_roll(&dice, 2),
+			frames);
+		assert_true(elf_build_id(&elf).length <= (size_t)status.st_size);
 	}
 	close(file);
 }
@@ -392,22 +393,20 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 		{"bare_frame_above_another", 0},
 	};
 	struct served_frame frames[SERVED_FRAMES];
-	struct stat status;
-	unsigned char *bytes;
+	struct elf elf;
 	int file = open("/proc/self/exe", O_RDONLY);
 
 	(void)state;
-	assert_int_equal(fstat(file, &status), 0);
-	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+	assert_true(file >= 0 && elf_map(&elf, file));
 	close(file);
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		assert_int_equal(frames_find(bytes, (size_t)status.st_size,
-					 (const char *const[]){rows[i].name, NULL}, false, frames),
+		assert_int_equal(frames_find(&elf, &elf, (const char *const[]){rows[i].name, NULL},
+					 false, frames),
 			rows[i].up != 0);
 		assert_int_equal(frames[0].up, rows[i].up);
 		assert_int_equal(frames[0].size != 0, rows[i].up != 0);
 	}
-	assert_int_equal(frames_find(bytes, (size_t)status.st_size,
+	assert_int_equal(frames_find(&elf, &elf,
 				 (const char *const[]){"no_such_function", "frame_of_32",
 					 "time_above_another", "bare_frame_above_another", NULL},
 				 false, frames),
@@ -416,22 +415,22 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 		assert_int_equal(frames[i].up, 32);
 	/* What it calls is not known to lead to the vDSO, unless it is a wrapper. */
 	for (int is_wrapper = 0; is_wrapper < 2; is_wrapper++) {
-		assert_int_equal(frames_find(bytes, (size_t)status.st_size,
-					 (const char *const[]){"time_above_another", NULL},
-					 is_wrapper, frames),
+		assert_int_equal(
+			frames_find(&elf, &elf, (const char *const[]){"time_above_another", NULL},
+				is_wrapper, frames),
 			is_wrapper);
 		assert_int_equal(frames[0].up, is_wrapper ? 32 : 0);
 	}
-	assert_int_equal(frames_find(bytes, (size_t)status.st_size,
-				 (const char *const[]){"time_by_*pointer", NULL}, true, frames),
+	assert_int_equal(frames_find(&elf, &elf, (const char *const[]){"time_by_*pointer", NULL},
+				 true, frames),
 		2);
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(frames[i].up, 8 | SERVED_BY_POINTER);
-	assert_int_equal(frames_find(bytes, (size_t)status.st_size,
-				 (const char *const[]){"times_of_two_sizes", NULL}, true, frames),
+	assert_int_equal(frames_find(&elf, &elf, (const char *const[]){"times_of_two_sizes", NULL},
+				 true, frames),
 		0);
 	assert_int_equal(frames[3].size, 0);
-	munmap(bytes, (size_t)status.st_size);
+	elf_unmap(&elf);
 }
 
 #endif
@@ -471,8 +470,8 @@ static void a_stub_finds_the_caller_of_the_c_library(void **state)
 	assert_true(file >= 0 && elf_map(&elf, file));
 	close(file);
 	assert_int_equal(
-		frames_find(elf.bytes, elf.length,
-			(const char *const[]){"chain_inner", "chain_outer", NULL}, false, frames),
+		frames_find(&elf, &elf, (const char *const[]){"chain_inner", "chain_outer", NULL},
+			false, frames),
 		2);
 	for (size_t i = 0; i < 2; i++)
 		frames[i].start += base;
