@@ -21,22 +21,13 @@
 int trace_program_find(const char *name, struct trace_program *program);
 
 /*
- * Finds out whether the process program->pid, or if that is 0 the file program->file, is static or
- * 32-bit, and sets the path of a process.
+ * Finds out what the report and the tracer need to know about the file of the process program->pid,
+ * whose path it sets, or if that is 0 about program->file.
  */
 void trace_program_inspect(struct trace_program *program);
 
-/* Sets is_static and is_32_bit by the first bytes of the program's file. */
+/* Sets it by the bytes of the file. */
 void trace_program_read(struct trace_program *program, const unsigned char *bytes, size_t length);
-
-/*
- * Says whether the program at this path calls ptrace(2), by its name or its symbols: it cannot do
- * so while it is traced.
- */
-bool trace_program_traces(const char *path);
-
-/* Sets reads_counter by the code of the program's file. */
-void trace_program_find_counter(struct trace_program *program);
 
 /* ---- sources ---- */
 

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +19,6 @@
 #include "places.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/bin:/usr/bin"
-
-/* Linkers put the program headers behind the first one. */
-#define HEADERS_SIZE 4096
 
 /* Says whether the file can be run: 0 or an errno value. */
 static int try_file(const char *path)
@@ -69,138 +65,25 @@ int trace_program_find(const char *name, struct trace_program *program)
 
 /* ---- its file ---- */
 
-void trace_program_read(struct trace_program *program, const unsigned char *bytes, size_t length)
+/* LeakSanitizer traces its own process when that ends. */
+static bool has_sanitizer(const struct elf *elf)
 {
-	struct elf elf;
+	struct elf_dynamic dynamic = {.count = 0};
 
-	if (!elf_start(&elf, bytes, length))
-		return;
-	program->is_32_bit = elf.narrow && sizeof(void *) == 8;
-	program->is_static = !elf_segment(&elf, PT_INTERP, 0);
-}
+	if (!elf_read_dynamic(elf, &dynamic))
+		return false;
+	for (uint64_t i = 0; i < dynamic.count; i++) {
+		uint64_t at = dynamic.symbols + i * ELF_SIZE(elf, Sym);
+		struct span name = elf_name(elf, dynamic.names, ELF_READ(elf, at, Sym, st_name));
 
-/* A kernel thread executes no file, and has a name alone. */
-static void name_process(struct trace_program *program, const char *executable)
-{
-	char path[64], target[1024] = "";
-
-	if (readlink(executable, target, sizeof(target) - 1) <= 0) {
-		struct span name;
-
-		snprintf(path, sizeof(path), "/proc/%d/comm", program->pid);
-		name = file_take(open(path, O_RDONLY | O_CLOEXEC), sizeof(target));
-		text_copy_span(program->path, sizeof(program->path), text_trim(name));
-		span_free(name);
-	} else {
-		text_copy_span(program->path, sizeof(program->path), text_span(target));
+		if (text_equals(name, "__asan_init") || text_equals(name, "__lsan_init"))
+			return true;
 	}
+	return false;
 }
 
-void trace_program_inspect(struct trace_program *program)
-{
-	unsigned char start[HEADERS_SIZE];
-	struct stat status;
-	ssize_t length = 0;
-	char path[64];
-	int file;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", program->pid);
-	if (program->pid)
-		name_process(program, path);
-	file = open(
-		program->pid ? path : program->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (file < 0)
-		return;
-	if (fstat(file, &status) == 0 && S_ISREG(status.st_mode))
-		length = read(file, start, sizeof(start));
-	if (length > 0)
-		trace_program_read(program, start, (size_t)length);
-	close(file);
-}
-
-/* ---- programs that trace others, or themselves ---- */
-
-/* Limits what is read of the names of a program's symbols. */
-#define DYNAMIC_SIZE 16384
-#define NAMES_SIZE (4 << 20)
-
-/* Returns the offset of what is loaded at an address, by the program headers; 0: nothing is. */
-static uint64_t find_offset(const struct elf *elf, uint64_t address)
-{
-	for (uint64_t at = 0; (at = elf_segment(elf, PT_LOAD, at));) {
-		uint64_t start = ELF_READ(elf, at, Phdr, p_vaddr);
-
-		if (address >= start && address - start < ELF_READ(elf, at, Phdr, p_filesz))
-			return ELF_READ(elf, at, Phdr, p_offset) + (address - start);
-	}
-	return 0;
-}
-
-/* Reads the names of the dynamic symbols of an open 64-bit program. Free the result, or NULL. */
-static char *read_names(int file, size_t *length)
-{
-	unsigned char start[HEADERS_SIZE], dynamic[DYNAMIC_SIZE];
-	ssize_t size = pread(file, start, sizeof(start), 0);
-	uint64_t segment, address = 0, count = 0, at;
-	struct elf elf;
-	char *names;
-
-	if (size <= 0 || !elf_start(&elf, start, (size_t)size) || elf.narrow)
-		return NULL;
-	segment = elf_segment(&elf, PT_DYNAMIC, 0);
-	size = segment ? pread(file, dynamic, sizeof(dynamic),
-				 (off_t)ELF_READ(&elf, segment, Phdr, p_offset))
-	               : 0;
-	for (at = 0; size > 0 && at + sizeof(Elf64_Dyn) <= (size_t)size; at += sizeof(Elf64_Dyn)) {
-		Elf64_Dyn entry;
-
-		memcpy(&entry, dynamic + at, sizeof(entry));
-		if (entry.d_tag == DT_NULL)
-			break;
-		if (entry.d_tag == DT_STRTAB)
-			address = entry.d_un.d_ptr;
-		if (entry.d_tag == DT_STRSZ)
-			count = entry.d_un.d_val;
-	}
-	at = find_offset(&elf, address);
-	if (!at || !count || count > NAMES_SIZE)
-		return NULL;
-	names = xmalloc((size_t)count);
-	size = pread(file, names, (size_t)count, (off_t)at);
-	*length = size > 0 ? (size_t)size : 0;
-	return names;
-}
-
-bool trace_program_traces(const char *path)
-{
-	/* LeakSanitizer traces its own process when that ends. The symbols begin with "__". */
-	static const char *const symbols[] = {"asan_init", "lsan_init"};
-	static const char *const tracers[] = {
-		"gdb", "gdbserver", "lldb-server", "ltrace", "proot", "rr", "strace"};
-	char target[PATH_MAX] = "";
-	const char *name;
-	size_t length = 0;
-	char *names = NULL;
-	bool traces = false;
-	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct stat status;
-
-	if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode))
-		names = read_names(file, &length);
-	if (file >= 0)
-		close(file);
-	for (size_t i = 0; i < ARRAY_SIZE(symbols) && names && !traces; i++)
-		traces = memmem(names, length, symbols[i], strlen(symbols[i]) + 1);
-	free(names);
-	name = realpath(path, target) ? strrchr(target, '/') : NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(tracers) && name && !traces; i++)
-		traces = strcmp(name + 1, tracers[i]) == 0;
-	return traces;
-}
-
-/* ---- programs that read the CPU's counter themselves ---- */
-
-/* rdtsc or rdtscp gives two halves, which compilers put together: shl $32, %rdx. arm64: CNTVCT_EL0.
+/*
+ * rdtsc or rdtscp gives two halves, which compilers put together: shl $32, %rdx. arm64: CNTVCT_EL0.
  */
 static bool has_counter(const unsigned char *code, size_t length)
 {
@@ -230,31 +113,95 @@ static bool has_counter(const unsigned char *code, size_t length)
 	return false;
 }
 
-/* The file is that of a program that may be hostile, and may shrink. */
-static void find_counter(void *argument)
+void trace_program_read(struct trace_program *program, const unsigned char *bytes, size_t length)
 {
-	struct trace_program *program = argument;
-	int file = open(program->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct elf elf;
 
-	if (file < 0 || !elf_map(&elf, file))
+	if (!elf_start(&elf, bytes, length))
 		return;
-	for (uint64_t at = 0; (at = elf_segment(&elf, PT_LOAD, at));) {
+	program->is_static = !elf_segment(&elf, PT_INTERP, 0);
+	program->calls_ptrace |= has_sanitizer(&elf);
+	/* The code of a large program takes long to read, and is not asked for of others. */
+	for (uint64_t at = 0; !program->pid && (at = elf_segment(&elf, PT_LOAD, at));) {
 		uint64_t start = ELF_READ(&elf, at, Phdr, p_offset);
 		uint64_t size = ELF_READ(&elf, at, Phdr, p_filesz);
 
-		if (ELF_READ(&elf, at, Phdr, p_flags) & PF_X && start < elf.length)
-			program->reads_counter |= has_counter(elf.bytes + start,
-				(size_t)(size < elf.length - start ? size : elf.length - start));
+		if (!(ELF_READ(&elf, at, Phdr, p_flags) & PF_X) || start >= length)
+			continue;
+		if (size > length - start)
+			size = length - start;
+		program->reads_counter |= has_counter(bytes + start, (size_t)size);
 	}
 }
 
-void trace_program_find_counter(struct trace_program *program)
+static bool is_tracer(const char *path)
+{
+	static const char *const names[] = {
+		"gdb", "gdbserver", "lldb-server", "ltrace", "proot", "rr", "strace"};
+	const char *slash = strrchr(path, '/');
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(slash ? slash + 1 : path, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct inspection {
+	struct trace_program program;
+	int file; /* of O_PATH */
+};
+
+static void inspect(void *argument)
+{
+	struct inspection *inspection = argument;
+	struct trace_program *program = &inspection->program;
+	char path[64], target[PATH_MAX];
+	struct elf elf;
+	int file;
+
+	program->calls_ptrace = is_tracer(
+		!program->pid && realpath(program->file, target) ? target : program->path);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", inspection->file);
+	file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (file >= 0 && elf_map(&elf, file))
+		trace_program_read(program, elf.bytes, elf.length);
+}
+
+/* A kernel thread executes no file, and has a name alone. */
+static void name_process(struct trace_program *program, const char *executable)
+{
+	char target[1024] = "";
+
+	if (readlink(executable, target, sizeof(target) - 1) <= 0) {
+		struct span name = proc_read(program->pid, "comm", sizeof(target));
+
+		text_copy_span(program->path, sizeof(program->path), text_trim(name));
+		span_free(name);
+	} else {
+		text_copy_span(program->path, sizeof(program->path), text_span(target));
+	}
+}
+
+/*
+ * Its file may be hostile, shrink, or be on a file system that never answers: a child opens it,
+ * which does not have the privilege to find it.
+ */
+void trace_program_inspect(struct trace_program *program)
 {
 	struct deadline deadline = deadline_after(CHILD_PROBE_NS);
-	struct trace_program found = *program;
+	struct inspection inspection;
 	struct fact why;
+	char path[64];
 
-	if (child_compute(find_counter, &found, sizeof(found), &deadline, &why))
-		program->reads_counter = found.reads_counter;
+	snprintf(path, sizeof(path), "/proc/%d/exe", program->pid);
+	if (program->pid)
+		name_process(program, path);
+	inspection = (struct inspection){
+		*program, open(program->pid ? path : program->file, O_PATH | O_CLOEXEC)};
+	if (inspection.file < 0)
+		return;
+	if (child_compute(inspect, &inspection, sizeof(inspection), &deadline, &why))
+		*program = inspection.program;
+	close(inspection.file);
 }

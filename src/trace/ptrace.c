@@ -22,6 +22,7 @@
 
 #include "base/child.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "count.h"
 #include "places.h"
 #include "served.h"
@@ -62,6 +63,7 @@ struct tracer {
 	bool has_begun;    /* the calls of a program are counted, or could not be */
 	bool has_filter;   /* the program is under ours, and cannot be let go */
 	struct served_libraries libraries;
+	uint64_t others[64];           /* hashes of programs that do not call ptrace(2) */
 	unsigned options;              /* of ptrace */
 	struct served_filters filters; /* of the program that are not its own */
 	struct traced *threads;        /* in no order */
@@ -300,13 +302,35 @@ static int begin_served(struct tracer *tracer, struct traced *thread)
 	return signal;
 }
 
-/* A process has one tracer, which is the program itself then, or its own. */
-static bool calls_ptrace(pid_t id)
+/* A number for the file of a program: the first line of its memory map without the addresses. */
+static uint64_t hash_program(struct span maps)
 {
-	char path[64];
+	uint64_t hash = 0xcbf29ce484222325;
+	struct span line;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", id);
-	return trace_program_traces(path);
+	text_take_until(&maps, ' ');
+	line = text_take_until(&maps, '\n');
+	for (size_t i = 0; i < line.length; i++)
+		hash = (hash ^ (unsigned char)line.at[i]) * 0x100000001b3;
+	return hash;
+}
+
+/*
+ * A process has one tracer, which is the program itself then, or its own. To look at each file once
+ * matters to a script that executes the same few programs again and again.
+ */
+static bool calls_ptrace(struct tracer *tracer, const struct traced *thread)
+{
+	uint64_t hash = hash_program(served_maps(thread->table));
+	uint64_t *other = &tracer->others[hash % ARRAY_SIZE(tracer->others)];
+	struct trace_program program = {.pid = thread->id};
+
+	if (*other == hash)
+		return false;
+	trace_program_inspect(&program);
+	if (!program.calls_ptrace && thread->table)
+		*other = hash;
+	return program.calls_ptrace;
 }
 
 /*
@@ -315,16 +339,19 @@ static bool calls_ptrace(pid_t id)
  */
 static int count_served(struct tracer *tracer, struct traced *thread)
 {
-	if (!thread || tracer->phase != COUNTING)
+	int signal = 0;
+
+	if (!thread || tracer->phase != COUNTING || (thread->table && !thread->loading))
 		return 0;
-	if (!thread->loading)
-		return thread->table ? 0 : begin_served(tracer, thread);
-	if (served_is_loaded(thread->id) || ++thread->stops == LOADING_STOPS) {
+	if (!thread->loading) {
+		signal = begin_served(tracer, thread);
+	} else if (served_is_loaded(thread->id) || ++thread->stops == LOADING_STOPS) {
 		served_learn(thread->table, thread->id, &tracer->libraries);
 		thread->loading = false;
-		thread->is_free = !tracer->has_filter && calls_ptrace(thread->id);
 	}
-	return 0;
+	if (!thread->loading)
+		thread->is_free = !tracer->has_filter && calls_ptrace(tracer, thread);
+	return signal;
 }
 
 static bool stops_a_group(int signal)

@@ -301,7 +301,7 @@ static bool run_program(struct trace_run *run, struct fact *why)
 		return true;
 	if (gains_privileges(&trace->program))
 		fact_set(why, FACT_DENIED, GAINS);
-	else if (trace_program_traces(trace->program.file))
+	else if (trace->program.calls_ptrace)
 		fact_set(why, FACT_DENIED, TRACES);
 	else if (trace_ptrace_run(run, why))
 		return true;
@@ -351,7 +351,6 @@ static bool count_program(struct cli *cli)
 		return cli_error("cannot count the calls of %s: %s", name, strerror(error));
 	if (error)
 		return refuse_program(report, name, error);
-	trace_program_find_counter(&trace->program);
 	if (request->repeats)
 		compare_runs(request, input);
 	privileges_keep(run->privileges);
