@@ -76,7 +76,9 @@ static bool has_sanitizer(const struct elf *elf)
 		uint64_t at = dynamic.symbols + i * ELF_SIZE(elf, Sym);
 		struct span name = elf_name(elf, dynamic.names, ELF_READ(elf, at, Sym, st_name));
 
-		if (text_equals(name, "__asan_init") || text_equals(name, "__lsan_init"))
+		/* In one word, the name would be that of a program with AddressSanitizer. */
+		if (text_take_prefix(&name, "__") &&
+			(text_equals(name, "asan_init") || text_equals(name, "lsan_init")))
 			return true;
 	}
 	return false;

@@ -4,6 +4,8 @@
  * Programs that a tracer may disturb, for the tests of `trace`; shares no code with src/. Those that
  * take a PROGRAM become it.
  *	contract traces              succeeds if ptrace(2) works here
+ *	contract counts              succeeds if a BPF program can be at the entry of system calls
+ *	contract samples PID         succeeds if perf_event_open(2) samples what this process runs
  *	contract killed N            N children that execute true and are killed a moment later
  *	contract alarm PROGRAM...    gets SIGALRM in a second
  *	contract groups PROGRAM...   with 1,000 groups, killed for memfd_create(2)
@@ -16,19 +18,27 @@
  *	contract left FILE           leaves a child that waits for a second, and then writes to the file
  *	                             whether it was interrupted
  *	contract sent                ends by SIGSYS of a child while it reads the clock
+ *	contract locks               locks its memory, and prints how many KiB that is
+ *	contract spawns N FILE       N children that execute true; writes to the file how many of
+ *	                             them ended otherwise than by 0 or SIGKILL
  */
 /* clang-format on */
 #include <errno.h>
 #include <grp.h>
+#include <linux/bpf.h>
 #include <linux/filter.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -188,6 +198,77 @@ static int try_ptrace(void)
 	return result < 0;
 }
 
+static int try_bpf(void)
+{
+	static const struct bpf_insn code[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	const struct rlimit most = {RLIM_INFINITY, RLIM_INFINITY};
+	union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.insn_cnt = sizeof(code) / sizeof(*code)};
+	long program;
+
+	setrlimit(RLIMIT_MEMLOCK, &most);
+	attributes.insns = (uintptr_t)code;
+	attributes.license = (uintptr_t) "GPL";
+	program = syscall(SYS_bpf, BPF_PROG_LOAD, &attributes, sizeof(attributes));
+	memset(&attributes, 0, sizeof(attributes));
+	attributes.raw_tracepoint.name = (uintptr_t) "sys_enter";
+	attributes.raw_tracepoint.prog_fd = (unsigned)program;
+	return program < 0 ||
+	       syscall(SYS_bpf, BPF_RAW_TRACEPOINT_OPEN, &attributes, sizeof(attributes)) < 0;
+}
+
+static int try_samples(pid_t pid)
+{
+	struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attributes),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000,
+		.exclude_kernel = 1,
+		.exclude_hv = 1};
+
+	return syscall(SYS_perf_event_open, &attributes, pid, -1, -1, 0) < 0;
+}
+
+static int lock_memory(void)
+{
+	unsigned long locked = 0;
+	char line[256];
+	FILE *status;
+
+	if (mlockall(MCL_CURRENT) < 0)
+		return 1;
+	status = fopen("/proc/self/status", "r");
+	while (status && fgets(line, sizeof(line), status))
+		sscanf(line, "VmLck: %lu", &locked);
+	printf("%lu\n", locked);
+	return 0;
+}
+
+static int spawn_many(long count, const char *path)
+{
+	long bad = 0;
+	FILE *file;
+	int status;
+
+	for (long i = 0; i < count; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(9);
+		}
+		waitpid(child, &status, 0);
+		bad += status != 0 && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	}
+	file = fopen(path, "w");
+	if (file)
+		fprintf(file, "%ld\n", bad);
+	return !file;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -195,6 +276,14 @@ int main(int argc, char **argv)
 
 	if (strcmp(what, "traces") == 0)
 		return try_ptrace();
+	if (strcmp(what, "counts") == 0)
+		return try_bpf();
+	if (strcmp(what, "samples") == 0)
+		return try_samples((pid_t)count);
+	if (strcmp(what, "locks") == 0)
+		return lock_memory();
+	if (strcmp(what, "spawns") == 0 && argc > 3)
+		return spawn_many(count, argv[3]);
 	if (strcmp(what, "killed") == 0)
 		return kill_children(count);
 	if (strcmp(what, "alarm") == 0) {
