@@ -99,7 +99,8 @@ class Stood:
             error = wall["error_s"] if wall["source"] != "ptp" else 0
             if stood is None or abs(stood - self.lost) > EXACT_S + self.error + 2 * error:
                 yield f"the clock lost {self.lost:.2f} s, reported as {stood} s"
-            if self.late is None or abs(self.late) > LATE_S:
+            # Without a page nothing shows when it was.
+            if self.late is not None and (not wall["restored"] or abs(self.late) > LATE_S):
                 yield f"the restore is dated {self.late} s late"
         if wall["offset_s"] is None or abs(wall["offset_s"] - self.offset) > EXACT_S + self.error + wall["error_s"]:
             yield f"the clock is {self.offset:.2f} s ahead of the host's, reported as {wall['offset_s']} s"

@@ -181,7 +181,7 @@ modprobe_() {
 # The clock is compared with the host's before and after.
 stood() {
 	[ -x $LAB/$build/vdsocheck ] || return 0
-	$prefix $LAB/$build/vdsocheck watch --json >/tmp/events 2>$errors &
+	$prefix $LAB/$build/vdsocheck watch --json --recheck 10s >/tmp/events 2>$errors &
 	watcher=$!
 	await_events 1
 	report "stood-$1-before" $LAB/$build/outside 9
