@@ -109,7 +109,7 @@ const struct advice_row advice_move = {"move-to-another-host", RANK_UPDATE, .act
 	.irreversible = true,
 	.text = "Move this guest to another host: stop it and start it again, since a reboot "
 		"usually keeps it on the same one.",
-	.anywhere = true, .steps = {{.ways = advice_moves}, {.command = "vdsocheck"}},
+	.where = HERE, .steps = {{.ways = advice_moves}, {.command = "vdsocheck"}},
 	.risk = MOVE_RISK};
 
 const struct advice_row advice_send_report = {"send-report", RANK_ASK,
@@ -122,7 +122,7 @@ static const struct advice_row accelerate_guest = {"accelerate-guest", RANK_UPDA
 	.text = "QEMU emulates this guest's CPUs (TCG), whose TSCs may disagree or come late. Start "
 		"the guest with hardware acceleration (-accel kvm, hvf or whpx) or, if it has "
 		"several CPUs, with a single one.",
-	.anywhere = true};
+	.where = HERE};
 
 static bool has_lost_tsc(const struct view *v)
 {
@@ -237,6 +237,21 @@ static bool boot_is_set(const struct evidence *evidence, const char *parameter)
 	return boot_has(evidence, parameter);
 }
 
+/* What the advice of a rank is like, where its row does not say otherwise. */
+static const struct {
+	enum where where;
+	enum actor actor;
+	bool mends; /* the clocksource: two such pieces of advice are two ways to the same end */
+} ranks[] = {
+	[RANK_SWITCH] = {ON_HOST, ACTOR_GUEST, true},
+	[RANK_UNDO] = {ON_HOST, ACTOR_GUEST, true},
+	[RANK_LOOK] = {HERE, ACTOR_GUEST, false},
+	[RANK_UPDATE] = {ON_HOST, ACTOR_KERNEL, true},
+	[RANK_ASK] = {HERE, ACTOR_PROVIDER, true},
+	[RANK_PROGRAM] = {HERE, ACTOR_GUEST, false},
+	[RANK_PROOF] = {HERE, ACTOR_GUEST, false},
+};
+
 /*
  * A container has no kernel, boot loader or clocksource of its own. WSL counts as one, but its
  * users control the host.
@@ -244,10 +259,9 @@ static bool boot_is_set(const struct evidence *evidence, const char *parameter)
 static bool is_for_host(const struct view *v, const struct advice_row *row)
 {
 	const struct text_fact *container = v ? &v->evidence->host.container : NULL;
-	bool changes_host = row->rank <= RANK_UPDATE && row->rank != RANK_LOOK;
 
 	return container && fact_is_known(&container->fact) && !fact_is_text(container, "wsl") &&
-	       (row->on_host || (changes_host && !row->anywhere));
+	       (row->where ? row->where : ranks[row->rank].where) == ON_HOST;
 }
 
 /* The manual has no remark: they are for kernels that are older than its reader's. */
@@ -310,21 +324,6 @@ static void add_ways(const struct view *v, const struct way *ways, const struct 
 
 const char *const actor_names[] = {"", "guest", "host", "firmware", "provider", "kernel", NULL};
 
-static enum actor find_actor(const struct view *v, const struct advice_row *row)
-{
-	static const enum actor by_rank[] = {[RANK_SWITCH] = ACTOR_GUEST,
-		[RANK_UNDO] = ACTOR_GUEST,
-		[RANK_LOOK] = ACTOR_GUEST,
-		[RANK_UPDATE] = ACTOR_KERNEL,
-		[RANK_ASK] = ACTOR_PROVIDER,
-		[RANK_PROGRAM] = ACTOR_GUEST,
-		[RANK_PROOF] = ACTOR_GUEST};
-
-	if (is_for_host(v, row))
-		return ACTOR_HOST;
-	return row->actor ? row->actor : by_rank[row->rank];
-}
-
 /* Finds the boot parameters to add or remove; false: advice whose whole remedy they are is void. */
 static bool find_boot(const struct view *v, const struct advice_row *row, const struct word *words,
 	struct advice *advice, bool *adds)
@@ -368,7 +367,9 @@ bool advice_make(const struct view *v, const struct advice_row *row, struct advi
 	*advice = (struct advice){.id = row->id,
 		.ask = v && row->find_ask ? row->find_ask(v) : row->ask,
 		.keep_removes = switches && v && v->boot_choice_slows,
-		.actor = find_actor(v, row),
+		.actor = is_for_host(v, row) ? ACTOR_HOST
+	                 : row->actor        ? row->actor
+	                                     : ranks[row->rank].actor,
 		.reversible = !row->irreversible,
 		.risk = v && row->find_risk ? row->find_risk(v) : row->risk,
 		.source = row->source};
@@ -399,12 +400,6 @@ bool advice_make(const struct view *v, const struct advice_row *row, struct advi
 bool advice_sends_report(const struct advice *advice)
 {
 	return advice->step_count == 1 && strcmp(advice->steps[0].command, REPORT_COMMAND) == 0;
-}
-
-/* Two such pieces of advice are two ways to the same end. */
-static bool mends_clocksource(const struct advice_row *row)
-{
-	return row->rank < RANK_PROGRAM && row->rank != RANK_LOOK;
 }
 
 struct advice_list {
@@ -443,8 +438,8 @@ static void add_choices(const struct view *v, enum rank rank, const struct advic
 					" Do not switch to tsc: %s.", list->why_not_tsc);
 			list->why_not_tsc = NULL;
 		}
-		advice->is_alternative = list->count && mends_clocksource(row) &&
-		                         mends_clocksource(list->rows[list->count - 1]);
+		advice->is_alternative = list->count && ranks[row->rank].mends &&
+		                         ranks[list->rows[list->count - 1]->rank].mends;
 		list->rows[list->count++] = row;
 	}
 }

@@ -17,7 +17,7 @@ static const struct advice_row move_to_nitro = {"move-to-nitro", RANK_UPDATE, .a
 	.irreversible = true,
 	.text = "Move to an instance type of the Nitro generation, where the kernel's own choice "
 		"(tsc or kvm-clock) is served by the vDSO.",
-	.anywhere = true, .risk = MOVE_RISK};
+	.where = HERE, .risk = MOVE_RISK};
 
 static const struct advice_row ask_xen_host = {"ask-xen-host", RANK_ASK,
 	.text = "Ask the operator of this Xen host.",
@@ -164,7 +164,7 @@ static const struct way resumes[] = {
 static const struct advice_row resume_guest = {"resume-guest", RANK_UPDATE, .actor = ACTOR_HOST,
 	.text = "Pause and resume this guest when its host is on tsc again: KVM then marks the TSC "
 		"stable, if the TSC offsets of the guest's CPUs match.",
-	.anywhere = true,
+	.where = HERE,
 	.steps = {{.text = "on its host (Proxmox VE: qm suspend ID && qm resume ID)",
 			  .command = "virsh suspend DOMAIN && virsh resume DOMAIN",
 			  .ways = resumes},
@@ -175,7 +175,7 @@ static const struct advice_row restart_guest = {"restart-guest", RANK_UPDATE, .a
 	.irreversible = true,
 	.text = "Stop and start this guest (in QEMU a reboot is enough): KVM then marks the TSC "
 		"stable again if the host's clocksource is tsc, or Hyper-V's page, by then.",
-	.anywhere = true,
+	.where = HERE,
 	.steps = {{.text = "stop and start it from its host or the cloud's console",
 			  .ways = advice_moves},
 		{.command = "vdsocheck"}},

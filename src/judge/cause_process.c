@@ -61,8 +61,7 @@ static const struct advice_row run_without_emulator = {"run-without-emulator", R
 
 static const struct advice_row run_outside_tool = {"run-outside-tool", RANK_LOOK,
 	.text = "Run the program outside the tool that replaces its vDSO. To check the host, run "
-		"vdsocheck outside it, too.",
-	.anywhere = true};
+		"vdsocheck outside it, too."};
 
 static const struct advice_row use_wsl2 = {"use-wsl2", RANK_UPDATE, .actor = ACTOR_HOST,
 	.text = "Convert this distribution to WSL 2."};
@@ -70,7 +69,7 @@ static const struct advice_row use_wsl2 = {"use-wsl2", RANK_UPDATE, .actor = ACT
 static const struct advice_row leave_uml = {"leave-uml", RANK_UPDATE, .actor = ACTOR_GUEST,
 	.text = "Run the program on the machine itself, or in a virtual machine: no setting helps "
 		"here.",
-	.anywhere = true};
+	.where = HERE};
 
 /* The sysctl and the boot parameter both set vdso32_enabled (vdso32-setup.c, 5.10 to 7.2 read). */
 static const struct advice_row enable_vdso32 = {"enable-vdso32", RANK_UNDO,
@@ -85,11 +84,11 @@ static const struct advice_row use_64_bit_or_compat = {"use-64-bit-or-compat-vds
 	.actor = ACTOR_GUEST,
 	.text = "Use a 64-bit system, or the 64-bit build of this program. Or use a kernel that "
 		"was built with CONFIG_COMPAT_VDSO, which needs a 32-bit compiler at build time.",
-	.anywhere = true,
+	.where = HERE,
 	.source = "raspberrypi/linux issue 6601, https://github.com/raspberrypi/linux/issues/6601"};
 
 static const struct advice_row use_64_bit_arm = {"use-64-bit-arm", RANK_UPDATE,
-	.actor = ACTOR_GUEST, .text = "Run the 64-bit build of the program.", .anywhere = true};
+	.actor = ACTOR_GUEST, .text = "Run the 64-bit build of the program.", .where = HERE};
 
 static const struct advice_row wait_for_gvisor = {"wait-for-gvisor", RANK_LOOK,
 	.text = "Run vdsocheck again after the sandbox has been running for a few seconds.",

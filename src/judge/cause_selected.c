@@ -52,7 +52,7 @@ static void cite_log_denied(const struct view *v, struct cause *cause)
 static const struct advice_row read_kernel_log = {"read-kernel-log", RANK_LOOK,
 	.text = "Run vdsocheck as root: the kernel log may say why this clocksource was chosen, "
 		"and so may the journal.",
-	.on_host = true,
+	.where = ON_HOST,
 	.steps = {{.command = "sudo vdsocheck"},
 		{.command = "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
 
@@ -63,7 +63,7 @@ static const struct advice_row save_kernel_log = {"save-kernel-log", RANK_LOOK,
 static const struct advice_row find_clocksource_writer = {"find-clocksource-writer", RANK_LOOK,
 	.text = "Find what writes to current_clocksource, such as tuned, systemd-tmpfiles or a "
 		"tuning script: it will do so again at the next boot.",
-	.on_host = true,
+	.where = ON_HOST,
 	.steps = {{.command = "sudo grep -rIls current_clocksource /etc /usr/local "
 			      "/usr/lib/tmpfiles.d /usr/lib/tuned"}}};
 

@@ -43,7 +43,7 @@ static const struct advice_row let_clocksource_settle = {"let-clocksource-settle
 static const struct advice_row other_arm_cpu = {"other-arm-cpu", RANK_UPDATE, .actor = ACTOR_HOST,
 	.text = "No setting helps. If the kernel log contains \"workaround for\", the CPU has an "
 		"erratum: use another CPU or machine type. Otherwise look for newer firmware.",
-	.anywhere = true};
+	.where = HERE};
 
 static const struct advice_row ask_vmware_about_counter = {"ask-vmware-about-counter", RANK_ASK,
 	.text = "No setting of the guest helps. Ask your provider or platform team.",
@@ -122,7 +122,7 @@ static bool is_of_module(const struct view *v)
 
 static const struct advice_row unload_module = {"unload-module", RANK_LOOK,
 	.text = "Find the module that registered {from}, unload it, and keep it from being loaded.",
-	.on_host = true,
+	.where = ON_HOST,
 	.steps = {{.text = "the modules that are not part of Linux",
 		.command = "grep -E '\\([A-Z]*O[A-Z]*\\)$' /proc/modules"}}};
 

@@ -233,7 +233,7 @@ static const struct advice_row newer_kernel_for_tsc_early = {"newer-kernel-for-t
 static const struct advice_row ask_about_pauses = {"ask-about-pauses", RANK_ASK,
 	.text = "Reboot: the kernel then offers tsc again. To keep this from happening again, ask "
 		"your provider or platform team.",
-	.on_host = true,
+	.where = ON_HOST,
 	.ask = "This guest was paused (host asleep, snapshot, migration, overcommitted CPUs), its "
 	       "clocks disagreed afterwards, and its kernel dropped the TSC as a result. Can the "
 	       "hypervisor offer its own clock (kvm-clock, Hyper-V's reference TSC), or resume the "
@@ -254,7 +254,7 @@ const struct advice_row advice_update_firmware = {"update-firmware", RANK_UPDATE
 const struct advice_row advice_ask_about_unstable_tsc = {"ask-about-unstable-tsc", RANK_ASK,
 	.text = "Reboot. Do not force the TSC: the kernel's measurements show that it is wrong. "
 		"Send this to your provider or platform team.",
-	.on_host = true,
+	.where = ON_HOST,
 	.ask = "The guest's kernel found its TSC unstable and fell back to a clocksource that "
 	       "costs a system call for each clock read. Is the TSC of the host synchronized and "
 	       "scaled for this guest? Can the guest be moved to another host?"};
@@ -262,7 +262,7 @@ const struct advice_row advice_ask_about_unstable_tsc = {"ask-about-unstable-tsc
 const struct advice_row advice_ask_which_clock = {"ask-which-clock", RANK_ASK,
 	.text = "Reboot. Do not force the TSC before it is known whether it or its reference clock "
 		"was wrong. Send this to your provider or platform team.",
-	.on_host = true,
+	.where = ON_HOST,
 	.ask = "This guest's kernel dropped its TSC because it disagreed with the reference clock "
 	       "of the watchdog. Was the guest paused or migrated at that time, and is the TSC of "
 	       "the host synchronized and scaled for this guest? Can it be moved to another host?"};
@@ -281,7 +281,7 @@ const struct advice_row advice_find_which_clock = {"find-which-clock", RANK_UPDA
 static const struct advice_row find_tsc_writer = {"find-tsc-writer", RANK_LOOK,
 	.text = "Find what wrote the TSC at that time (a suspend, the firmware, a tool that writes "
 		"the CPU's registers), then reboot. Do not force the TSC: it is wrong until then.",
-	.on_host = true,
+	.where = ON_HOST,
 	.steps = {{.command =
 			   "sudo journalctl -k -b | grep -E 'MSR 0x(10|3b) |PM: (suspend|hiber)'"}}};
 

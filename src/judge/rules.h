@@ -338,17 +338,20 @@ enum rank {
 
 #define REMARK_MAX 2
 
+/* The place where advice is followed: a container's text begins with "On the host" for that. */
+enum where {
+	WHERE_BY_RANK, /* of a row: as its rank has it */
+	HERE,
+	ON_HOST,
+};
+
 struct advice_row {
 	const char *id;
 	enum rank rank;
-	enum actor actor;  /* where it is not that of the rank */
-	bool irreversible; /* as opposed to struct advice */
-	const char *text;  /* sentence or two that say what to do */
-	/*
-	 * A container's text begins with "On the host" for a rank that changes the host, or with
-	 * on_host; not with `anywhere`, for advice that can be followed inside.
-	 */
-	bool on_host, anywhere;
+	enum actor actor;                            /* in place of the rank's */
+	bool irreversible;                           /* as opposed to struct advice */
+	const char *text;                            /* sentence or two that say what to do */
+	enum where where;                            /* the same */
 	const char *to;                              /* {to} on any host; or NULL */
 	const char *(*target)(const struct view *v); /* finds {to}; NULL: does not apply */
 	/* The first kernel on which it helps, or 0.0. On an older one it says so and comes last. */
