@@ -142,17 +142,21 @@ bool advice_sends_report(const struct advice *advice);
 
 #define CAUSE_ADVICE_MAX 5
 
-/* The manual lists causes by what they concern. */
+/* The manual lists causes by the clocksource, or the part of the system, that has them. */
 enum cause_group {
 	GROUP_ANY,
-	GROUP_PROCESS,
-	GROUP_VDSO,
 	GROUP_TSC,
 	GROUP_KVM,
 	GROUP_XEN,
 	GROUP_HYPERV,
 	GROUP_OTHER,
+	GROUP_VDSO,
+	GROUP_PROCESS,
+	GROUP_COUNT,
 };
+
+/* The titles of all, ended by NULL. */
+extern const char *const cause_group_names[];
 
 /* A cause as the manual explains it, for any host. */
 struct cause_explanation {
@@ -169,7 +173,7 @@ struct cause_explanation {
 #define ADVICE_WORD_FROM "CURRENT"    /* the one in use */
 #define ADVICE_WORD_BOOT "PARAMETERS" /* the boot parameters to remove */
 
-/* Explain the cause, or the piece of advice, in this place of all; false beyond the last. */
+/* Explain the cause, or the advice, in this place of all, by group; false beyond the last. */
 bool explain_cause(size_t place, struct cause_explanation *cause);
 bool explain_advice(size_t place, struct advice *advice);
 

@@ -57,6 +57,7 @@ static void write_item(const char *id, const char *text, FILE *out)
 
 static void write_list(FILE *out)
 {
+	enum cause_group group = GROUP_COUNT;
 	struct cause_explanation cause;
 	struct advice advice;
 
@@ -64,9 +65,12 @@ static void write_list(FILE *out)
 		"'vdsocheck help ID' explains one of these. " ADVICE_WORD_FROM
 		" is the clocksource in use, " ADVICE_WORD_TO
 		" the one to switch to, " ADVICE_WORD_BOOT " are boot parameters.");
-	fputs("\nCauses:\n", out);
-	for (size_t i = 0; explain_cause(i, &cause); i++)
+	for (size_t i = 0; explain_cause(i, &cause); i++) {
+		if (cause.group != group)
+			fprintf(out, "\n%s:\n", cause_group_names[cause.group]);
+		group = cause.group;
 		write_item(cause.id, cause.text, out);
+	}
 	fputs("\nAdvice:\n", out);
 	for (size_t i = 0; explain_advice(i, &advice); i++) {
 		bool is_question = advice.ask && strncmp(advice.id, "ask-", strlen("ask-")) == 0;

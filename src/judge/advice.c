@@ -109,7 +109,11 @@ const struct advice_row advice_move = {"move-to-another-host", RANK_UPDATE, .act
 	.irreversible = true,
 	.text = "Move this guest to another host: stop it and start it again, since a reboot "
 		"usually keeps it on the same one.",
-	.where = HERE, .steps = {{.ways = advice_moves}, {.command = "vdsocheck"}},
+	.where = HERE,
+	.steps = {{.text = "stop it and start it again, by the cloud's commands",
+			  .ways = advice_moves,
+			  .needs_way = true},
+		{.command = "vdsocheck"}},
 	.risk = MOVE_RISK};
 
 const struct advice_row advice_send_report = {"send-report", RANK_ASK,
@@ -381,14 +385,13 @@ bool advice_make(const struct view *v, const struct advice_row *row, struct advi
 	if (switches)
 		text_copy(advice->clocksource, sizeof(advice->clocksource), words[0].value);
 	for (size_t i = 0; i < ADVICE_STEP_MAX; i++) {
-		const struct step_row *step = &row->steps[i];
-		const struct way *here = way_find(v, step->ways);
+		const struct way *here = way_find(v, row->steps[i].ways);
+		const struct step_row *step = here ? &here->step : &row->steps[i];
 
-		if (step->text || step->command || here)
-			add_step(here ? &here->step : step, NULL, words, advice->steps,
-				&advice->step_count);
-		else if (step->ways && v)
+		if (v && step->needs_way)
 			return false;
+		if (step->text || step->command)
+			add_step(step, NULL, words, advice->steps, &advice->step_count);
 	}
 	if (advice->keep_removes || row->steps[0].ways == advice_remove_boot)
 		add_ways(v, advice_remove_boot, words, advice);

@@ -5,10 +5,36 @@
  */
 #include "rules.h"
 
+const char *const cause_group_names[] = {
+	[GROUP_ANY] = "Any clocksource",
+	[GROUP_TSC] = "tsc",
+	[GROUP_KVM] = "kvm-clock",
+	[GROUP_XEN] = "xen",
+	[GROUP_HYPERV] = "Clocksources of Hyper-V",
+	[GROUP_OTHER] = "Clocksources of arm64 and RISC-V",
+	[GROUP_VDSO] = "vDSO",
+	[GROUP_PROCESS] = "Process and sandbox",
+	NULL,
+};
+
+/* Returns the row in this place of all, sorted by group; or NULL. */
+static const struct cause_row *find_row(size_t place)
+{
+	for (enum cause_group group = 0; group < GROUP_COUNT; group++) {
+		const struct cause_row *row;
+
+		for (size_t i = 0; (row = cause_row_at(i)); i++) {
+			if (row->group == group && place-- == 0)
+				return row;
+		}
+	}
+	return NULL;
+}
+
 bool explain_cause(size_t place, struct cause_explanation *cause)
 {
 	static const struct word words[] = {{"from", ADVICE_WORD_FROM}, {"when", ""}, {0}};
-	const struct cause_row *row = cause_row_at(place);
+	const struct cause_row *row = find_row(place);
 
 	if (!row)
 		return false;
@@ -50,7 +76,7 @@ bool explain_advice(size_t place, struct advice *advice)
 	struct rows list = {.count = 0};
 	const struct cause_row *cause;
 
-	for (size_t i = 0; (cause = cause_row_at(i)); i++) {
+	for (size_t i = 0; (cause = find_row(i)); i++) {
 		for (size_t k = 0; k < CAUSE_ADVICE_MAX && cause->advice[k]; k++)
 			add_advice(&list, cause->advice[k]);
 	}

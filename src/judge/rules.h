@@ -306,6 +306,7 @@ struct step_row {
 	const char *command;    /* a shell line; NULL: none */
 	const char *undo;       /* a shell line that takes it back; NULL: needs none */
 	const struct way *ways; /* that of this host replaces the rest, where it is known */
+	bool needs_way;         /* leaves the advice out where it is not */
 };
 
 /* How a step is taken on some hosts. A list of them ends without `where`. */

@@ -82,14 +82,31 @@ static void print_command(const char *command)
 	free(text);
 }
 
+/* A step without a text of its own has a usual command. */
+static const char *name_step(const struct advice_step *step)
+{
+	static const struct {
+		const char *command, *text;
+	} usual[] = {
+		{"vdsocheck", "check the result"},
+		{"vdsocheck warp && vdsocheck", "test the TSCs, and check the result"},
+		{"sudo reboot", "reboot"},
+		{REPORT_COMMAND, "print the report"},
+		{NULL, "run"},
+	};
+	size_t i = 0;
+
+	while (usual[i].command && strcmp(usual[i].command, step->command) != 0)
+		i++;
+	return *step->text ? step->text : usual[i].text;
+}
+
 static void print_step(const struct advice_step *step)
 {
 	puts(".It");
-	if (*step->text)
-		print_text(step->text);
-	if (!*step->command)
-		return;
-	print_command(step->command);
+	print_text(name_step(step));
+	if (*step->command)
+		print_command(step->command);
 }
 
 static void print_steps(
@@ -185,17 +202,22 @@ static const char head[] =
 	".Sh CAUSES\n"
 	"The signs are the evidence by which a cause is recognized.\n"
 	"A call falls back where it should be served by the vDSO and is a system call.\n"
-	"The watchdog is the kernel's own, which compares the TSC with a reference clock.\n"
-	".Bl -tag -width Ds\n";
+	"The watchdog is the kernel's own, which compares the TSC with a reference clock.\n";
 
 int main(void)
 {
+	enum cause_group group = GROUP_COUNT;
 	struct cause_explanation cause;
 	struct advice advice;
 
 	fputs(head, stdout);
-	for (size_t i = 0; explain_cause(i, &cause); i++)
+	for (size_t i = 0; explain_cause(i, &cause); i++) {
+		if (cause.group != group)
+			printf("%s.Ss %s\n.Bl -tag -width Ds\n", i ? ".El\n" : "",
+				cause_group_names[cause.group]);
+		group = cause.group;
 		print_cause(&cause);
+	}
 	puts(".El\n.Sh ADVICE\n.Bl -tag -width Ds");
 	for (size_t i = 0; explain_advice(i, &advice); i++)
 		print_advice(&advice);
