@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "model.h"
 
-const char *const watch_event_names[] = {"start", "change", "restored", "end", NULL};
+const char *const watch_event_names[] = {"start", "change", "restored", "test", "end", NULL};
 
 static bool is_switch(const struct kernel_log_line *line)
 {

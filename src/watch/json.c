@@ -72,16 +72,16 @@ const struct field watch_event_fields[] = {
 	{INLINE(timestamp, timestamp_fields)},
 	{WORD("event", kind, watch_event_names), .options = FIELD_FILLED,
 		.doc = "start: watching begins; change: clocksource, mode, page or verdict "
-		       "changed; restored: the guest was restored, migrated or paused; end: "
-		       "watching ends"},
+		       "changed; restored: the guest was restored, migrated or paused; test: "
+		       "that of --simulate, of a made-up verdict; end: watching ends"},
 	{REAL("stood_s", stood_s.value, 3), .fact = FACT(stood_s.fact), .options = FIELD_OWN_REASON,
 		.doc = "seconds that the guest's clock stood still at a restore"},
 	{INLINE_AT(now, check_fields)},
 	{COMPUTED("verdict_before", FIELD_WORD, verdict_before), .words = verdict_names,
 		.given = GIVEN(before),
-		.doc = "verdict before the change or restore; null: another event"},
+		.doc = "verdict before the change, restore or test; null: another event"},
 	{OBJECT_AT("from", before, state_fields), .given = GIVEN(before),
-		.doc = "state before the change or restore; null: another event"},
+		.doc = "state before the change, restore or test; null: another event"},
 	{OBJECT_AT("to", now, state_fields), .doc = "state now"},
 	{TEXT("kernel_log", log.text), .fact = FACT(log.fact), .options = FIELD_OWN_REASON,
 		.doc = "line of the kernel log that explains the change, with the seconds since "

@@ -60,9 +60,9 @@ struct watch_check {
 	struct diagnosis diagnosis;
 };
 
-enum watch_event_kind { WATCH_START, WATCH_CHANGE, WATCH_RESTORED, WATCH_END };
+enum watch_event_kind { WATCH_START, WATCH_CHANGE, WATCH_RESTORED, WATCH_TEST, WATCH_END };
 
-/* "start", "change", "restored", "end"; ended by NULL. */
+/* "start", "change", "restored", "test", "end"; ended by NULL. */
 extern const char *const watch_event_names[];
 
 struct watch_log_line {
@@ -81,7 +81,7 @@ struct watch_counts {
 struct watch_event {
 	enum watch_event_kind kind;
 	struct timestamp_evidence timestamp; /* of noticing it */
-	struct watch_check *before, *now;    /* before: of a change and a restore; else NULL */
+	struct watch_check *before, *now;    /* before: NULL at the start and at the end */
 	struct ntp_evidence ntp;
 	struct watch_log_line log; /* what the kernel logged about the change */
 	struct fact page;          /* known: the data page is watched; else why not */

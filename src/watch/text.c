@@ -13,10 +13,10 @@ static void write_change(const struct watch_event *event, FILE *out)
 
 	watch_describe_state(&event->before->evidence, before);
 	watch_describe_state(&event->now->evidence, now);
-	if (event->kind == WATCH_RESTORED && strcmp(before, now) == 0)
+	if (event->kind != WATCH_CHANGE && strcmp(before, now) == 0)
 		fputs(now, out);
 	else if (watch_checks_agree(event->before, event->now))
-		fprintf(out, "%s: changed and changed back", now);
+		fprintf(out, "%s: changed and reverted", now);
 	else
 		fprintf(out, "%s -> %s", before, now);
 }
@@ -52,10 +52,11 @@ static void write_details(const struct watch_event *event, FILE *out)
 		write_restore(event, out);
 	else if (event->now->diagnosis.wall_clock.state > WALL_CLOCK_RIGHT)
 		write_text(event->now->diagnosis.wall_clock.summary, out);
-	fprintf(out, "    %s\n", event->now->diagnosis.verdict.summary);
+	write_text(event->now->diagnosis.verdict.summary, out);
 	if (event->before && fact_is_known(&event->log.fact))
 		fprintf(out, "    kernel: %s\n", event->log.text);
-	if (event->before && event->now->diagnosis.verdict.kind != VERDICT_OK)
+	if (event->before && event->kind != WATCH_TEST &&
+		event->now->diagnosis.verdict.kind != VERDICT_OK)
 		fputs("    run 'vdsocheck' for the cause and the fix\n", out);
 	if (fact_is_known(&event->ntp.fact) && !event->ntp.synchronized)
 		fputs("    the clock is not synchronized (STA_UNSYNC)\n", out);
@@ -64,11 +65,13 @@ static void write_details(const struct watch_event *event, FILE *out)
 static void write_watched(const struct watch_event *event, FILE *out)
 {
 	char why[FACT_REASON_SIZE + 16];
+	struct strbuf text = {.used = 0};
 
 	fact_describe(&event->page, why, sizeof(why));
-	fprintf(out, "    watching %s every %g s%s%s\n",
+	strbuf_add(&text, "watching %s every %g s%s%s",
 		*why ? "current_clocksource" : "the vDSO's data page", event->interval_s,
 		*why ? ", not the vDSO's data page: " : "", why);
+	write_text(text.text, out);
 	if (!event->watches_base)
 		fprintf(out, "    no pvclock page shows a restore: checking again every %s\n",
 			as_age(event->recheck_s));

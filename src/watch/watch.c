@@ -33,13 +33,11 @@
 
 #define DEFAULT_RECHECK_NS (15 * 60 * NS_PER_SECOND)
 
-enum own_option { OPTION_INTERVAL = OPTION_OWN, OPTION_RECHECK, OPTION_EXEC };
-
-struct watch_request {
-	int64_t interval_ns; /* 0: not given */
-	int64_t recheck_ns;  /* 0: not given */
-	int64_t duration_ns; /* 0: not given */
-	const char *program; /* NULL: none */
+enum own_option {
+	OPTION_INTERVAL = OPTION_OWN,
+	OPTION_RECHECK,
+	OPTION_EXEC,
+	OPTION_SIMULATE,
 };
 
 /* Set by a signal that ends the run. */
@@ -56,9 +54,15 @@ enum wake {
 	WAKE_FAILED
 };
 
+/* The kind of cli->data. */
 struct watch {
+	int64_t interval_ns; /* 0: not given, like the next two */
+	int64_t recheck_ns;
+	int64_t duration_ns;
+	const char *program; /* NULL: none */
+	bool simulate;
+
 	const struct root *root;
-	const struct watch_request *request;
 	struct vdso_image vdso;
 	char name[CLOCKSOURCE_NAME_SIZE]; /* of the clocksource, as last read; "": never */
 	struct fact name_fact;            /* of the last attempt to read it */
@@ -72,11 +76,11 @@ struct watch {
 };
 
 /* A mistake in the path must be noticed now, not at the first change. */
-static bool take_program(struct watch_request *request, const char *path)
+static bool take_program(struct watch *watch, const char *path)
 {
 	struct stat status;
 
-	request->program = path;
+	watch->program = path;
 	if (!strchr(path, '/'))
 		return cli_usage_error("--exec: '%s' is not the path of a program", path);
 	if (stat(path, &status) < 0 || access(path, X_OK) < 0)
@@ -86,15 +90,20 @@ static bool take_program(struct watch_request *request, const char *path)
 
 static bool watch_take(struct cli *cli, int id, const char *value)
 {
-	struct watch_request *request = cli->data;
+	struct watch *watch = cli->data;
 
-	if (id == OPTION_INTERVAL)
-		return take_duration("--interval", value, &request->interval_ns);
-	if (id == OPTION_RECHECK)
-		return take_duration("--recheck", value, &request->recheck_ns);
-	if (id == 'd')
-		return take_duration("--duration", value, &request->duration_ns);
-	return take_program(request, value);
+	switch (id) {
+	case OPTION_INTERVAL:
+		return take_duration("--interval", value, &watch->interval_ns);
+	case OPTION_RECHECK:
+		return take_duration("--recheck", value, &watch->recheck_ns);
+	case 'd':
+		return take_duration("--duration", value, &watch->duration_ns);
+	case OPTION_SIMULATE:
+		return watch->simulate = true;
+	default:
+		return take_program(watch, value);
+	}
 }
 
 /* ---- what is watched ---- */
@@ -183,10 +192,9 @@ static enum wake look(struct watch *watch)
 static void sleep_until_wake(void *argument)
 {
 	struct watch *watch = argument;
-	const struct watch_request *request = watch->request;
 	struct pollfd timer = {.fd = watch->timer, .events = POLLIN};
-	const struct timespec interval = {.tv_sec = (time_t)(request->interval_ns / NS_PER_SECOND),
-		.tv_nsec = (long)(request->interval_ns % NS_PER_SECOND)};
+	const struct timespec interval = {.tv_sec = (time_t)(watch->interval_ns / NS_PER_SECOND),
+		.tv_nsec = (long)(watch->interval_ns % NS_PER_SECOND)};
 	int64_t slept_ns = 0;
 
 	do {
@@ -199,10 +207,10 @@ static void sleep_until_wake(void *argument)
 		if (watch->wake != WAKE_NOT)
 			return;
 		watch->event.counts.wakeups++;
-		slept_ns += request->interval_ns;
+		slept_ns += watch->interval_ns;
 		watch->wake = look(watch);
 		if (watch->wake == WAKE_NOT && !watch->event.watches_base &&
-			slept_ns >= request->recheck_ns)
+			slept_ns >= watch->recheck_ns)
 			watch->wake = WAKE_RECHECK;
 	} while (watch->wake == WAKE_NOT);
 }
@@ -225,7 +233,7 @@ static bool await_room(const struct watch *watch)
 	return ppoll(&output, 1, &patience, NULL) != 0;
 }
 
-/* Takes the time, and checks the host again unless watching ends. */
+/* Takes the time, and checks the host again unless watching ends or this is a test. */
 static void begin_event(struct watch *watch, enum watch_event_kind kind)
 {
 	struct watch_event *event = &watch->event;
@@ -238,11 +246,11 @@ static void begin_event(struct watch *watch, enum watch_event_kind kind)
 	event->stood_s = (struct real_fact){.value = 0};
 	fact_set(&event->stood_s.fact, FACT_ABSENT, "not restored");
 	event->before = NULL;
-	if (kind == WATCH_CHANGE || kind == WATCH_RESTORED) {
+	if (kind != WATCH_START && kind != WATCH_END) {
 		event->before = event->now;
 		event->now = &watch->checks[event->now == watch->checks];
 	}
-	if (kind != WATCH_END)
+	if (kind != WATCH_TEST && kind != WATCH_END)
 		check_again(watch);
 }
 
@@ -255,11 +263,14 @@ static void find_stood(struct watch_event *event)
 		fact_set_real(&event->stood_s, stood_s > error_s ? stood_s : 0);
 }
 
-/* Returns false after an error message: nothing to watch, or the event could not be written. */
+/*
+ * Returns false after an error message: nothing to watch, the event could not be written, or a test
+ * failed.
+ */
 static bool report_event(struct cli *cli, struct watch *watch)
 {
 	struct watch_event *event = &watch->event;
-	const char *program = watch->request->program;
+	const char *program = watch->program;
 	struct fact why = {0};
 	struct rusage usage;
 
@@ -270,7 +281,7 @@ static bool report_event(struct cli *cli, struct watch *watch)
 		find_stood(event);
 	event->counts.restores += event->kind == WATCH_RESTORED;
 	if (event->kind == WATCH_CHANGE ||
-		(event->before && !watch_checks_agree(event->before, event->now))) {
+		(event->kind == WATCH_RESTORED && !watch_checks_agree(event->before, event->now))) {
 		event->counts.changes++;
 		event->counts.last_change = event->timestamp.time;
 	}
@@ -286,16 +297,17 @@ static bool report_event(struct cli *cli, struct watch *watch)
 		return false;
 	if (event->kind != WATCH_END)
 		watch_notify(event);
-	if (event->before && program && !watch_hook_run(program, event, &why))
-		cli_error("--exec: %s: %s", program, why.reason);
-	return true;
+	if (!event->before || !program || watch_hook_run(program, event, &why))
+		return true;
+	cli_error("--exec: %s: %s", program, why.reason);
+	return event->kind != WATCH_TEST;
 }
 
 /* ---- the run ---- */
 
 static bool start_timer(struct watch *watch)
 {
-	int64_t ns = watch->request->duration_ns;
+	int64_t ns = watch->duration_ns;
 	const struct itimerspec end = {.it_value = {.tv_sec = (time_t)(ns / NS_PER_SECOND),
 					       .tv_nsec = (long)(ns % NS_PER_SECOND)}};
 
@@ -313,6 +325,20 @@ static bool is_news(struct watch_event *event)
 	return event->kind == WATCH_RESTORED || !watch_checks_agree(event->before, event->now);
 }
 
+/* An event as if the clock had begun to fall back, which says that it is a test. */
+static bool report_test(struct cli *cli, struct watch *watch)
+{
+	struct verdict *verdict;
+
+	begin_event(watch, WATCH_TEST);
+	*watch->event.now = *watch->event.before;
+	verdict = &watch->event.now->diagnosis.verdict;
+	verdict->kind = VERDICT_FALLBACK;
+	text_copy(verdict->summary, sizeof(verdict->summary),
+		"this is a test by 'vdsocheck watch --simulate': nothing has changed.");
+	return report_event(cli, watch);
+}
+
 static bool watch_until_end(struct cli *cli, struct watch *watch)
 {
 	if (!start_timer(watch))
@@ -320,6 +346,8 @@ static bool watch_until_end(struct cli *cli, struct watch *watch)
 	begin_event(watch, WATCH_START);
 	if (!report_event(cli, watch))
 		return false;
+	if (watch->simulate)
+		return report_test(cli, watch);
 	for (;;) {
 		int fault = fault_guard(sleep_until_wake, watch);
 
@@ -342,34 +370,34 @@ static bool watch_until_end(struct cli *cli, struct watch *watch)
 
 static int watch_run(struct cli *cli)
 {
-	static struct watch watch;
-	struct watch_request *request = cli->data;
+	struct watch *watch = cli->data;
 	struct vdso_evidence vdso = {0};
 
-	if (!request->interval_ns)
-		request->interval_ns = DEFAULT_INTERVAL_NS;
-	if (!request->recheck_ns)
-		request->recheck_ns = DEFAULT_RECHECK_NS;
-	if (!request->program)
+	if (!watch->interval_ns)
+		watch->interval_ns = DEFAULT_INTERVAL_NS;
+	if (!watch->recheck_ns)
+		watch->recheck_ns = DEFAULT_RECHECK_NS;
+	if (!watch->program)
 		privileges_gain_none();
-	watch.root = &cli->root;
-	watch.request = request;
-	watch.event.now = watch.checks;
-	watch.event.interval_s = (double)request->interval_ns / NS_PER_SECOND;
-	watch.event.recheck_s = (double)request->recheck_ns / NS_PER_SECOND;
+	watch->root = &cli->root;
+	watch->event.now = watch->checks;
+	watch->event.interval_s = (double)watch->interval_ns / NS_PER_SECOND;
+	watch->event.recheck_s = (double)watch->recheck_ns / NS_PER_SECOND;
 	/* A signal during a check ends the run after it. */
 	interrupts_catch(&stop, false);
-	interrupts_block(&watch.unblocked);
-	vdso_collect(&cli->root, &vdso, &watch.vdso);
-	if (!watch_until_end(cli, &watch))
+	interrupts_block(&watch->unblocked);
+	vdso_collect(&cli->root, &vdso, &watch->vdso);
+	if (!watch_until_end(cli, watch))
 		return cli_trouble(cli);
-	if (watch.wake == WAKE_SIGNAL) {
+	if (watch->simulate)
+		return EXIT_SUCCESS;
+	if (watch->wake == WAKE_SIGNAL) {
 		/* systemd(1) stops a service by SIGTERM: that is its regular end. */
 		if (interrupts_first() == SIGTERM)
 			cli->ends_regularly = true;
 		return EXIT_SUCCESS;
 	}
-	return verdict_exit_status(watch.event.now->diagnosis.verdict.kind);
+	return verdict_exit_status(watch->event.now->diagnosis.verdict.kind);
 }
 
 static const struct option_row options[] = {
@@ -380,6 +408,7 @@ static const struct option_row options[] = {
 	{OPTION_EXEC, "exec", "PROGRAM",
 		"run the program at this path at each change or restore, without arguments: the "
 		"event is on its standard input as JSON, and in variables VDSOCHECK_*"},
+	{OPTION_SIMULATE, "simulate", NULL, "report one test event, by --exec too, and end"},
 	{0},
 };
 
@@ -397,12 +426,12 @@ const struct command watch_command = {
 		"than the sleep. When it changes, checks the host again, prints what changed and "
 		"the verdict, and runs a program. The file of --output holds the last event only.",
 	.status =
-		"0 ended by SIGTERM, 130 by Ctrl-C; at the end of --duration that of the verdict: "
+		"0 ended by SIGTERM or after a test, 130 by Ctrl-C; at the end of --duration that of the verdict: "
 		"0 served by the vDSO, 1 fallback, slow or wrong, 2 undetermined; 3 usage error, "
-		"nothing to watch or failed output.",
+		"nothing to watch, failed output or a test that failed.",
 	.options = options,
 	.formats = formats,
-	.size = sizeof(struct watch_request),
+	.size = sizeof(struct watch),
 	.take = watch_take,
 	.run = watch_run,
 	.never_verbose = true,

@@ -104,7 +104,7 @@ _vdsocheck()
 		esac
 		;;
 	watch)
-		options='--interval --recheck -d --duration --exec --format -J --json -o --output --color -q --quiet -h --help -V --version'
+		options='--interval --recheck -d --duration --exec --simulate --format -J --json -o --output --color -q --quiet -h --help -V --version'
 		case $prev in
 		--interval) kind=none ;;
 		--recheck) kind=none ;;

@@ -120,6 +120,7 @@ complete -c vdsocheck -n '__vdsocheck_is watch' -l interval -x -d 'read the mode
 complete -c vdsocheck -n '__vdsocheck_is watch' -l recheck -x -d 'check again every TIME where no pvclock page shows a restore'
 complete -c vdsocheck -n '__vdsocheck_is watch' -s d -l duration -x -d 'end after TIME'
 complete -c vdsocheck -n '__vdsocheck_is watch' -l exec -r -F -d 'run the program at this path at each change or restore, without arguments: the event is on its standard input as JSON, and in variables VDSOCHECK_*'
+complete -c vdsocheck -n '__vdsocheck_is watch' -l simulate -d 'report one test event, by --exec too, and end'
 complete -c vdsocheck -n '__vdsocheck_is watch' -l format -x -a 'text json prometheus' -d 'how to print'
 complete -c vdsocheck -n '__vdsocheck_is watch' -s J -l json -d 'print JSON, the same as --format json'
 complete -c vdsocheck -n '__vdsocheck_is watch' -s o -l output -r -F -d 'write to FILE atomically'
