@@ -39,6 +39,7 @@ struct format {
 	/* Returns true. */
 	bool (*write)(const void *result, const struct style *style, FILE *out);
 	int (*status)(const void *result); /* its own exit status; NULL: the command's */
+	bool warns; /* --quiet leaves it out only where the exit status is 0 */
 	/* Writes why nothing else was written, for readers of standard output alone; may be NULL.
 	 */
 	void (*fail)(const char *message, FILE *out);

@@ -106,6 +106,12 @@ void cli_print(struct cli *cli, const void *result)
 		end_without_memory();
 }
 
+/* Returns true for good news that were not wanted. */
+static bool is_left_out(const struct cli *cli, int status)
+{
+	return cli->quiet && !cli->output && !cli->help && !cli->version && status == EXIT_SUCCESS;
+}
+
 /* Writes what was collected, to the file or to the stream. Returns the status of the run. */
 static int write_output(struct cli *cli, int status)
 {
@@ -116,7 +122,7 @@ static int write_output(struct cli *cli, int status)
 	if (!cli->out)
 		return status;
 	memory_stream_close(&cli->collected);
-	if (collected->length > 0) {
+	if (collected->length > 0 && !is_left_out(cli, status)) {
 		written = cli->output ? output_write(cli->output, collected->text,
 						collected->length, &why)
 		                      : output_write_stream(cli_stream(cli), collected->text,
@@ -220,7 +226,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	refusal_status = cli_trouble(&cli);
 	cli.style.color = cli_wants_color(&cli);
 	wrap_set_columns(cli_columns(&cli));
-	if (parsed && (!cli.quiet || cli.output || cli.help || cli.version)) {
+	if (parsed && (!cli.quiet || cli.output || cli.format->warns || cli.help || cli.version)) {
 		cli.depth = cli.style.verbose ? DEPTH_ALL : cli.format->depth;
 		cli.out = memory_stream_open(&cli.collected);
 	}
