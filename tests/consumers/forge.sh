@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# The forge's workflows and issue forms, read by actionlint and by their JSON Schemas.
-# pip: check-jsonschema==0.39.0
+# The forge's workflows and issue forms, read by actionlint and by their JSON Schemas; and the licence of each
+# file, read by reuse.
+# pip: check-jsonschema==0.39.0 reuse==6.2.0
 # go: github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 # shellcheck shell=sh disable=SC2154 # variables of tests/consumers/run
 
@@ -25,4 +26,13 @@ if has actionlint; then
 	verify 'forge: actionlint finds nothing in the workflows' '[ "$status" -eq 0 ]'
 else
 	skip 'forge: actionlint finds nothing in the workflows' 'no actionlint'
+fi
+name='reuse: each file has a copyright and a licence'
+if ! has reuse; then
+	skip "$name" 'no reuse'
+elif ! git -C "$here" rev-parse -q --verify HEAD >/dev/null 2>&1; then
+	skip "$name" 'not a git repository'
+else
+	run reuse --root "$here/../.." lint
+	verify "$name" '[ "$status" -eq 0 ]'
 fi

@@ -169,8 +169,11 @@ static void print_ways(const char *label, const char *id)
 	}
 }
 
+/* The first line is in two pieces, so that `reuse lint` does not read it as the licence of this
+ * file. */
 static const char head[] =
-	".\\\" SPDX-License-Identifier: MIT\n"
+	".\\\" SPDX-License-"
+	"Identifier: MIT\n"
 	".\\\" Made by tests/tools/causes.c: make causes\n"
 	".Dd November 24, 2026\n"
 	".Dt VDSOCHECK-CAUSES 7\n"
