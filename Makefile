@@ -98,13 +98,23 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wfo
 # level stands.
 FORTIFY := $(if $(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE \
 	-D_FORTIFY_SOURCE=2)
-HARDENING ?= -fstack-protector-strong $(FORTIFY)
+# Shadow stacks and checked targets of branches, where the compiler and the machine have them.
+CF_PROTECTION := $(if $(X86),$(shell $(CC) $(CFLAGS) -fcf-protection -x c -c /dev/null -o /dev/null 2>/dev/null && \
+	echo -fcf-protection))
+HARDENING ?= -fstack-protector-strong $(FORTIFY) $(CF_PROTECTION)
+
+# A static program is loaded anywhere, too, unless there is no start-up code for that, or the compiler makes a
+# program with an interpreter of it, as musl-gcc does.
+STATIC_PROBE = probe=$$(mktemp) && echo 'int main(void) { return 0; }' | $(CC) -fPIE $(CFLAGS) -static-pie $(LDFLAGS) \
+	-x c - -o $$probe 2>/dev/null && readelf -lW $$probe >$$probe.headers && ! grep -q INTERP $$probe.headers && \
+	echo -static-pie; rm -f $$probe $$probe.headers
+PIE := $(if $(STATIC),$(or $(shell $(STATIC_PROBE)),-static -no-pie),-pie)
 
 CPPFLAGS_OURS := -D_GNU_SOURCE -Iinclude
 CFLAGS_OURS := -std=gnu11 -pthread $(WARNINGS) $(HARDENING) -ffile-prefix-map=$(CURDIR)=. \
-	$(if $(STATIC),-fno-pie,-fPIE) \
+	$(if $(filter -no-pie,$(PIE)),-fno-pie,-fPIE) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-LDFLAGS_OURS := -Wl,-z,relro,-z,now -Wl,--as-needed $(if $(STATIC),-static -no-pie,-pie) \
+LDFLAGS_OURS := -Wl,-z,relro,-z,now -Wl,--as-needed $(PIE) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE))
 
 # 32-bit targets such as MIPS and PowerPC access 64 bits atomically only by libatomic.
