@@ -3,6 +3,8 @@
 # through each fuzzer once; part of check, and with the sanitizers of check-sanitized.
 # make fuzz TIME=60: libFuzzer looks for new ones, for TIME seconds with each fuzzer, or one of
 # them: FUZZER=options. What it finds is left in build/fuzz/FUZZER-crash-*; see tests/README.md.
+# make fuzz-out OUT=DIR: the fuzzers with their corpora, words and limits, as OSS-Fuzz wants them, linked with
+# the engine LIB_FUZZING_ENGINE and with static libraries; .clusterfuzzlite/build.sh calls it.
 
 TIME ?= 20
 FUZZ_CC ?= clang
@@ -73,6 +75,21 @@ $(BUILD)/modules.a: $(MODULES) $(FUZZ_HELPERS)
 $(BUILD)/tests/fuzz/%-libfuzzer: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/modules.a
 	$(call say,LINK,$@)
 	$(QUIET)$(LINK) -fsanitize=fuzzer $^ $(FUZZ_LIBS) -o $@
+
+# The engine may be in C++, and where the fuzzers run there are only the libraries of a C++ program.
+LIB_FUZZING_ENGINE ?= -fsanitize=fuzzer
+FUZZ_OUT_LIBS = -Wl,-Bstatic $(shell $(PKG_CONFIG) --libs --static $(LIBRARIES)) -Wl,-Bdynamic -lm -lrt -pthread
+.PHONY: fuzz-out
+fuzz-out: $(FUZZERS:%=fuzz-out-%)
+fuzz-out-%: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/tests/fuzz/assertions.o $(BUILD)/modules.a
+	$(call say,LINK,$(OUT)/$*)
+	$(QUIET)mkdir -p $(OUT)
+	$(QUIET)$(CXX) $(CXXFLAGS) $(LDFLAGS) $(LIB_FUZZING_ENGINE) $^ $(FUZZ_OUT_LIBS) -o $(OUT)/$*
+	$(QUIET)tests/fuzz/seeds $* $(BUILD)/seeds/$*
+	$(QUIET)rm -f $(OUT)/$*_seed_corpus.zip
+	$(QUIET)find $(BUILD)/seeds/$* tests/fuzz/corpus/$* -type f | zip -qj@ $(OUT)/$*_seed_corpus.zip
+	$(QUIET)$(foreach dict,$(wildcard tests/fuzz/$*.dict),cp $(dict) $(OUT))
+	$(QUIET)printf '[libfuzzer]\nmax_len = %s\n' $(or $(FUZZ_LENGTH_$*),$(error no FUZZ_LENGTH_$*)) >$(OUT)/$*.options
 
 .SECONDARY: $(foreach one,$(FUZZERS),$(BUILD)/tests/fuzz/$(one)_fuzz.o $(BUILD)/tests/fuzz/$(one)-libfuzzer)
 -include $(FUZZERS:%=$(BUILD)/tests/fuzz/%_fuzz.d) $(BUILD)/tests/fuzz/main.d $(BUILD)/tests/fuzz/fuzz.d

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a fuzzer on inputs that are kept, without libFuzzer: the files named, and those in the
- * directories named. Prints how many there were; a finding ends the process.
+ * Runs a fuzzer on inputs that are kept, without libFuzzer: the files named. Prints how many there
+ * were; a finding ends the process.
  */
-#include <dirent.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "fuzz/fuzz.h"
 
@@ -37,30 +34,10 @@ static void run_file(const char *path)
 	inputs++;
 }
 
-static void run_path(const char *path)
-{
-	DIR *directory = opendir(path);
-	char inside[PATH_MAX];
-	struct dirent *entry;
-
-	if (!directory) {
-		run_file(path);
-		return;
-	}
-	while ((entry = readdir(directory))) {
-		struct stat status;
-
-		snprintf(inside, sizeof(inside), "%s/%s", path, entry->d_name);
-		if (stat(inside, &status) == 0 && S_ISREG(status.st_mode))
-			run_file(inside);
-	}
-	closedir(directory);
-}
-
 int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
-		run_path(argv[i]);
+		run_file(argv[i]);
 	printf("%u\n", inputs);
 	return inputs ? EXIT_SUCCESS : EXIT_FAILURE;
 }
