@@ -178,8 +178,9 @@ $(BUILD)/version: FORCE
 
 PAGES := $(wildcard man/*.[17])
 UNITS := $(wildcard src/share/systemd/*)
-DOCUMENTS := LICENSE $(wildcard src/share/doc/*)
-SHARED := $(filter-out src/share/packaging/% src/share/completions/% $(UNITS) $(DOCUMENTS),\
+# The picture is the README's, which is not installed.
+DOCUMENTS := LICENSE $(filter-out %.svg,$(wildcard src/share/doc/*))
+SHARED := $(filter-out src/share/packaging/% src/share/completions/% $(UNITS) src/share/doc/%,\
 	$(wildcard src/share/*.* src/share/*/*))
 
 # What is installed beside the binary, as FILE:WHERE.

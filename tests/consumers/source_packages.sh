@@ -19,7 +19,7 @@ check_debian() {
 	status=$?
 	tail -n 30 "$work/debian.log" >"$out"
 	verify "debian: the package is built, and its tests pass" '[ "$status" -eq 0 ]' \
-		'grep -qE "^[0-9]+ passed, 0 failed" "$work/debian.log"'
+		'grep -qE "^hosts: [0-9]+ passed, 0 failed" "$work/debian.log"'
 	run lintian --allow-root --fail-on error,warning "$work/debian/"*.changes
 	verify 'debian: lintian finds no error and no warning' '[ "$status" -eq 0 ]'
 }
@@ -35,7 +35,7 @@ check_rpm() {
 	status=$?
 	tail -n 30 "$work/rpm.log" >"$out"
 	verify 'rpm: the package is built, and its tests pass' '[ "$status" -eq 0 ]' \
-		'grep -qE "^[0-9]+ passed, 0 failed" "$work/rpm.log"' 'ls "$work"/rpm/RPMS/*/vdsocheck-*.rpm >/dev/null'
+		'grep -qE "^hosts: [0-9]+ passed, 0 failed" "$work/rpm.log"' 'ls "$work"/rpm/RPMS/*/vdsocheck-*.rpm >/dev/null'
 }
 
 packaging=$here/../../src/share/packaging
@@ -44,7 +44,8 @@ verify 'source packages: each names the version of the Makefile' \
 	'grep -qF "vdsocheck ($version-1)" "$packaging/debian/changelog"' \
 	'grep -qE "^Version: +$version$" "$packaging/vdsocheck.spec"' \
 	'grep -qx "pkgver=$version" "$packaging/APKBUILD"' 'grep -qx "pkgver=$version" "$packaging/PKGBUILD"' \
-	'grep -qF "version = \"$version\"" "$packaging/flake.nix"'
+	'grep -qF "version = \"$version\"" "$packaging/flake.nix"' \
+	'grep -qF "ADDRESS/vdsocheck-$version-" "$here/../../README.md"'
 if ! git -C "$here" rev-parse -q --verify HEAD >/dev/null 2>&1; then
 	skip 'source packages are built' 'not a git repository'
 elif [ -z "$named" ]; then
