@@ -20,13 +20,14 @@ CLI_PRELOADS := $(addprefix $(BUILD)/tests/,cli/children_stop.so cli/counter_off
 
 include tests/fuzz/fuzz.mk
 
-# All suites but the slow ones, and the same with the sanitizers watching.
+# All suites but the slow ones, and the same with the sanitizers watching. The longest come first.
+SUITES := check-cli check-trace check-live check-watch check-unit check-hosts check-fuzz check-man
 .PHONY: check test check-sanitized
 test: check
-# Two at a time, since most wait more than they compute; the longest first. Each prints at its end.
+# Two at a time, since most wait more than they compute. Each prints at its end; the last line has the sums of all.
 check: test-programs
-	$(QUIET)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j2) --output-sync=target -k \
-		check-cli check-trace check-live check-watch check-unit check-hosts check-fuzz check-man
+	$(QUIET)+tests/tools/total 'make check' $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j2) \
+		--output-sync=target -k $(SUITES)
 
 # The suites that need no pty, no ptrace(2) and no root, for builders of packages.
 .PHONY: check-package
@@ -74,7 +75,7 @@ check-hosts: $(TEST_BINARY) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL) $(
 		$(if $(HOST),:,python3 -B tests/hosts/recipes $(TEST_BINARY) && \
 			python3 -B tests/lore/run $(TEST_BINARY) && \
 			python3 -B tests/lore/machines $(TEST_BINARY)); \
-	else echo 'skip  hosts: no python3'; echo '0 passed, 0 failed, 1 skipped'; fi
+	else echo 'skip  hosts: no python3'; echo 'hosts: 0 passed, 0 failed, 1 skipped'; fi
 
 check-printed: $(PRINTED_TEST)
 	$(QUIET)tests/unit/run $(PRINTED_TEST)
@@ -130,9 +131,9 @@ coverage:
 
 check-man:
 	$(QUIET)if ! command -v mandoc >/dev/null; then \
-		echo 'skip  the man page has no mistakes: no mandoc'; echo '0 passed, 0 failed, 1 skipped'; \
-	elif mandoc -T lint -W warning $(PAGES); then echo '1 passed, 0 failed, 0 skipped'; \
-	else echo '0 passed, 1 failed, 0 skipped'; exit 1; fi
+		echo 'skip  the man page has no mistakes: no mandoc'; echo 'man: 0 passed, 0 failed, 1 skipped'; \
+	elif mandoc -T lint -W warning $(PAGES); then echo 'man: 1 passed, 0 failed, 0 skipped'; \
+	else echo 'man: 0 passed, 1 failed, 0 skipped'; exit 1; fi
 
 # The programs that read our output, run for real. CONSUMER=NAME: that one alone, of tests/consumers/NAME.sh.
 .PHONY: check-consumers

@@ -9,7 +9,7 @@ test-programs: $(BUILD)/tests/bench/hand $(BUILD)/tests/bench/loops
 
 .PHONY: check-loop bench peers
 # Sanitizers add instructions to every loop.
-check: $(if $(SANITIZE),,check-loop)
+SUITES += $(if $(SANITIZE),,check-loop)
 
 # It builds in folders of its own, with the flags that it names.
 check-loop:

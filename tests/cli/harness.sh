@@ -117,18 +117,27 @@ has_children() {
 	[ -n "$(cat "/proc/$1/task/$1/children" 2>/dev/null)" ]
 }
 
+# has_terminal NAME: the sandbox can make one; else the test with this name is skipped.
+has_terminal() {
+	"$sandbox" on-terminal -- true >/dev/null 2>&1 || {
+		skip "$1" 'no terminal can be made here: is /dev/pts mounted?'
+		return 1
+	}
+}
+
 has() { command -v "$1" >/dev/null 2>&1; }
 
 # lines FILE: how many.
 lines() { wc -l <"$1" | tr -d ' '; }
 
-# Ends the suite: the last line has the sums.
+# Ends the suite: the last line has its name, which is that of its folder or script, and the sums.
 report() {
 	[ ! -s "$work/printed_documents" ] || verify_documents
 	if [ $((passed + failed + skipped)) -eq 0 ]; then
 		echo "FAIL  no test has '${ONLY-}' in its name"
 		failed=1
 	fi
-	echo "$passed passed, $failed failed, $skipped skipped"
+	suite_script=${0##*tests/}
+	echo "${suite_script%/run}: $passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ]
 }

@@ -11,7 +11,7 @@ COMPARE_KERNEL := $(BUILD)/tests/compare/kernel.so
 test-programs: $(COMPARE_KILLS) $(COMPARE_KERNEL)
 
 .PHONY: check-compare-fake check-compare-noise check-compare
-check: check-compare-fake
+SUITES += check-compare-fake
 
 check-compare-fake: $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL) $(TEST_TOOLS)
 	$(QUIET)tests/compare/run $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL) $(BUILD)/tests/tools

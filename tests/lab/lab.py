@@ -144,7 +144,7 @@ def run(environments, with_vdsocheck):
         print(line)
     print(f"\nresults: {_write_results(rows, with_vdsocheck)}")
     count = {word: sum(row.word == word for row in rows) for word in ("right", "WRONG", "skipped")}
-    print(f"{count['right']} passed, {count['WRONG']} failed, {count['skipped']} skipped")
+    print(f"lab: {count['right']} passed, {count['WRONG']} failed, {count['skipped']} skipped")
     return 1 if count["WRONG"] or not count["right"] else 0
 
 
