@@ -72,7 +72,7 @@ void cli_write_overview(const struct command *const *commands, FILE *out)
 		wrap_print(out, commands[i]->name, 11, commands[i]->summary);
 	fputc('\n', out);
 	wrap_text(out, 0, 0,
-		"Options of most commands; see also 'vdsocheck help COMMAND|causes|terms':");
+		"Common options; see also 'vdsocheck help COMMAND|causes|terms', 'man vdsocheck':");
 	for (size_t at = 0; (row = row_at(commands[0], &at));) {
 		if (row->id < OPTION_FORMAT && strchr("Joqv", row->id))
 			write_option(commands[0], row, OVERVIEW_INDENT, out);
