@@ -119,6 +119,7 @@ has_children() {
 
 # has_terminal NAME: the sandbox can make one; else the test with this name is skipped.
 has_terminal() {
+	# shellcheck disable=SC2154 # a suite sets it
 	"$sandbox" on-terminal -- true >/dev/null 2>&1 || {
 		skip "$1" 'no terminal can be made here: is /dev/pts mounted?'
 		return 1
