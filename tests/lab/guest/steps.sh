@@ -24,7 +24,7 @@ report() {
 	shift
 	echo "@@lab begin $report_name@@"
 	case $1 in
-	clock_log | trace_article | count_programs) "$@" 2>$errors ;; # functions, which timeout(1) cannot start
+	clock_log | check_clock | trace_article | count_programs) "$@" 2>$errors ;; # functions, which timeout(1) cannot start
 	*) timeout $seconds "$@" 2>$errors ;;
 	esac
 	report_status=$?
@@ -181,9 +181,7 @@ modprobe_() {
 # The clock is compared with the host's before and after.
 stood() {
 	[ -x $LAB/$build/vdsocheck ] || return 0
-	$prefix $LAB/$build/vdsocheck watch --json --recheck 10s >/tmp/events 2>$errors &
-	watcher=$!
-	await_events 1
+	start_watch --recheck 10s
 	report "stood-$1-before" $LAB/$build/outside 9
 	echo "@@lab $1 $2@@"
 	read -r ended
@@ -193,8 +191,29 @@ stood() {
 	wait $watcher
 	report "stood-$1-after" $LAB/$build/outside 9
 	report "stood-$1-ended" echo "$ended"
-	report "stood-$1-check" $LAB/$build/vdsocheck --json
+	report "stood-$1-check" check_clock
 	report "stood-$1-watch" cat /tmp/events
+}
+
+# A guest in a guest of a loaded machine may have too little time for all of a check.
+start_watch() {
+	for try in 1 2 3 4 5; do
+		: >/tmp/events
+		$prefix $LAB/$build/vdsocheck watch --json "$@" >/tmp/events 2>$errors &
+		watcher=$!
+		await_events 1
+		if [ "$try" = 5 ] || grep -q '"clock":"[abr]' /tmp/events; then break; fi
+		kill $watcher
+		wait $watcher
+	done
+}
+
+check_clock() {
+	for try in 1 2 3 4 5; do
+		$LAB/$build/vdsocheck --json >/tmp/check
+		if [ "$try" = 5 ] || grep -q '"state": "[abr]' /tmp/check; then break; fi
+	done
+	cat /tmp/check
 }
 
 await_events() {
