@@ -359,9 +359,8 @@ static void find_jitted(struct trace_places *places)
 			place = &places->list[places->count++];
 			*place = (struct trace_place){
 				.row = site->row, .is_compat = site->is_compat};
+			text_copy(place->module, sizeof(place->module), run_time_code);
 			text_copy(place->function, sizeof(place->function), site->function);
-			if (!*site->function)
-				text_copy(place->module, sizeof(place->module), run_time_code);
 		}
 		place->count += site->count;
 	}

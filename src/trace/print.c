@@ -483,12 +483,17 @@ static void write_places(
 	write_table(page, fields, places->list, places->count, sizeof(*places->list));
 	for (size_t i = 0; i < places->count; i++) {
 		const char *module = places->list[i].module;
-		size_t k = 0;
+		bool is_first = *module == '/', has_names = true;
 
-		while (k < i && strcmp(places->list[k].module, module) != 0)
-			k++;
-		if (k == i && *module == '/')
-			fprintf(page->out, "  %s is %s\n", file_name(module), module);
+		for (size_t k = 0; k < places->count; k++) {
+			if (strcmp(places->list[k].module, module) != 0)
+				continue;
+			is_first = is_first && k >= i;
+			has_names = has_names && *places->list[k].function;
+		}
+		if (is_first)
+			fprintf(page->out, "  %s is %s%s\n", file_name(module), module,
+				has_names ? "" : "; its debug symbols would give names");
 	}
 }
 

@@ -158,9 +158,10 @@ struct span served_maps(const struct served_table *table)
 
 /* Functions that read the clock for a program, behind those that they call, by name_read(). */
 static const char *const wrappers[] = {
-	/* libstdc++ and libc++ */
+	/* libstdc++ and libc++, Abseil, GLib */
 	"std::chrono::_V2::*_clock::now", "std::chrono::*_clock::now",
-	"std::__*::chrono::*_clock::now",
+	"std::__*::chrono::*_clock::now", "absl::*GetCurrentTimeNanos", "absl::*::Now",
+	"g_get_monotonic_time", "g_get_real_time", "g_get_current_time",
 	/* libuv, V8 */
 	"uv__hrtime", "uv_hrtime", "v8::base::*::Now",
 	/* Rust */
@@ -176,7 +177,7 @@ static const char *const wrappers[] = {
 
 /* The libraries that have them. A program may have them in its own file. */
 static const char *const languages[] = {"libstdc++.so.", "libc++.so.", "libuv.so.", "libnode.so.",
-	"libstd-", "libjvm.so", "libpython3", NULL};
+	"libglib-2.0.so.", "libstd-", "libjvm.so", "libpython3", NULL};
 
 #define MAPPED_MOST 8
 

@@ -20,7 +20,8 @@
 #include "served.h"
 
 const struct served_row served_calls[SERVED_CALL_COUNT] = {
-	[SERVED_CLOCK_GETTIME] = {"clock_gettime", true, {"clock_gettime", "gettimeofday", "time"}},
+	[SERVED_CLOCK_GETTIME] = {"clock_gettime", true,
+		{"clock_gettime", "gettimeofday", "time", "timespec_get", "clock"}},
 	[SERVED_GETTIMEOFDAY] = {"gettimeofday", false, {"gettimeofday"}},
 	[SERVED_TIME] = {"time", false, {"time"}},
 	[SERVED_CLOCK_GETRES] = {"clock_getres", true, {"clock_getres"}},

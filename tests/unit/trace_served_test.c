@@ -622,8 +622,8 @@ static void a_program_that_reads_the_clock(void **state)
 		"  share  count  clock or call  place\n"
 		" 100.0% 20.0 M  MONOTONIC      server+0x1234\n"
 		"   0.0%    500  gettimeofday   a file.so+0x2000\n"
-		"  server is /usr/bin/server\n"
-		"  a file.so is /lib/a file.so\n";
+		"  server is /usr/bin/server; its debug symbols would give names\n"
+		"  a file.so is /lib/a file.so; its debug symbols would give names\n";
 	const struct style style = {.color = false};
 	struct memory_stream stream;
 	FILE *out = memory_stream_open(&stream);
