@@ -164,6 +164,7 @@ struct trace_evidence {
 	uint64_t refused;              /* system calls in their place that a filter made fail */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
 	bool is_strict;                /* that was strict mode, by SIGKILL */
+	bool was_refused_strict;       /* it asked for strict mode, which our filter excludes */
 	bool is_baseline;              /* to compare with: the stubs are mapped, and not used */
 	uint64_t repeats;              /* runs of each kind that were compared; 0: none */
 	struct fact repeated;          /* known: there are some; unread: not asked for */
@@ -250,11 +251,13 @@ size_t trace_plan_find(
 /*
  * Adds the instructions of the seccomp filter. At a counted call it returns SECCOMP_RET_TRACE with
  * the number of the row, plus TRACE_ROW_MAX for the 32-bit architecture, as data for the tracer;
- * TRACE_FILTER_UNTRACED at a clone(2) whose child would not be traced. The mark tells these stops
- * from those of a filter of the program's own.
+ * TRACE_FILTER_UNTRACED at a clone(2) whose child would not be traced, and TRACE_FILTER_STRICT at
+ * a request for strict mode. The mark tells these stops from those of a filter of the program's
+ * own.
  */
 #define TRACE_FILTER_MARK 0xd500
 #define TRACE_FILTER_UNTRACED 0xff
+#define TRACE_FILTER_STRICT 0xfe
 void trace_plan_filter(const struct trace_plan *plan, struct filter *filter);
 
 /* ---- verdict.c: pure ---- */

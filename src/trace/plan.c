@@ -9,6 +9,7 @@
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -173,6 +174,25 @@ static void put_untraced(struct filter *filter)
 #endif
 }
 
+/* Strict mode is refused under a filter: the tracer notes that a program asks for it. */
+static void put_strict(struct filter *filter)
+{
+	const uint32_t action = SECCOMP_RET_TRACE | TRACE_FILTER_MARK | TRACE_FILTER_STRICT;
+
+	filter_unless_skip(filter, SYS_prctl, 6);
+	filter_load_argument(filter, 0);
+	filter_unless_skip(filter, PR_SET_SECCOMP, 3);
+	filter_load_argument(filter, 1);
+	filter_unless_skip(filter, SECCOMP_MODE_STRICT, 1);
+	filter_return(filter, action);
+	filter_load(filter, offsetof(struct seccomp_data, nr));
+	filter_unless_skip(filter, SYS_seccomp, 4);
+	filter_load_argument(filter, 0);
+	filter_unless_skip(filter, SECCOMP_SET_MODE_STRICT, 1);
+	filter_return(filter, action);
+	filter_load(filter, offsetof(struct seccomp_data, nr));
+}
+
 void trace_plan_filter(const struct trace_plan *plan, struct filter *filter)
 {
 	for (int arch = 0; arch < TRACE_ARCH_COUNT; arch++) {
@@ -187,8 +207,10 @@ void trace_plan_filter(const struct trace_plan *plan, struct filter *filter)
 		at = filter->count;
 		filter_put(filter, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
 		filter_load(filter, offsetof(struct seccomp_data, nr));
-		if (arch == TRACE_NATIVE)
+		if (arch == TRACE_NATIVE) {
+			put_strict(filter);
 			put_untraced(filter);
+		}
 		for (size_t i = 0; i < plan->call_count; i++) {
 			if (plan->calls[i].number[arch] >= 0)
 				put_call(filter, plan, &plan->calls[i], (enum trace_arch)arch);

@@ -400,6 +400,9 @@ static void write_run(const struct trace_evidence *trace, struct page *page)
 			"; not counted is what %" PRIu64 " program%s started that call%s ptrace(2)",
 			trace->let_go, trace->let_go == 1 ? "" : "s",
 			trace->let_go == 1 ? "s" : "");
+	if (trace->was_refused_strict)
+		page_add(page, "; it was refused seccomp's strict mode, which excludes the filter "
+			       "that counts: run it as root");
 	if (trace->children_terminated)
 		page_add(page, "; %" PRIu64 " process%s it left running got SIGTERM",
 			trace->children_terminated, trace->children_terminated == 1 ? "" : "es");

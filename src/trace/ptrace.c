@@ -183,6 +183,8 @@ static void take_filter_stop(struct tracer *tracer, pid_t id)
 		if (row < TRACE_ROW_MAX)
 			count_call(tracer, id, row, false, is_known ? &call : NULL);
 		served_change_call(id, CLONE_UNTRACED);
+	} else if (data == TRACE_FILTER_STRICT) {
+		tracer->run->trace->was_refused_strict = true;
 	} else {
 		served_change_call(id, 0);
 	}

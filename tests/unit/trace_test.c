@@ -8,6 +8,7 @@
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "base/text.h"
@@ -142,6 +143,10 @@ static void the_filter_stops_where_the_plan_counts(void **state)
 				if (row < TRACE_ROW_MAX)
 					expected = SECCOMP_RET_TRACE | TRACE_FILTER_MARK |
 					           (uint32_t)(row + (size_t)arch * TRACE_ROW_MAX);
+				else if (arch == TRACE_NATIVE && number == SYS_seccomp &&
+					 (uint32_t)clocks[i] == SECCOMP_SET_MODE_STRICT)
+					expected = SECCOMP_RET_TRACE | TRACE_FILTER_MARK |
+					           TRACE_FILTER_STRICT;
 #if defined(__x86_64__) || defined(__aarch64__)
 				else if (arch == TRACE_NATIVE && number == SYS_clone &&
 					 clocks[i] & CLONE_UNTRACED)
@@ -150,6 +155,29 @@ static void the_filter_stops_where_the_plan_counts(void **state)
 #endif
 				assert_int_equal(run_filter(&filter, &data), expected);
 			}
+		}
+	}
+}
+
+static void the_filter_stops_at_a_request_for_strict_mode(void **state)
+{
+	static struct filter filter;
+	struct seccomp_data data = {.nr = SYS_prctl};
+
+	(void)state;
+	make_plan();
+	trace_plan_filter(&plan, &filter);
+	data.arch = plan.arch[TRACE_NATIVE];
+	for (uint64_t option = 0; option < 50; option++) {
+		for (uint64_t mode = 0; mode < 3; mode++) {
+			bool is_strict = option == PR_SET_SECCOMP && mode == SECCOMP_MODE_STRICT;
+
+			data.args[0] = option;
+			data.args[1] = mode;
+			assert_int_equal(run_filter(&filter, &data),
+				is_strict ? SECCOMP_RET_TRACE | TRACE_FILTER_MARK |
+						    TRACE_FILTER_STRICT
+					  : SECCOMP_RET_ALLOW);
 		}
 	}
 }
@@ -522,6 +550,7 @@ int main(void)
 		cmocka_unit_test(more_calls_than_there_is_room_for_are_refused),
 #if defined(SYS_clock_gettime) && defined(SYS_getpid)
 		cmocka_unit_test(the_filter_stops_where_the_plan_counts),
+		cmocka_unit_test(the_filter_stops_at_a_request_for_strict_mode),
 		cmocka_unit_test(calls_of_an_unknown_architecture_are_not_counted),
 #endif
 		cmocka_unit_test(the_published_sum),
