@@ -121,13 +121,18 @@ LDFLAGS_OURS := -Wl,-z,relro,-z,now -Wl,--as-needed $(PIE) \
 ATOMIC_PROBE = echo 'long long v; int main(void) { return (int)__atomic_load_n(&v, 2); }' | \
 	$(CC) $(CFLAGS) $(LDFLAGS) -x c - -o /dev/null 2>/dev/null || echo -latomic
 
+# trace reads the names of C++ and Rust by libiberty; where it is not there they stay mangled.
+DEMANGLER_PROBE = echo 'char *rust_demangle(); int main(void) { return !rust_demangle("", 0); }' | \
+	$(CC) $(CFLAGS) $(LDFLAGS) -x c - -liberty -o /dev/null 2>/dev/null && echo -liberty
+DEMANGLER = $(eval DEMANGLER := $(shell $(DEMANGLER_PROBE)))$(DEMANGLER)
+
 # Looked up when a goal first needs them, and once: `make deps` works without. Before glibc 2.34 timers
 # are in librt.
 LIBRARY_CFLAGS = $(eval LIBRARY_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBRARIES)))$(LIBRARY_CFLAGS)
 LIBRARY_LIBS = $(eval LIBRARY_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(LIBRARIES)) \
-	-lm -lrt $(shell $(ATOMIC_PROBE)))$(LIBRARY_LIBS)
+	$(DEMANGLER) -lm -lrt $(shell $(ATOMIC_PROBE)))$(LIBRARY_LIBS)
 
-COMPILE = $(CC) $(CPPFLAGS_OURS) $(LIBRARY_CFLAGS) $(CFLAGS_OURS) $(CPPFLAGS) $(CFLAGS)
+COMPILE = $(CC) $(CPPFLAGS_OURS) $(if $(DEMANGLER),-DDEMANGLER) $(LIBRARY_CFLAGS) $(CFLAGS_OURS) $(CPPFLAGS) $(CFLAGS)
 LINK = $(CC) $(CFLAGS_OURS) $(CFLAGS) $(LDFLAGS_OURS) $(LDFLAGS)
 
 SOURCES := $(wildcard src/*.c src/*/*.c)

@@ -6,8 +6,8 @@
 #include "base/text.h"
 
 /*
- * Writes the qualified name of a function without its parameters and template arguments,
- * "std::time::Instant::now"; another symbol is copied as it is. Copies as text_copy_span() does.
+ * Writes the name of a function without its parameters, "std::time::Instant::now"; another symbol
+ * is copied as it is. Copies as text_copy_span() does.
  */
 void name_read(struct span symbol, char *to, size_t size);
 

@@ -166,6 +166,7 @@ static const char *const wrappers[] = {
 	"uv__hrtime", "uv_hrtime", "v8::base::*::Now",
 	/* Rust */
 	"std::sys::*time*::now", "std::time::*::now", "std::time::*::elapsed",
+	"<std::sys::*time*>::now", "<std::time::*>::now", "<std::time::*>::elapsed",
 	/* HotSpot */
 	"os::javaTime*", "os::elapsed_counter", "JVM_NanoTime", "JVM_CurrentTimeMillis",
 	/* CPython */

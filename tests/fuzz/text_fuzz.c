@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "cli/driver.h"
 #include "collect/parts.h"
-#include "trace/names.h"
 
 static void parse_numbers(struct span text)
 {
@@ -66,9 +65,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parse_values(text);
 	cut(text);
 	kernel_pick_parameters(text, picked, sizeof(picked));
-	if (!memchr(picked, '\0', sizeof(picked)))
-		abort();
-	name_read(text, picked, sizeof(picked));
 	if (!memchr(picked, '\0', sizeof(picked)))
 		abort();
 	free(copy);

@@ -10,7 +10,8 @@ import tools
 from machines import ARCHITECTURES, MACHINES
 
 ALWAYS = ("debian-archive-keyring", "dpkg", "tar", "gzip", "xz-utils", "zstd")
-VDSOCHECK = ("make", "pkg-config", "libseccomp-dev", "libjansson-dev", "libcpuid-dev")
+VDSOCHECK = ("make", "pkg-config", "libseccomp-dev", "libjansson-dev", "libiberty-dev",
+             "libcpuid-dev")
 MODULES = ("make", "gcc-12", "libelf1", "libssl3", "kmod")
 
 

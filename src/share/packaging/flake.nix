@@ -24,6 +24,7 @@
           nativeBuildInputs = [ pkgs.pkg-config ];
           buildInputs = [
             pkgs.jansson
+            pkgs.libiberty
             pkgs.libseccomp
           ] ++ pkgs.lib.optional pkgs.stdenv.hostPlatform.isx86 pkgs.libcpuid;
           makeFlags = [ "PREFIX=${placeholder "out"}" ];
