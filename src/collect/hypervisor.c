@@ -25,6 +25,7 @@ static const struct dmi_name dmi_names[] = {
 	{"KVM", "kvm", false, false},
 	{"OpenStack", "kvm", false, false},
 	{"KubeVirt", "kvm", false, false},
+	{"AHV", "kvm", false, false}, /* Nutanix's */
 	{"Alibaba Cloud", "kvm", true, false},
 	{"QEMU", "qemu", false, false},
 	{"VMware", "vmware", false, false},

@@ -220,12 +220,15 @@ struct reader {
 	struct log_line line;
 };
 
+/* How the first line of a boot begins. */
+#define FIRST_LINE "Linux version "
+
 /* The first line of a boot begins a new log. */
 static void finish_line(struct reader *reader)
 {
 	if (!reader->is_open)
 		return;
-	if (text_starts(reader->line.text, "Linux version "))
+	if (text_starts(reader->line.text, FIRST_LINE))
 		reader->log->count = 0;
 	add_line(reader->log, reader->line.seconds, reader->line.text);
 	reader->is_open = false;
@@ -257,13 +260,13 @@ static void join_line(struct log_line *line, struct span rest)
 	line->text.length += rest.length + 1;
 }
 
-/* Reads a line, and adds it if it is the kernel's. */
-static void read_line(struct reader *reader, struct span text)
+/* Reads a line, and adds it if it is the kernel's. Returns true for the first line of a boot. */
+static bool read_line(struct reader *reader, struct span text)
 {
 	struct log_line line;
 
 	if (!log_line_parse(text, reader->is_pasted, &line))
-		return;
+		return false;
 	if (reader->is_pasted && is_rest(reader, &line)) {
 		join_line(&reader->line, line.text);
 	} else {
@@ -273,6 +276,7 @@ static void read_line(struct reader *reader, struct span text)
 		reader->is_open = true;
 	}
 	reader->columns = text_trim(text).length;
+	return text_starts(line.text, FIRST_LINE);
 }
 
 void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)
@@ -378,13 +382,14 @@ static void read_lines(FILE *file, const struct place *place, const char *releas
 
 	while (ftello(file) < FILE_SIZE_MOST && fgets(text, LINE_SIZE, file)) {
 		size_t length = strlen(text);
-		bool ends = length && text[length - 1] == '\n';
+		bool ends = length && text[length - 1] == '\n', is_first = false;
 
-		if (strstr(text, "Linux version "))
-			content->names_kernel = strstr(text, release);
 		/* A journal's last line may be cut. */
 		if (begins && (ends || reader.is_pasted))
-			read_line(&reader, (struct span){text, length});
+			is_first = read_line(&reader, (struct span){text, length});
+		/* The log of the kernel alone may have a form that is not known. */
+		if (is_first || (reader.is_pasted && strstr(text, FIRST_LINE)))
+			content->names_kernel = strstr(text, release);
 		begins = ends;
 	}
 	finish_line(&reader);

@@ -502,6 +502,12 @@ static void files_of_syslog_daemons_are_read_from_the_last_boot_on(void **state)
 		"May 15 13:15:57 db1 user.warn kernel: tsc: Marking TSC unstable due to x\n");
 	kernel_log_collect(&fake->root, &log);
 	assert_string_equal(log.source, KERNEL_LOG_AT_BOOT);
+	/* Nor has one in which another program names the kernel. */
+	fake_root_add(fake, "/var/log/messages",
+		"May 15 13:15:57 db1 user.warn kernel: tsc: Marking TSC unstable due to x\n"
+		"May 15 13:15:58 db1 auth.info sshd[412]: Linux version 6.1.0\n");
+	kernel_log_collect(&fake->root, &log);
+	assert_string_equal(log.source, KERNEL_LOG_AT_BOOT);
 }
 
 /* A container's /dev has no kmsg. The files are a fake's, the system call is this host's. */
