@@ -291,8 +291,11 @@ bool clocksource_is(const struct evidence *evidence, const char *name);
 
 bool host_is_x86(const struct evidence *evidence);
 
-/* True if the kernel never gives this clocksource a mode (hpet did have one up to 4.6). */
-bool vclock_name_has_no_mode(const char *clocksource);
+/*
+ * True if kernels of this architecture never give this clocksource a mode (hpet did have one up to
+ * 4.6).
+ */
+bool clocksource_has_no_mode(const struct evidence *evidence, const char *clocksource);
 
 /* The clocksources that are known by name, by their place; NULL beyond the last. */
 const char *clocksource_known_name(size_t place);

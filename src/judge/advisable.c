@@ -82,7 +82,7 @@ const char *reason_against(const struct view *v, const char *name)
 		return "the kernel does not offer it";
 	if (v->vdso_replaced)
 		return "this process does not use the kernel's vDSO";
-	if (vclock_name_has_no_mode(name))
+	if (clocksource_has_no_mode(v->evidence, name))
 		return "the vDSO does not support it";
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		if (strcmp(rules[i].name, name) != 0)

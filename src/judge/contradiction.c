@@ -52,7 +52,7 @@ void contradiction_list(const struct view *v, struct contradiction_row rows[CONT
 			never_enters && !is_none_yet_served && !v->vdso_replaced &&
 				!v->on_powerpc &&
 				fact_is_known(&evidence->clocksource.current_fact) &&
-				vclock_name_has_no_mode(evidence->clocksource.current) &&
+				clocksource_has_no_mode(evidence, evidence->clocksource.current) &&
 				strcmp(vclock->name, "hpet") != 0,
 			true,
 			"No vDSO is known to read a clocksource of this name, but no call entered "

@@ -48,31 +48,13 @@ static const struct mode {
 };
 
 /*
- * Those that no kernel gives a mode: what arch, drivers and kernel/time register by a name of their
- * own, 3.10 to 7.2, but for User-Mode Linux; hpet has had none since 4.7.
- * tests/lore/clocksources.txt has their files. numachip2 is not here, since it is rated above tsc.
+ * Those of x86, and of kernel/time, that no kernel gives a mode, 3.10 to 7.2; hpet has had none
+ * since 4.7. tests/lore/clocksources.txt has their files. numachip2 is not here, since it is rated
+ * above tsc.
  */
-static const char *const without_mode[] = {"32k_counter", "FTTMR010-TIMER2", "GPT2", "H8S_TPU",
-	"HEART", "HUB-RT", "META", "OCTEON_CVMCOUNT", "OSTS", "PIC", "TSC", "TXx9", "acpi_pm",
-	"alchemy-counter1", "apbt0", "arch_mem_counter", "arch_mmio_counter", "arm_global_timer",
-	"arm_system_timer", "armada_370_xp_clocksource", "avr32_counter", "bcm1250-counter-3",
-	"bfin_cs_cycles", "bfin_cs_gptimer0", "ccount", "ciab", "clint_clocksource",
-	"clksrc-st-lpc", "clocksource", "clps711x-clocksource", "clps711x_clocksource",
-	"coldfire_dma_timer", "cr16", "crisv32-timer", "crisv32_rotime", "csky",
-	"dbx500-prcmu-timer", "dc21285_timer2", "dec-ioasic", "dg_timer", "epit", "fsl-ftm",
-	"gemini_clocksource", "gptimer", "gx6605s", "h8300_16timer", "hbtick", "hpet",
-	"hyperv_clocksource", "hyperv_clocksource_msr", "imx-tpm", "ingenic-ost", "ingenic-timer",
-	"iop_timer1", "jcore_pit_cs", "jiffies", "jz4740-timer", "lguest", "lpc32xx_clksrc",
-	"ls1x-pwmtimer", "mct-frc", "mfgpt", "mfp", "microblaze_clocksource", "moxart_timer",
-	"mpu_timer2", "mtu_0", "mxc_timer1", "mxs_timer", "netx_timer", "nios2-clksrc",
-	"npcm7xx-timer1", "nps-tick", "nuc900-timer1", "openrisc_timer", "orion_clocksource",
-	"oscr", "oscr0", "ostm", "oxnas_rps_clocksource_timer", "pcc", "pcycles", "pit",
-	"powertv-counter", "powertv-tim_c", "qemu", "rda-timer", "realtek_otto_timer",
-	"refined-jiffies", "rpcc", "rtc", "samsung_clocksource_timer", "scx200_hrt", "sgi_rtc",
-	"sirfsoc_clocksource", "slt", "sprd_suspend_timer", "tango-xtal", "tcb_clksrc",
-	"tegra_suspend_timer", "timer2", "timer4", "timer_cs", "timer_us", "timestamp", "tmr",
-	"tmr1", "ttc_clocksource", "vf-pit", "via1", "vt8500_timer", "xilinx_clocksource",
-	"zbbus-cycles"};
+static const char *const without_mode[] = {"acpi_pm", "apbt0", "dg_timer", "hpet",
+	"hyperv_clocksource", "hyperv_clocksource_msr", "jiffies", "lguest", "pit",
+	"refined-jiffies", "scx200_hrt", "sgi_rtc"};
 
 static const struct mode *find_by_name(const char *clocksource)
 {
@@ -91,13 +73,24 @@ const char *clocksource_known_name(size_t place)
 	return place < ARRAY_SIZE(without_mode) ? without_mode[place] : NULL;
 }
 
-bool vclock_name_has_no_mode(const char *clocksource)
+/*
+ * Kernels of other architectures give a mode to those of modes[] alone, while their device trees
+ * give names to the rest ("timer" on the first Raspberry Pi, bcm2835_timer.c). ia64 has a table of
+ * its own for fast system calls.
+ */
+static bool names_are_known(const struct evidence *evidence)
+{
+	return fact_is_known(&evidence->host.arch.fact) && !host_is_x86(evidence) &&
+	       !fact_is_text(&evidence->host.arch, "ia64");
+}
+
+bool clocksource_has_no_mode(const struct evidence *evidence, const char *clocksource)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(without_mode); i++) {
 		if (strcmp(without_mode[i], clocksource) == 0)
 			return true;
 	}
-	return false;
+	return *clocksource && !find_by_name(clocksource) && names_are_known(evidence);
 }
 
 bool vclock_name_has_mode(const char *clocksource)
@@ -120,7 +113,7 @@ struct vclock_evidence vclock_infer(const struct evidence *evidence)
 
 	if (vclock.how >= VCLOCK_COPY || !fact_is_known(&evidence->proof.fact) ||
 		!fact_is_known(&evidence->clocksource.current_fact) || !vdso.proven ||
-		(!mode && !vclock_name_has_no_mode(evidence->clocksource.current)))
+		(!mode && !clocksource_has_no_mode(evidence, evidence->clocksource.current)))
 		return vclock;
 	if (vdso.entered == vdso.attempts && (!mode || mode->origin != HYPERVISOR_PAGE)) {
 		vclock.how = VCLOCK_INFERRED;

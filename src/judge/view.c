@@ -43,7 +43,7 @@ static bool is_tsc_rated_unstable(const struct evidence *evidence)
 	if (!clocksource_is_offered(evidence, "tsc"))
 		return false;
 	for (size_t i = 0; strcmp(clocksource->available[i], "tsc") != 0; i++) {
-		if (vclock_name_has_no_mode(clocksource->available[i]))
+		if (clocksource_has_no_mode(evidence, clocksource->available[i]))
 			return true;
 	}
 	return false;
@@ -339,7 +339,7 @@ void view_follow(struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
-	bool has_no_mode = vclock_name_has_no_mode(clocksource->current);
+	bool has_no_mode = clocksource_has_no_mode(evidence, clocksource->current);
 
 	v->firmware_counter =
 		v->verdict == VERDICT_SLOW && !v->guest && arch_starts(evidence, "riscv");

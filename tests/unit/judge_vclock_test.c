@@ -93,13 +93,31 @@ static void a_mode_that_was_read_is_left_alone(void **state)
 
 static void names_without_mode_are_whole_names(void **state)
 {
+	static struct evidence unread;
+
 	(void)state;
-	assert_true(vclock_name_has_no_mode("acpi_pm"));
-	assert_true(vclock_name_has_no_mode("hyperv_clocksource_msr"));
-	assert_false(vclock_name_has_no_mode("hyperv_clocksource_tsc_page"));
-	assert_false(vclock_name_has_no_mode("tsc"));
-	assert_false(vclock_name_has_no_mode("acpi"));
-	assert_false(vclock_name_has_no_mode(""));
+	assert_true(clocksource_has_no_mode(&unread, "acpi_pm"));
+	assert_true(clocksource_has_no_mode(&unread, "hyperv_clocksource_msr"));
+	assert_false(clocksource_has_no_mode(&unread, "hyperv_clocksource_tsc_page"));
+	assert_false(clocksource_has_no_mode(&unread, "tsc"));
+	assert_false(clocksource_has_no_mode(&unread, "acpi"));
+	assert_false(clocksource_has_no_mode(&unread, ""));
+}
+
+/* On x86 a module may bring a clocksource with a mode. */
+static void other_names_are_without_mode_where_device_trees_give_them(void **state)
+{
+	static struct evidence unread;
+
+	(void)state;
+	fact_set_text(&unread.host.arch, "armv6l");
+	assert_true(clocksource_has_no_mode(&unread, "timer"));
+	assert_false(clocksource_has_no_mode(&unread, "arch_sys_counter"));
+	assert_false(clocksource_has_no_mode(&unread, ""));
+	fact_set_text(&unread.host.arch, "x86_64");
+	assert_false(clocksource_has_no_mode(&unread, "timer"));
+	fact_set_text(&unread.host.arch, "ia64");
+	assert_false(clocksource_has_no_mode(&unread, "itc"));
 }
 
 int main(void)
@@ -109,6 +127,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_inferred_without_proof_or_name),
 		cmocka_unit_test(a_mode_that_was_read_is_left_alone),
 		cmocka_unit_test(names_without_mode_are_whole_names),
+		cmocka_unit_test(other_names_are_without_mode_where_device_trees_give_them),
 	};
 
 	return cmocka_run_group_tests_name("vclock", tests, NULL, NULL);
