@@ -141,7 +141,7 @@ const struct advice_row *const advice_general[ADVICE_GENERAL] = {&switch_to_para
  * The proof runs in a child, so it may lack a process instead of a permission; a crash lacks
  * neither.
  */
-static void choose_general(const struct view *v, struct advice_choice general[ADVICE_GENERAL])
+static bool general_fits(const struct view *v, size_t place)
 {
 	const struct fact *proof = &v->evidence->proof.fact;
 	struct span reason = text_span(proof->reason);
@@ -158,8 +158,7 @@ static void choose_general(const struct view *v, struct advice_choice general[AD
 		is_unknown && lacks_processes, is_unknown && lacks_time,
 		is_unknown && lacks_permission};
 
-	for (size_t i = 0; i < ADVICE_GENERAL; i++)
-		general[i] = (struct advice_choice){advice_general[i], fits[i]};
+	return fits[place];
 }
 
 /*
@@ -421,52 +420,48 @@ static bool is_in_list(const struct advice_list *list, const struct advice_row *
 	return false;
 }
 
-/* Adds those of this rank that apply, none twice. */
-static void add_choices(const struct view *v, enum rank rank, const struct advice_choice *choices,
-	size_t count, struct advice_list *list)
+/* Adds advice of this rank, none twice. */
+static void add_advice(const struct view *v, enum rank rank, const struct advice_row *row,
+	struct advice_list *list)
 {
-	for (size_t i = 0; i < count && list->count < ADVICE_MAX; i++) {
-		const struct advice_row *row = choices[i].row;
-		struct advice *advice = &list->advice[list->count];
+	struct advice *advice = &list->advice[list->count];
 
-		/* Advice that takes another kernel comes after all that helps with this one. */
-		if (!choices[i].applies ||
-			rank != (needs_newer_kernel(v, row) ? RANK_PROOF : row->rank) ||
-			is_in_list(list, row) || !advice_make(v, row, advice))
-			continue;
-		/* The kernel makes its own choice once a setting is removed. */
-		if (list->why_not_tsc && row->rank != RANK_UNDO) {
-			if (!strstr(advice->text, "Do not force the TSC"))
-				text_append(advice->text, sizeof(advice->text),
-					" Do not switch to tsc: %s.", list->why_not_tsc);
-			list->why_not_tsc = NULL;
-		}
-		advice->is_alternative = list->count && ranks[row->rank].mends &&
-		                         ranks[list->rows[list->count - 1]->rank].mends;
-		list->rows[list->count++] = row;
+	/* Advice that takes another kernel comes after all that helps with this one. */
+	if (list->count == ADVICE_MAX ||
+		rank != (needs_newer_kernel(v, row) ? RANK_PROOF : row->rank) ||
+		is_in_list(list, row) || !advice_make(v, row, advice))
+		return;
+	/* The kernel makes its own choice once a setting is removed. */
+	if (list->why_not_tsc && row->rank != RANK_UNDO) {
+		if (!strstr(advice->text, "Do not force the TSC"))
+			text_append(advice->text, sizeof(advice->text),
+				" Do not switch to tsc: %s.", list->why_not_tsc);
+		list->why_not_tsc = NULL;
 	}
+	advice->is_alternative = list->count && ranks[row->rank].mends &&
+	                         ranks[list->rows[list->count - 1]->rank].mends;
+	list->rows[list->count++] = row;
 }
 
 size_t advice_find(
 	const struct view *v, const struct cause_list *causes, struct advice advice[ADVICE_MAX])
 {
 	struct advice_list list = {.advice = advice, .why_not_tsc = v->why_not_tsc};
-	const struct advice_choice last_resort = {&advice_send_report,
-		v->verdict != VERDICT_UNKNOWN || v->expected == VERDICT_FALLBACK};
-	struct advice_choice general[ADVICE_GENERAL];
 
 	/* Either nothing is wrong, or nothing is known to be in a captured tree. */
 	if (v->verdict == VERDICT_OK || v->expected == VERDICT_OK ||
 		(!v->evidence->live && v->expected == VERDICT_UNKNOWN && !v->may_read_hpet &&
 			!causes->count))
 		return 0;
-	choose_general(v, general);
 	for (enum rank rank = 0; rank <= RANK_PROOF; rank++) {
-		for (size_t i = 0; i < causes->count; i++)
-			add_choices(v, rank, causes->advice[i], CAUSE_ADVICE_MAX, &list);
-		add_choices(v, rank, general, ADVICE_GENERAL, &list);
+		for (size_t i = 0; i < causes->advice_count; i++)
+			add_advice(v, rank, causes->advice[i], &list);
+		for (size_t i = 0; i < ADVICE_GENERAL; i++) {
+			if (general_fits(v, i))
+				add_advice(v, rank, advice_general[i], &list);
+		}
 	}
-	if (!list.count)
-		add_choices(v, RANK_ASK, &last_resort, 1, &list);
+	if (!list.count && (v->verdict != VERDICT_UNKNOWN || v->expected == VERDICT_FALLBACK))
+		add_advice(v, RANK_ASK, &advice_send_report, &list);
 	return list.count;
 }

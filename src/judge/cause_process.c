@@ -26,15 +26,9 @@ static void cite_emulator(const struct view *v, struct cause *cause)
 	cite(cause, "vDSO: %s", fact_is_known(vdso) ? "present" : vdso->reason);
 }
 
-static void cite_no_vdso(const struct view *v, struct cause *cause)
-{
-	cite(cause, "%s", v->evidence->vdso.fact.reason);
-}
-
 static void cite_32_bits(const struct view *v, struct cause *cause)
 {
 	cite(cause, "architecture: %s, program: 32 bits", v->evidence->host.arch.value);
-	cite_no_vdso(v, cause);
 }
 
 static void cite_release(const struct view *v, struct cause *cause)
@@ -131,7 +125,7 @@ static const struct cause_row no_vdso = {"no-vdso", GROUP_VDSO,
 	"every clock call is a system call.",
 	.signs = "The auxiliary vector has no AT_SYSINFO_EHDR, and the kernel command line does "
 		 "not say why.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_no_vdso, .more = "vdso(7)",
+	.certainty = CERTAINTY_PROVEN, .more = "vdso(7)",
 	.advice = {&run_without_emulator, &advice_send_report}};
 
 static const struct cause_row vdso32_disabled = {"vdso32-disabled", GROUP_VDSO,
@@ -185,6 +179,7 @@ void cause_process(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
 	const struct host_evidence *host = &evidence->host;
+	const char *why = evidence->vdso.fact.reason;
 	bool fallback = v->verdict == VERDICT_FALLBACK;
 	bool is_off = (fallback || v->expected == VERDICT_FALLBACK) && v->no_vdso &&
 	              v->boot_disables_vdso;
@@ -199,9 +194,9 @@ void cause_process(const struct view *v, struct cause_list *list)
 		{&emulated, .applies = v->emulated},
 		{&vdso_replaced, .applies = v->vdso_replaced, FITS(v->verdict != VERDICT_OK)},
 		{&vdso_switched_off, .applies = is_off},
-		{&no_vdso, .applies = is_missing && !is_x86_64 && !is_aarch64},
-		{&vdso32_disabled, .applies = is_x86_64},
-		{&no_compat_vdso, .applies = is_aarch64},
+		{&no_vdso, .applies = is_missing && !is_x86_64 && !is_aarch64, .detail = why},
+		{&vdso32_disabled, .applies = is_x86_64, .detail = why},
+		{&no_compat_vdso, .applies = is_aarch64, .detail = why},
 		{&uml, .applies = fallback && hypervisor_is(evidence, "uml")},
 		{&wsl1, .applies = fallback && platform_is(evidence, "wsl1")},
 		{&arm_compat_disabled,

@@ -227,11 +227,6 @@ void cause_selected(const struct view *v, struct cause_list *list)
 	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }
 
-static void cite_log(const struct view *v, struct cause *cause)
-{
-	cite(cause, "%s", v->evidence->kernel_log.fact.reason);
-}
-
 static const struct cause_row kernel_log_denied = {"kernel-log-denied", GROUP_ANY,
 	"This user may not read the kernel log, which would say why this clocksource was chosen.",
 	.signs = "Reading /dev/kmsg is refused, and nothing that could be read explains the "
@@ -242,7 +237,7 @@ static const struct cause_row kernel_log_unclear = {"kernel-log-unclear", GROUP_
 	"The kernel log was not understood; it may say why this clocksource was chosen.",
 	.signs = "The log names the kernel, but none of its lines has a form that is known; or "
 		 "reading it failed.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_log, .advice = {&save_kernel_log}};
+	.certainty = CERTAINTY_PROVEN, .advice = {&save_kernel_log}};
 
 cause_rows rows_unread = {&kernel_log_denied, &kernel_log_unclear, NULL};
 
@@ -257,7 +252,8 @@ void cause_unread(const struct view *v, struct cause_list *list)
 			.applies = is_unexplained &&
 	                           (log->fact.state == FACT_DENIED ||
 					   (v->evidence->live && is_log_at_boot(log)))},
-		{&kernel_log_unclear, .applies = is_unexplained && log->fact.state == FACT_FAILED},
+		{&kernel_log_unclear, .applies = is_unexplained && log->fact.state == FACT_FAILED,
+			.detail = log->fact.reason},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));

@@ -72,12 +72,6 @@ static const struct advice_row ask_about_trapped_counter = {"ask-about-trapped-c
 	       "offsetting and scaling be used instead of emulation, or the guest be moved to a "
 	       "host with the TSC rate it was started with?"};
 
-static void cite_unseen(const struct view *v, struct cause *cause)
-{
-	cite_mode(v, cause);
-	cite(cause, "%s", v->evidence->clocksource.current_fact.reason);
-}
-
 static const struct cause_row boot_clocksource = {"boot-clocksource", GROUP_ANY,
 	"The clocksource {from} is set on the kernel command line.",
 	.signs = "The calls fall back, and the kernel command line has clocksource= with the "
@@ -89,19 +83,19 @@ static const struct cause_row clocksource_unseen = {"clocksource-unseen", GROUP_
 	"The current clocksource (not visible from here) has no vDSO support.",
 	.signs = "The calls fall back, the vclock mode is none, and /sys does not show the "
 		 "clocksource.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_unseen, .more = "vdso(7)",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .more = "vdso(7)",
 	.advice = {&look_where_sys_is}};
 
 cause_rows rows_current = {&boot_clocksource, &clocksource_unseen, NULL};
 
 void cause_current(const struct view *v, struct cause_list *list)
 {
-
+	const struct fact *current = &v->evidence->clocksource.current_fact;
 	const struct cause_case cases[] = {
 		{&boot_clocksource, .applies = v->boot_choice_slows, FITS_BOOT(v)},
 		{&clocksource_unseen,
-			.applies = v->falls_back && v->mode_none &&
-	                           !fact_is_known(&v->evidence->clocksource.current_fact)},
+			.applies = v->falls_back && v->mode_none && !fact_is_known(current),
+			.detail = current->reason},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));

@@ -130,6 +130,7 @@ static void write_text(const struct view *v, const struct cause_case *found, cha
 static void add(struct cause_list *list, const struct view *v, const struct cause_case *found)
 {
 	const struct cause_row *row = found->row;
+	const char *detail = found->detail ? found->detail : row->detail;
 	struct cause *cause = &list->causes[list->count];
 
 	*cause = (struct cause){.id = row->id,
@@ -142,14 +143,15 @@ static void add(struct cause_list *list, const struct view *v, const struct caus
 		cause->certainty = CERTAINTY_LIKELY;
 	if (row->evidence)
 		row->evidence(v, cause);
-	if (row->detail)
-		cite(cause, "%s", row->detail);
+	if (detail)
+		cite(cause, "%s", detail);
 	cite_line(v, cause, found->line);
 	if (row->with_switch)
 		cite_switch_after(v, cause, found->line);
-	for (size_t i = 0; i < CAUSE_ADVICE_MAX; i++)
-		list->advice[list->count][i] = (struct advice_choice){
-			row->advice[i], row->advice[i] && (!found->fits || found->fits[i])};
+	for (size_t i = 0; i < CAUSE_ADVICE_MAX && row->advice[i]; i++) {
+		if (!found->fits || found->fits[i])
+			list->advice[list->advice_count++] = row->advice[i];
+	}
 	list->count++;
 }
 

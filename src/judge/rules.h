@@ -374,12 +374,6 @@ struct advice_row {
 	const char *(*find_ask)(const struct view *v);
 };
 
-/* A piece of advice, and whether this host gets it. */
-struct advice_choice {
-	const struct advice_row *row; /* NULL: none */
-	bool applies;
-};
-
 /* The half of a cause that is the same on all hosts. It is what the manual has. */
 struct cause_row {
 	const char *id;
@@ -402,6 +396,7 @@ struct cause_case {
 	bool applies;
 	bool proven;                        /* here, in place of the row's certainty */
 	const char *text;                   /* in place of the row's, as with figures; or NULL */
+	const char *detail;                 /* the same */
 	const struct kernel_log_line *line; /* the last piece of evidence; or NULL */
 	const bool *fits;                   /* which of the row's advice does; NULL: all */
 };
@@ -417,7 +412,8 @@ struct cause_case {
 struct cause_list {
 	size_t count;
 	struct cause *causes;
-	struct advice_choice advice[CAUSE_MAX][CAUSE_ADVICE_MAX];
+	size_t advice_count;
+	const struct advice_row *advice[CAUSE_MAX * CAUSE_ADVICE_MAX]; /* what fits this host */
 	bool explained; /* one of them says why the calls are slow */
 };
 
