@@ -4,7 +4,7 @@
  * jumps, so the rules name what is against it, the first that applies is the reason, and what is
  * not known here is not recommended.
  */
-#include "rules.h"
+#include "view.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * The questions to the evidence that take an argument: how many calls entered the kernel, and what
  * the clocksource, the command line, the kernel's release and its log are.
  */
-#include "rules.h"
+#include "view.h"
 
 #include <ctype.h>
 #include <stdlib.h>

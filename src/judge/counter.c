@@ -3,7 +3,7 @@
  * Judges the CPU's counter for programs that read it themselves: what the kernel did with it and
  * why, and what the platform may do to it.
  */
-#include "rules.h"
+#include "view.h"
 
 const char *const counter_standing_names[] = {
 	[COUNTER_NOT_OFFERED] = "not-offered",

@@ -3,7 +3,7 @@
  * Finds what the vDSO of a kernel can read by its release, and from that the verdict to expect
  * where nothing could be measured: of a captured tree.
  */
-#include "rules.h"
+#include "view.h"
 
 #include <limits.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * to REASON". The reasons are those of all callers of mark_tsc_unstable() in 3.10 to 7.2, listed
  * with their files in tests/lore/unstable.txt. Only the first call logs one.
  */
-#include "rules.h"
+#include "view.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Infers the clock mode from the clocksource's name and the proof, where it could not be read. A
  * mode is inferred only where these leave a single one.
  */
-#include "rules.h"
+#include "view.h"
 
 #include <string.h>
 

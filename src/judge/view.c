@@ -3,7 +3,7 @@
  * The view of a host that all rules share, and the questions to the evidence that take an argument:
  * how many calls entered the kernel, what the clocksource, the command line and the log are.
  */
-#include "rules.h"
+#include "view.h"
 
 #include <ctype.h>
 #include <limits.h>

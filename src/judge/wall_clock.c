@@ -4,7 +4,7 @@
  * when. A restore stops the guest's clock for the age of the snapshot, and only NTP or the host
  * moves it on.
  */
-#include "rules.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -13,7 +13,7 @@
  * 50 us apart (WATCHDOG_READOUT_MAX_NS), its limit is a share of the interval, and intervals in
  * which a counter may wrap are skipped: neither a late check nor a slow read makes it fail.
  */
-#include "rules.h"
+#include "view.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one vocabulary in which all conditions are written: the members of struct view, and the
+ * questions to the evidence below it, which take an argument.
+ */
+#ifndef VDSOCHECK_JUDGE_VIEW_H
+#define VDSOCHECK_JUDGE_VIEW_H
+
+#include "judge.h"
+
+/*
+ * The kernel's clocksource watchdog compares the TSC with a reference clock twice a second
+ * and drops the TSC where the two disagree. It measures a disagreement, not a fault of the
+ * TSC: the lines it logs hold the figures to work out which of the two was wrong.
+ */
+enum watchdog_culprit {
+	WATCHDOG_UNDETERMINED, /* the figures do not decide */
+	WATCHDOG_WRAPPED,      /* the watchdog ran late and the reference wrapped around */
+	WATCHDOG_STOPPED,      /* the reference did not count, or not all the time */
+	WATCHDOG_MISREAD,      /* the reference was read as all ones */
+	WATCHDOG_LOST_TICKS,   /* the reference is counted by timer interrupts; some were lost */
+	WATCHDOG_LATE,         /* a check so late that its limit, meant for 0.5 s, is too tight */
+	WATCHDOG_PAUSED,       /* the guest was paused, and one clock did not count it */
+	WATCHDOG_MOVED,        /* the guest runs on a TSC of another rate now, or was paused */
+	WATCHDOG_DELAYED_READ, /* a difference that a delayed read explains */
+	WATCHDOG_TSC_JUMPED,   /* the TSC was reset or written */
+	WATCHDOG_TSC_SLOW,     /* the TSC counted too little, or stood still */
+	WATCHDOG_TSC_SKEWED,   /* the two run at different rates */
+};
+
+/* Why the kernel marked the TSC unstable, as it says itself (cause_unstable.c has the words). */
+enum unstable_reason {
+	UNSTABLE_UNSAID, /* it did not, or the log does not have the line */
+	UNSTABLE_BY_WATCHDOG,
+	UNSTABLE_WARPED,      /* a test at boot or hotplug found that TSCs disagree */
+	UNSTABLE_ASSUMED,     /* the kind of CPU or machine makes it likely; nothing was measured */
+	UNSTABLE_BY_FIRMWARE, /* which knows that the TSCs of several chassis disagree */
+	UNSTABLE_WENT_BACK,   /* KVM read an earlier TSC than before */
+	UNSTABLE_HALTS,       /* in deep idle states */
+	UNSTABLE_HALTS_IN_C1E, /* in this one, which the firmware enables */
+	UNSTABLE_RATE_CHANGES, /* with the CPU's frequency */
+	UNSTABLE_ON_HYPERV,
+	UNSTABLE_UNCALIBRATED,
+	UNSTABLE_BY_BOOT, /* the kernel command line demands it */
+	UNSTABLE_OTHERWISE,
+};
+
+/* One side of a check: a counter's two readings, and the time they make. */
+struct watchdog_counter {
+	char name[CLOCKSOURCE_NAME_SIZE];
+	bool read; /* now, last, mask and ticks are known */
+	uint64_t now, last, mask;
+	uint64_t ticks; /* counted from last to now */
+	bool logged;    /* the kernel logged the interval itself */
+	double seconds; /* the interval, as the kernel or the rate has it; negative: unknown */
+};
+
+struct watchdog_report {
+	struct watchdog_counter reference, tsc;
+	enum watchdog_culprit culprit;
+	unsigned wraps; /* WRAPPED: how often; 0: past half of its range, which counts as none */
+	double true_seconds;                /* WRAPPED: the interval that both agree on */
+	const struct kernel_log_line *line; /* with the TSC's readings */
+};
+
+/*
+ * The rates of the TSC in MHz where the kernel, booted with tsc=recalibrate, logged that the stated
+ * one is wrong; 0: it did not.
+ */
+struct tsc_rates {
+	double stated, measured;
+};
+
+struct tsc_rates tsc_rates_find(const struct evidence *evidence);
+
+/*
+ * Parses the first report on the TSC in the log and names the likely culprit. False if no report
+ * has figures. The report refers to the evidence's log.
+ */
+bool watchdog_explain(const struct evidence *evidence, struct watchdog_report *report);
+
+/* Finds the reason and returns its words in the log, or NULL. */
+const char *unstable_find(const struct evidence *evidence, enum unstable_reason *reason);
+
+/*
+ * A host as the rules see it. A member is a condition that several rules use; one that matters to a
+ * single table is an expression there. A line is one of the kernel log, or NULL. It is made in two
+ * phases: view_of() finds the facts, and view_follow() what follows from them and the verdict.
+ */
+struct view {
+	const struct evidence *evidence;
+	struct entry_counts decided; /* the deciding calls, each by the path it is judged by */
+	struct entry_counts vdso;    /* the same by the vDSO's functions */
+	struct entry_counts libc;    /* the same through libc */
+	/* clock_gettime(CLOCK_MONOTONIC) by each path; NULL where it was not timed. */
+	const struct path_evidence *monotonic[PATH_COUNT];
+	enum verdict_kind expected; /* as in struct verdict */
+
+	/* The host and this process. */
+	bool guest, ec2_xen, gvisor, emulated, on_powerpc;
+	bool on_tcg;                /* QEMU emulates this guest's CPUs */
+	bool may_be_restored;       /* from snapshots, as a matter of course */
+	bool counter_off;           /* for this process: reading it raises a signal */
+	bool counter_trapped;       /* each read of it is intercepted or emulated */
+	bool entered_yet_fast;      /* each call entered the kernel, in less time than that takes */
+	bool counter_gains_nothing; /* on a copy of the vDSO it takes about as long as now */
+	bool reads_hyperv_page;     /* this kernel's vDSO can, as far as is known */
+	bool kvm_clock_32_bit;      /* this kernel has no vDSO support for kvm-clock */
+
+	/* The kernel command line. */
+	bool boot_disables_vdso, boot_disables_tsc;
+	bool boot_chose_current; /* clocksource= with the name of the current one */
+
+	/* The vDSO and the clocksource in use. */
+	bool no_vdso;
+	bool vdso_replaced; /* by a tool, for this process: the clocksource decides nothing */
+	bool on_xen, on_kvm_clock, on_hyperv_page;
+	const struct kernel_log_line *counter_erratum; /* arm64's vDSO may not read the counter */
+	const struct kernel_log_line *xen_refused;     /* by which Xen's page is of no use to it */
+	const struct kernel_log_line *vdso_disabled;   /* by which the kernel's vDSO refuses it */
+	bool mode_none;     /* found in the data page, or by its effect on a copy */
+	bool mode_set;      /* a mode was read from the data page, and it is not none */
+	bool page_stable;   /* the pvclock page marks the TSC stable, and there is a mode */
+	bool page_unstable; /* the pvclock page does not mark the TSC stable */
+	/* Of a captured tree, by the architecture and the release. */
+	bool vdso_without_clock; /* the vDSO has no function that reads a clock */
+	bool may_read_hpet;      /* it may, on hpet: as slow as a system call, then */
+
+	/* The TSC, and what the kernel log has against it. */
+	bool tsc_offered;
+	bool tsc_rated_unstable; /* offered, but ranked behind slower clocksources */
+	bool tsc_distrusted;     /* tsc_rated_unstable, or the log has tsc_distrust */
+	const struct kernel_log_line *tsc_distrust;
+	const struct kernel_log_line *tsc_delay;        /* of the reads of its reference clock */
+	const struct kernel_log_line *tsc_uncalibrated; /* why it is not offered */
+	bool tsc_unsynchronized;
+	bool tsc_varies; /* its rate is not constant */
+	/* It was dropped as tsc-early, which this kernel checks whatever tsc= says. */
+	bool tsc_early_unprotected;
+	enum unstable_reason unstable_reason;
+	const char *unstable_words;      /* the kernel's own for it; NULL if unsaid */
+	struct watchdog_report watchdog; /* undetermined without figures */
+	struct tsc_rates tsc_rates;
+
+	/* ---- set by verdict_find() ---- */
+	enum verdict_kind verdict;
+
+	/* ---- filled by view_follow() ---- */
+	bool firmware_counter; /* riscv without a time register; the verdict is slow */
+	bool falls_back; /* the kernel's vDSO is there and made system calls, or is expected to */
+	/*
+	 * The calls fall back on a clocksource that no kernel gives a clock mode, by its name, or
+	 * that has none by the data page and gets none from any kernel known here. For a captured
+	 * tree the name alone decides.
+	 */
+	bool unsupported;
+	/* unsupported, or on hpet, on x86, where the kernel should prefer the TSC */
+	bool unsupported_on_x86;
+	bool tsc_avoided;       /* unsupported_on_x86, by the kernel command line */
+	bool boot_choice_slows; /* without boot_chose_current the kernel may choose a faster one */
+	/* The kernel used the TSC, and a hypervisor's clock now, which falls back or may do so. */
+	bool tsc_lost;
+	const struct kernel_log_line
+		*removed_clock; /* of the hypervisor, was in use, not offered */
+	bool lacks_driver; /* Hyper-V's, Xen's or VMware's, which the kernel seems not to know */
+	/* Clocksources that may be recommended where the calls fall back; NULL: none. */
+	const char *paravirtual;
+	bool tsc_advisable;
+	const char *own_counter; /* the counter that the kernel would choose by itself, but tsc */
+	bool has_switch;         /* one of the three */
+	const char *why_not_tsc; /* reason against a TSC that is offered; or NULL */
+};
+
+struct view view_of(const struct evidence *evidence);
+
+/* Needs the verdict. */
+void view_follow(struct view *v);
+
+/* Returns the verdict to expect where nothing was measured; needs the other facts of the view. */
+enum verdict_kind verdict_expected(const struct view *v);
+
+bool platform_is(const struct evidence *evidence, const char *word);
+bool hypervisor_is(const struct evidence *evidence, const char *word);
+
+/* True if the kernel offers this clocksource, by its whole name: `tsc` is not `tsc-early`. */
+bool clocksource_is_offered(const struct evidence *evidence, const char *name);
+
+/* True if the kernel offers this clocksource, and is known to use another. */
+bool clocksource_is_other(const struct evidence *evidence, const char *name);
+
+/* True if the kernel was booted with this parameter: "notsc", or "tsc=unstable" with its value. */
+bool boot_has(const struct evidence *evidence, const char *parameter);
+
+/* Copies the last value of "KEY=" on the kernel command line; false if there is none. */
+bool boot_find(const struct evidence *evidence, const char *key, char *value, size_t size);
+
+/* Returns the first line of the kernel log that holds this text, or NULL. */
+const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text);
+
+/* Returns the next such line after this one, or NULL. */
+const struct kernel_log_line *log_find_after(
+	const struct evidence *evidence, const struct kernel_log_line *line, const char *text);
+
+/* Returns the first line with the earliest of these texts that occurs, or NULL. */
+const struct kernel_log_line *log_find_first(
+	const struct evidence *evidence, const char *const *texts, size_t count);
+
+/* Finds the first switch to tsc, and not to tsc-early, or NULL. */
+const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidence);
+
+/* Returns the name of the clocksource to which the kernel switched by this line, or NULL. */
+const char *log_switched_to(const struct kernel_log_line *line);
+
+/* Returns the next such line after this one, the first for NULL; or NULL. */
+const struct kernel_log_line *log_find_switch(
+	const struct evidence *evidence, const struct kernel_log_line *after);
+
+/*
+ * True if the log has a line that every boot logs. Without one its beginning is lost, or its lines
+ * were not recognized, and the absence of another line proves nothing.
+ */
+bool log_has_boot(const struct evidence *evidence);
+
+/* True if the kernel's release is known and older than major.minor. */
+bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor);
+
+/*
+ * True if it is known to be a stable release of major.minor with this patch level or a later one.
+ */
+bool kernel_is_patched(
+	const struct evidence *evidence, unsigned major, unsigned minor, unsigned patch);
+
+/* True for a kernel of RHEL 8, which has backports. */
+bool kernel_is_rhel_8(const struct evidence *evidence);
+
+/* True if the kernel's architecture is known and its name begins with this. */
+bool arch_starts(const struct evidence *evidence, const char *beginning);
+
+/* True if the vDSO of this kernel is known to have no function that reads a clock. */
+bool kernel_vdso_has_no_clock(const struct evidence *evidence);
+
+/* True if this kernel's vDSO can read Hyper-V's page, as far as is known. */
+bool kernel_reads_hyperv_page(const struct evidence *evidence);
+
+/* True if some kernel gives a clocksource of this name a clock mode. */
+bool vclock_name_has_mode(const char *clocksource);
+
+/* True if it is the counter that kernels of an architecture choose by default; tsc is one. */
+bool clocksource_is_own_counter(const char *clocksource);
+
+/* Finds the counter's standing; lines of the log count only while it is not in use. */
+enum counter_standing counter_standing_find(const struct view *v);
+
+void counter_find(const struct view *v, struct counter_judgment *judgment);
+
+/* Returns why this clocksource may not be recommended (see advisable_why_not()), or NULL. */
+const char *reason_against(const struct view *v, const char *name);
+
+/* Finds the clocksources that the kernel offers beside the one in use, and returns how many. */
+size_t other_clocksources_find(
+	const struct view *v, struct other_clocksource others[CLOCKSOURCE_MAX]);
+
+#endif
