@@ -424,37 +424,6 @@ static void say_subject(const struct view *v)
 
 /* ---- the answers ---- */
 
-/* What the program does where the vDSO cannot be used. */
-static void say_simulated(const struct view *v)
-{
-	const struct trace_evidence *trace = v->trace;
-	const uint64_t by_call = v->sums->reads_by_call;
-
-	SAY(v, "as if this host fell back, ");
-	say_reads(v);
-	if (v->reads)
-		SAY(v, ", %s by system call", by_call == v->reads ? "always" : as_count(by_call));
-	SAY(v, ".");
-	say_loss(v);
-	if (*v->diagnosis->sigsys_call)
-		SAY(v,
-			" It got %s for %s: its seccomp %s does not allow this system call, which "
-			"the vDSO makes where it cannot read the clock itself.",
-			trace->is_strict ? "SIGKILL" : "SIGSYS", v->diagnosis->sigsys_call,
-			trace->is_strict ? "strict mode" : "filter");
-	if (trace->refused)
-		SAY(v, " %s of them failed: its seccomp filter does not allow these system calls.",
-			as_count(trace->refused));
-}
-
-static void say_not_counted(const struct view *v)
-{
-	if (say_inside(v))
-		SAY(v, "; ");
-	SAY(v, "the system calls of %s were not counted: %s.", v->subject,
-		v->trace->method_fact.reason);
-}
-
 static bool has_served_call(const struct trace_evidence *trace)
 {
 	for (size_t i = 0; i < trace->host.vdso.export_count; i++) {
@@ -482,6 +451,41 @@ static void say_count(const struct view *v)
 		SAY(v, "the vDSO served %s of the calls.", as_count(sum));
 	else
 		SAY(v, "what the vDSO served of them was not counted.");
+}
+
+/* What the program does where the vDSO cannot be used. */
+static void say_simulated(const struct view *v)
+{
+	const struct trace_evidence *trace = v->trace;
+	const uint64_t by_call = v->sums->reads_by_call;
+
+	SAY(v, "as if this host fell back, ");
+	if (!v->counts_reads) {
+		say_count(v);
+		return;
+	}
+	say_reads(v);
+	if (v->reads)
+		SAY(v, ", %s by system call", by_call == v->reads ? "always" : as_count(by_call));
+	SAY(v, ".");
+	say_loss(v);
+	if (*v->diagnosis->sigsys_call)
+		SAY(v,
+			" It got %s for %s: its seccomp %s does not allow this system call, which "
+			"the vDSO makes where it cannot read the clock itself.",
+			trace->is_strict ? "SIGKILL" : "SIGSYS", v->diagnosis->sigsys_call,
+			trace->is_strict ? "strict mode" : "filter");
+	if (trace->refused)
+		SAY(v, " %s of them failed: its seccomp filter does not allow these system calls.",
+			as_count(trace->refused));
+}
+
+static void say_not_counted(const struct view *v)
+{
+	if (say_inside(v))
+		SAY(v, "; ");
+	SAY(v, "the system calls of %s were not counted: %s.", v->subject,
+		v->trace->method_fact.reason);
 }
 
 static void say_not_proven(const struct view *v)

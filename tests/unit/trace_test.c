@@ -491,6 +491,9 @@ static void random_numbers_may_be_served(void **state)
 	trace_judge(&run);
 	assert_int_equal(diagnosis->lines[0].count, 1000);
 	assert_int_equal(diagnosis->lines[0].served.value, 7000);
+	assert_string_equal(run.report.summary,
+		"as if this host fell back, this program made 1,000 of these system calls; the "
+		"vDSO served 7,000 of the calls.");
 	trace->as_if_fallback = false;
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_COUNTED);
