@@ -65,6 +65,7 @@ enum field_option {
 	FIELD_ONCE = 1 << 9,         /* the column's cell is blank where it repeats the one above */
 	FIELD_NONE = 1 << 10,        /* an absent fact is a value: field_text() says "none" */
 	FIELD_SPARE = 1 << 11,       /* the column is left out of a table that is too wide */
+	FIELD_OWN = 1 << 12,         /* of one host alone: two may differ */
 };
 
 /* A bool, number or pointer that is zero where a value is null. */
@@ -287,8 +288,12 @@ void table_write(const struct table *table, FILE *out);
 /* The facts of struct host_evidence; those with a title have their name for people in it. */
 extern const struct field host_fields[];
 
-/* Prints a text or an integer as text: "" for null, "none" where that is a value (FIELD_NONE). */
-void field_text(const struct field *field, const void *object, char *text, size_t size);
+/*
+ * Prints a text, flag or integer as text: "" for null, "none" where that is a value (FIELD_NONE).
+ * Returns the fact by which the value is not known; NULL: it is.
+ */
+const struct fact *field_text(
+	const struct field *field, const void *object, char *text, size_t size);
 
 /* The keys of every command's document that say when the host was checked. */
 extern const struct field timestamp_fields[];

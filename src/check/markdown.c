@@ -7,6 +7,7 @@
 #include "model.h"
 
 #include <ctype.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "base/version.h"
@@ -47,61 +48,34 @@ static void write_item(FILE *out, const char *label, const char *text)
 }
 
 /*
- * Writes the value as code: what a host or a document says of itself must not be taken for Markdown
- * or HTML. `absent` stands for an absence that proves little; NULL: "none" with the reason.
+ * Writes the facts of the host, as code: what a host or a document says of itself must not be taken
+ * for Markdown or HTML.
  */
-static void write_fact(
-	FILE *out, const char *label, const struct text_fact *fact, const char *absent)
-{
-	if (fact->fact.state == FACT_UNREAD)
-		return;
-	fprintf(out, "- **%s**: ", label);
-	if (fact_is_known(&fact->fact) && *fact->value) {
-		fputc('`', out);
-		for (const char *text = fact->value; *text; text++)
-			fputc(*text == '`' ? '\'' : *text, out);
-		fputs("`\n", out);
-	} else if (fact_is_known(&fact->fact)) {
-		fputs("none\n", out);
-	} else if (fact->fact.state == FACT_ABSENT && absent) {
-		fprintf(out, "%s\n", absent);
-	} else {
-		fprintf(out, "%s (%s)\n", fact->fact.state == FACT_ABSENT ? "none" : "unknown",
-			fact->fact.reason);
-	}
-}
-
-/* Support asks for these first. */
 static void write_machine(const struct evidence *evidence, FILE *out)
 {
-	const struct host_evidence *host = &evidence->host;
 	struct strbuf timestamp = {.used = 0};
 
 	fputs("## Machine\n\n", out);
 	describe_timestamp(&evidence->timestamp, &timestamp);
 	write_item(out, "measured", timestamp.text);
-	write_fact(out, "host name", &host->name, NULL);
-	write_fact(out, "instance type", &host->instance_type, NULL);
-	write_fact(out, "instance ID", &host->instance_id, NULL);
-	write_fact(out, "region", &host->region, NULL);
-	write_fact(out, "platform", &host->platform, "unknown");
-	write_fact(out, "hypervisor", &host->hypervisor, NULL);
-	write_fact(out, "hypervisor by its CPUID leaves", &host->hypervisor_version, NULL);
-	write_fact(out, "container", &host->container, "none found");
-	write_fact(out, "distribution", &host->distribution, NULL);
-	write_fact(out, "kernel", &host->kernel, NULL);
-	write_fact(out, "kernel build", &host->kernel_build, NULL);
-	write_fact(out, "boot parameters about the clock", &host->boot, NULL);
-	write_fact(out, "tool for the kernel command line", &host->boot_tool, NULL);
-	write_fact(out, "architecture", &host->arch, NULL);
-	write_fact(out, "CPU", &host->cpu, NULL);
-	write_fact(out, "CPU model", &host->cpu_model, NULL);
-	if (fact_is_known(&host->cpu_count.fact))
-		fprintf(out, "- **CPUs online**: %lld\n", (long long)host->cpu_count.value);
-	write_fact(out, "TSC flags in /proc/cpuinfo", &host->tsc_flags, NULL);
-	if (fact_is_known(&host->invariant_tsc.fact))
-		write_item(out, "invariant TSC by CPUID", host->invariant_tsc.value ? "yes" : "no");
-	write_fact(out, "C library of vdsocheck", &host->libc, NULL);
+	for (const struct field *field = host_fields; field->key; field++) {
+		char text[sizeof(struct text_fact)];
+		const struct fact *unknown = field_text(field, &evidence->host, text, sizeof(text));
+
+		if (!field->title || (unknown && unknown->state == FACT_UNREAD))
+			continue;
+		fprintf(out, "- **%s**: ", field->title);
+		for (char *quote = text; (quote = strchr(quote, '`'));)
+			*quote = '\'';
+		if (unknown)
+			fprintf(out, "%s (%s)\n",
+				unknown->state == FACT_ABSENT ? "none" : "unknown",
+				unknown->reason);
+		else if (*text && strcmp(text, "none") != 0)
+			fprintf(out, "`%s`\n", text);
+		else
+			fputs("none\n", out);
+	}
 	write_item(out, "vdsocheck", vdsocheck_version);
 }
 

@@ -176,7 +176,8 @@ static void find_suspects(struct diff *diff)
 		struct diff_property *suspect = &diff->suspects[diff->suspect_count];
 
 		/* A new kernel has a new build: the kernel is listed alone. */
-		if (!field->title || diff->suspect_count == DIFF_SUSPECT_MAX ||
+		if (!field->title || field->options & FIELD_OWN ||
+			diff->suspect_count == DIFF_SUSPECT_MAX ||
 			(diff->suspect_count && strcmp(field->key, "kernel_build") == 0))
 			continue;
 		suspect->name = field->title;

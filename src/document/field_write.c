@@ -105,17 +105,21 @@ static json_t *known_value(const struct field *field, const void *object)
 	return json_boolean(!unknown);
 }
 
-void field_text(const struct field *field, const void *object, char *text, size_t size)
+const struct fact *field_text(
+	const struct field *field, const void *object, char *text, size_t size)
 {
 	const struct fact *unknown = unknown_fact(field, object);
 
 	*text = '\0';
 	if (!unknown && field->kind == FIELD_INTEGER)
 		snprintf(text, size, "%lld", (long long)integer_at(field, object));
+	else if (!unknown && field->kind == FIELD_FLAG)
+		text_copy(text, size, *(const bool *)field_member(field, object) ? "yes" : "no");
 	else if (!unknown)
 		text_copy(text, size, field_member(field, object));
 	if (!*text && field->options & FIELD_NONE && (!unknown || unknown->state == FACT_ABSENT))
 		text_copy(text, size, "none");
+	return unknown;
 }
 
 json_t *field_reason(const struct fact *fact)
