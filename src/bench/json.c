@@ -179,8 +179,7 @@ static const struct field breakdown_fields[] = {
 #undef OF
 #define OF struct bench_run
 #define SECONDS(name, member, heading)                                                             \
-	REAL(name, member, SECOND_DECIMALS), .fact = FACT(fact), .title = (heading), .width = 7,   \
-					     .cell_decimals = 3
+	REAL(name, member, SECOND_DECIMALS), .title = (heading), .width = 7, .cell_decimals = 3
 
 /* Prints "5M" or "12.35M", as --calls takes it. */
 static void print_count(double count, FILE *out)
@@ -208,12 +207,11 @@ const struct field bench_run_fields[] = {
 	{COUNT("calls_requested", wanted), .doc = "calls that were asked for"},
 	{COUNT("calls", calls), .title = "calls", .width = 5, .cell = print_calls,
 		.doc = "calls that were made"},
-	{SECONDS("real_s", real_s, "real"), .reason = "reason",
-		.doc = "seconds that they took by the clock"},
+	{WHOLE("reason", fact), .doc = "why the times are null; else null"},
+	{SECONDS("real_s", real_s, "real"), .doc = "seconds that they took by the clock"},
 	{SECONDS("user_s", user_s, "user"), .doc = "seconds of CPU time in user space"},
 	{SECONDS("sys_s", sys_s, "sys"), .doc = "seconds of CPU time in the kernel"},
-	{NS("ns", ns), .fact = FACT(fact), .options = FIELD_COLUMN, .title = "ns/call", .width = 8},
-	{REASON("reason"), .doc = "why the times are null; else null"},
+	{NS("ns", ns), .options = FIELD_COLUMN, .title = "ns/call", .width = 8},
 	{0},
 };
 
@@ -222,30 +220,26 @@ const struct field bench_run_fields[] = {
 
 static void print_per_s(const void *object, const void *whole, FILE *out)
 {
-	const struct bench_contention *contention = object;
-
 	(void)whole;
-	if (fact_is_known(&contention->fact))
-		print_count(contention->together.per_s, out);
+	print_count(((const struct bench_contention *)object)->together.per_s, out);
 }
 
 #define CONTENTION_NS(name, member, heading)                                                       \
-	REAL(name, member, NS_DECIMALS), .fact = FACT(fact), .title = (heading), .width = 9,       \
-					 .cell_decimals = 1
+	REAL(name, member, NS_DECIMALS), .title = (heading), .width = 9, .cell_decimals = 1
 
 const struct field bench_contention_fields[] = {
 	{INLINE(subject, subject_fields)},
 	{COUNT("threads", threads), .doc = "threads that made the call at the same time"},
 	{COUNT("cpus", cpus), .doc = "CPUs that they ran on"},
-	{CONTENTION_NS("alone_ns", alone.ns, "alone"), .reason = "reason",
+	{WHOLE("reason", fact), .doc = "why the times are null; else null"},
+	{CONTENTION_NS("alone_ns", alone.ns, "alone"),
 		.doc = "ns of CPU time per call, by one thread alone"},
 	{CONTENTION_NS("together_ns", together.ns, "together"),
 		.doc = "ns of a thread's CPU time per call, by all threads at the same time"},
-	{REAL("reads_per_s", together.per_s, 0), .fact = FACT(fact), .title = "reads/s", .width = 9,
+	{REAL("reads_per_s", together.per_s, 0), .title = "reads/s", .width = 9,
 		.cell = print_per_s, .doc = "calls per second, of all threads together"},
-	{REAL("factor", factor, 2), .fact = FACT(fact), .title = "factor", .width = 7,
+	{REAL("factor", factor, 2), .title = "factor", .width = 7,
 		.doc = "together_ns over alone_ns"},
-	{REASON("reason"), .doc = "why the times are null; else null"},
 	{0},
 };
 

@@ -203,15 +203,6 @@ static const struct field wall_clock_fields[] = {
 	{WORD("state", state, wall_clock_names), .options = FIELD_FILLED,
 		.doc = "right: within a second and error_s of the other clock; behind or ahead: "
 		       "not; unknown: there is none"},
-	{WORD("source", source, witness_names), .fact = FACT(fact), .reason = "reason",
-		.doc = "source in witnesses that the clock was compared with; pvclock: the clock is "
-		       "off unless it was set since"},
-	{REAL("offset_s", offset_s, 6), .options = FIELD_SIGNED, .fact = FACT(fact),
-		.reason = "reason",
-		.doc = "seconds by which this guest's clock is ahead of it; negative: behind"},
-	{REAL("error_s", error_s, 6), .fact = FACT(fact), .reason = "reason",
-		.doc = "seconds by which offset_s may be wrong"},
-	{REASON("reason")},
 	{FLAG("restored", restored), .options = FIELD_FILLED,
 		.doc = "whether pvclock_base shows that the guest was restored, migrated, or paused "
 		       "and resumed since its kernel booted; false: no, or unknown"},
@@ -220,6 +211,13 @@ static const struct field wall_clock_fields[] = {
 	{TEXT("on_restore", on_restore),
 		.doc = "what a restore from a snapshot would do to the clocks of this guest; null: "
 		       "it is not one, or was not measured"},
+	{WHOLE("reason", fact), .doc = "why the clock was compared with no other; null: it was"},
+	{WORD("source", source, witness_names),
+		.doc = "source in witnesses that the clock was compared with; pvclock: the clock is "
+		       "off unless it was set since"},
+	{REAL("offset_s", offset_s, 6), .options = FIELD_SIGNED,
+		.doc = "seconds by which this guest's clock is ahead of it; negative: behind"},
+	{REAL("error_s", error_s, 6), .doc = "seconds by which offset_s may be wrong"},
 	{0},
 };
 

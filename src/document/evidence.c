@@ -173,22 +173,22 @@ static const struct field vclock_fields[] = {
 #define OF struct copy_evidence
 
 static const struct field copy_fields[] = {
-	{INTEGER("mode", mode, VCLOCK_MODE_TIMENS), .fact = FACT(fact), .reason = "reason",
+	{WHOLE("reason", fact), .doc = "why nothing was found on a copy; null: something was"},
+	{INTEGER("mode", mode, VCLOCK_MODE_TIMENS),
 		.doc = "value of the word in the real data page that decides whether calls are "
 		       "served"},
-	{INTEGER("offset", at, INT32_MAX), .options = FIELD_SIGNED, .fact = FACT(fact),
-		.reason = "reason", .doc = "bytes from the start of the vDSO image to that word"},
-	{FLAG("falls_back", falls_back), .fact = FACT(fact), .reason = "reason",
+	{INTEGER("offset", at, INT32_MAX), .options = FIELD_SIGNED,
+		.doc = "bytes from the start of the vDSO image to that word"},
+	{FLAG("falls_back", falls_back),
 		.doc = "whether the unchanged copy falls back to system calls"},
-	{REASON("reason")},
 	{0},
 };
 
 static const struct field what_if_fields[] = {
-	{NS("counter_clocksource_ns", what_if_ns), .fact = FACT(what_if_fact), .reason = "reason",
+	{WHOLE("reason", what_if_fact), .doc = "why the cost is unknown; null: it is known"},
+	{NS("counter_clocksource_ns", what_if_ns),
 		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) by the CPU's counter, measured on a "
 		       "copy of the vDSO"},
-	{REASON("reason")},
 	{0},
 };
 
@@ -348,15 +348,15 @@ static const struct field kernel_log_fields[] = {
 #define OF struct ntp_evidence
 
 const struct field ntp_fields[] = {
-	{FLAG("synchronized", synchronized), .fact = FACT(fact), .reason = "reason",
+	{WHOLE("reason", fact), .doc = "why the synchronization is unknown; null: it is known"},
+	{FLAG("synchronized", synchronized),
 		.doc = "whether the kernel regards its clock as synchronized"},
-	{FLAG("leap_second_pending", leap_pending), .fact = FACT(fact), .reason = "reason",
+	{FLAG("leap_second_pending", leap_pending),
 		.doc = "whether a leap second is scheduled or being inserted"},
-	{INTEGER("offset_ns", offset_ns, INT64_MAX), .options = FIELD_SIGNED, .fact = FACT(fact),
-		.reason = "reason", .doc = "offset of the clock in ns, as adjtimex(2) returns it"},
-	{INTEGER("max_error_us", max_error_us, INT64_MAX), .fact = FACT(fact), .reason = "reason",
+	{INTEGER("offset_ns", offset_ns, INT64_MAX), .options = FIELD_SIGNED,
+		.doc = "offset of the clock in ns, as adjtimex(2) returns it"},
+	{INTEGER("max_error_us", max_error_us, INT64_MAX),
 		.doc = "maximum error of the clock in us, as adjtimex(2) returns it"},
-	{REASON("reason"), .doc = "why the synchronization is unknown; null: it is known"},
 	{0},
 };
 
@@ -371,16 +371,14 @@ static const struct field witness_fields[] = {
 		       "reference TSC page; vmclock: /dev/vmclock0; ptp: a PTP clock of the "
 		       "hypervisor or the cloud; rtc: the real-time clock; ntp: the kernel's NTP "
 		       "state"},
-	{REAL("offset_s", offset_s, 6), .options = FIELD_SIGNED, .fact = FACT(fact),
-		.reason = "reason",
-		.doc = "seconds by which this guest's clock is ahead of the source's; negative: "
-		       "behind"},
-	{REAL("error_s", error_s, 6), .fact = FACT(fact), .reason = "reason",
-		.doc = "seconds by which offset_s may be wrong"},
-	{REASON("reason")},
 	{REAL("rate_ppm", rate_ppm, 3), .options = FIELD_SIGNED | FIELD_OWN_REASON,
 		.fact = FACT(rate_fact),
 		.doc = "ppm by which CLOCK_MONOTONIC_RAW is faster than the source's clock"},
+	{WHOLE("reason", fact), .doc = "why the offset is unknown; null: it is known"},
+	{REAL("offset_s", offset_s, 6), .options = FIELD_SIGNED,
+		.doc = "seconds by which this guest's clock is ahead of the source's; negative: "
+		       "behind"},
+	{REAL("error_s", error_s, 6), .doc = "seconds by which offset_s may be wrong"},
 	{0},
 };
 
@@ -388,23 +386,20 @@ static const struct field witness_fields[] = {
 #define OF struct base_evidence
 
 static const struct field base_fields[] = {
-	{INTEGER("tsc", ticks, INT64_MAX), .fact = FACT(fact), .reason = "reason",
+	{WHOLE("reason", fact), .doc = "why the base is unknown; null: it is known"},
+	{INTEGER("tsc", ticks, INT64_MAX),
 		.doc = "TSC at the base; another one means that the guest was restored, migrated or "
 		       "paused"},
-	{REAL("at_s", at_s, 6), .fact = FACT(fact), .reason = "reason",
+	{REAL("at_s", at_s, 6),
 		.doc = "seconds from the guest's start to the base, by the host's clock"},
-	{REAL("ago_s", ago_s, 3), .options = FIELD_SIGNED, .fact = FACT(fact), .reason = "reason",
+	{REAL("ago_s", ago_s, 3), .options = FIELD_SIGNED,
 		.doc = "seconds from the base to the run, by the host's clock"},
-	{REAL("uptime_s", uptime_s, 3), .options = FIELD_SIGNED, .fact = FACT(fact),
-		.reason = "reason",
+	{REAL("uptime_s", uptime_s, 3), .options = FIELD_SIGNED,
 		.doc = "CLOCK_MONOTONIC_RAW at the base; negative: the guest has booted since"},
-	{REAL("missed_s", missed_s, 3), .options = FIELD_SIGNED, .fact = FACT(fact),
-		.reason = "reason",
+	{REAL("missed_s", missed_s, 3), .options = FIELD_SIGNED,
 		.doc = "seconds since the guest's start that the host's clock counted and the TSC "
 		       "did not"},
-	{REAL("error_s", error_s, 3), .fact = FACT(fact), .reason = "reason",
-		.doc = "seconds by which uptime_s and missed_s may be wrong"},
-	{REASON("reason")},
+	{REAL("error_s", error_s, 3), .doc = "seconds by which uptime_s and missed_s may be wrong"},
 	{0},
 };
 

@@ -174,7 +174,7 @@ static void read_value(
 	case FIELD_LIST:
 		read_list(reader, field, value, field->compute ? NULL : object);
 		break;
-	case FIELD_WHOLE:
+	case FIELD_WHOLE:  /* read_reason() reads it */
 	case FIELD_INLINE: /* only in documents that are not read */
 		break;
 	}
@@ -199,8 +199,9 @@ static void read_nothing(
 		*(double *)(void *)((char *)object + field->at) = NAN;
 }
 
-static void read_field(
-	struct reader *reader, const struct field *field, const json_t *from, void *object)
+/* `whole` is the FIELD_WHOLE above, whose fact a value makes known, too; NULL: there is none. */
+static void read_field(struct reader *reader, const struct field *field, const struct field *whole,
+	const json_t *from, void *object)
 {
 	const json_t *value = json_object_get(from, field->key);
 
@@ -209,9 +210,11 @@ static void read_field(
 		return;
 	}
 	read_value(reader, field, value, object);
-	if (object && field->fact && field->kind != FIELD_REASON &&
+	if (object && field->fact && field->kind != FIELD_REASON && field->kind != FIELD_WHOLE &&
 		(field->kind != FIELD_KNOWN || json_is_true(value)))
 		fact_set_known(fact_in(field->fact, object));
+	if (object && whole)
+		fact_set_known(fact_in(whole->fact, object));
 }
 
 /* Reads the reason of a fact that no value made known; refuses a part without its whole. */
@@ -244,10 +247,14 @@ static void read_reason(
 
 static void read_object(struct reader *reader, const struct document_part *part, const json_t *from)
 {
+	const struct field *whole = NULL;
 	const char *wrong;
 
-	for (const struct field *field = part->fields; field->key; field++)
-		read_field(reader, field, from, part->to);
+	for (const struct field *field = part->fields; field->key; field++) {
+		read_field(reader, field, whole, from, part->to);
+		if (field->kind == FIELD_WHOLE)
+			whole = field;
+	}
 	if (!part->to || reader->failed)
 		return;
 	wrong = part->settle ? part->settle(part->to, from) : NULL;
