@@ -159,7 +159,8 @@ struct trace_evidence {
 	uint64_t uncounted;                 /* executed programs whose calls were not counted */
 	struct fact uncounted_why;          /* of the last of them */
 	uint64_t let_go;                    /* programs that call ptrace(2) themselves */
-	struct trace_places places;         /* that they come from */
+	uint64_t kept;                 /* programs that call ptrace(2) in vain: they are traced */
+	struct trace_places places;    /* that they come from */
 	bool as_if_fallback;           /* a system call takes the place of each of these calls */
 	uint64_t refused;              /* system calls in their place that a filter made fail */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */

@@ -400,6 +400,10 @@ static void write_run(const struct trace_evidence *trace, struct page *page)
 			"; not counted is what %" PRIu64 " program%s started that call%s ptrace(2)",
 			trace->let_go, trace->let_go == 1 ? "" : "s",
 			trace->let_go == 1 ? "s" : "");
+	if (trace->kept)
+		page_add(page,
+			"; %" PRIu64 " program%s ptrace(2) in vain, being traced: run it as root",
+			trace->kept, trace->kept == 1 ? " calls" : "s call");
 	if (trace->was_refused_strict)
 		page_add(page, "; it was refused seccomp's strict mode, which excludes the filter "
 			       "that counts: run it as root");

@@ -63,10 +63,10 @@ struct tracer {
 	bool has_begun;    /* the calls of a program are counted, or could not be */
 	bool has_filter;   /* the program is under ours, and cannot be let go */
 	struct served_libraries libraries;
-	uint64_t others[64];           /* hashes of programs that do not call ptrace(2) */
-	unsigned options;              /* of ptrace */
-	struct served_filters filters; /* of the program that are not its own */
-	struct traced *threads;        /* in no order */
+	uint64_t others[64];    /* hashes of programs that do not call ptrace(2) */
+	unsigned options;       /* of ptrace */
+	uint64_t filters;       /* of the program that are not its own */
+	struct traced *threads; /* in no order */
 	size_t count, room;
 	struct served_table **left; /* of programs that were let go */
 	size_t left_count, left_room;
@@ -212,22 +212,26 @@ static void take_sigsys(struct tracer *tracer, pid_t id)
 		thread->was_sent_sigsys = true;
 }
 
-/* Linux 5.17 and newer give a thread that seccomp ends this mode. */
-#define SECCOMP_MODE_DEAD 3
+/* Linux 5.17 and newer give a thread that seccomp ends the second mode. */
+#define MODE_STRICT "1"
+#define MODE_DEAD "3"
 
 /* A filter ends a thread as if by SIGSYS, and strict mode as if by SIGKILL. */
 static void take_end(struct tracer *tracer, struct traced *thread, int signal)
 {
 	struct trace_evidence *trace = tracer->run->trace;
-	uint64_t mode;
+	struct span status = {NULL, 0}, mode;
 
 	if (signal == SIGSYS && !thread->was_sent_sigsys)
 		note_refused_call(tracer, thread->id);
-	mode = signal == SIGKILL ? served_read_filters(thread->id).mode : 0;
-	if (mode == SECCOMP_MODE_STRICT || mode == SECCOMP_MODE_DEAD) {
+	if (signal == SIGKILL)
+		status = status_read(thread->id);
+	if (text_find_value(status, "Seccomp", &mode) &&
+		(text_equals(mode, MODE_STRICT) || text_equals(mode, MODE_DEAD))) {
 		note_refused_call(tracer, thread->id);
 		trace->is_strict = fact_is_known(&trace->sigsys_row.fact);
 	}
+	span_free(status);
 }
 
 /*
@@ -288,13 +292,12 @@ static bool set_options(const struct traced *thread, unsigned options)
 static int begin_served(struct tracer *tracer, struct traced *thread)
 {
 	const unsigned options = tracer->options | PTRACE_O_EXITKILL;
-	const struct served_filters *around = &tracer->filters;
+	uint64_t around = UINT64_MAX;
 	int signal = 0;
 
-	if (!tracer->has_begun || set_options(thread, options | PTRACE_O_SUSPEND_SECCOMP))
-		around = NULL;
-	if (!tracer->has_begun || around)
-		set_options(thread, options);
+	set_options(thread, options);
+	if (tracer->has_begun && !set_options(thread, options | PTRACE_O_SUSPEND_SECCOMP))
+		around = tracer->filters;
 	tracer->has_begun = true;
 	if (served_open(tracer->run->trace, thread->id, around, &thread->table, &signal) ==
 		INJECTED_BROKEN)
@@ -351,8 +354,10 @@ static int count_served(struct tracer *tracer, struct traced *thread)
 		served_learn(thread->table, thread->id, &tracer->libraries);
 		thread->loading = false;
 	}
-	if (!thread->loading)
-		thread->is_free = !tracer->has_filter && calls_ptrace(tracer, thread);
+	if (!thread->loading && calls_ptrace(tracer, thread)) {
+		thread->is_free = !tracer->has_filter;
+		tracer->run->trace->kept += tracer->has_filter;
+	}
 	return signal;
 }
 
@@ -473,9 +478,17 @@ static bool seize_program(struct tracer *tracer, unsigned options, struct fact *
 	return true;
 }
 
+/* If it is not known how many, there is one at least. */
+static uint64_t count_filters_around(void)
+{
+	uint64_t count = served_count_filters(getpid());
+
+	return count == SERVED_SOME_FILTERS ? 1 : count;
+}
+
 bool trace_follow(struct trace_run *run)
 {
-	struct tracer tracer = {.run = run, .filters = served_read_filters(getpid())};
+	struct tracer tracer = {.run = run, .filters = count_filters_around()};
 	bool is_seized = run->serves && seize_program(&tracer, 0, &run->trace->served);
 
 	/* A normal run would seem to survive a host that falls back. */
@@ -493,19 +506,15 @@ bool trace_follow(struct trace_run *run)
 bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 {
 	static struct filter filter;
-	struct tracer tracer = {
-		.run = run, .filters = served_read_filters(getpid()), .has_filter = true};
+	struct tracer tracer = {.run = run, .filters = count_filters_around(), .has_filter = true};
 
 	/* A kernel with filters reads their address first. A filter may kill for the attempt. */
-	if (tracer.filters.mode != SECCOMP_MODE_FILTER &&
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 && errno == EINVAL) {
+	if (!tracer.filters && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 &&
+		errno == EINVAL) {
 		fact_set_errno(why, EINVAL, "seccomp filter");
 		return false;
 	}
-	/* The program has ours, too. */
-	tracer.filters.mode = SECCOMP_MODE_FILTER;
-	if (tracer.filters.count != UINT64_MAX)
-		tracer.filters.count++;
+	tracer.filters++; /* ours */
 	trace_plan_filter(run->trace->plan, &filter);
 	if (!trace_run_fork(run, &filter, why))
 		return false;

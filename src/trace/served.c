@@ -35,33 +35,27 @@ struct served_table {
 	int jitted; /* map of the code that was made at run time; -1: none */
 };
 
-struct served_filters served_read_filters(pid_t pid)
+uint64_t served_count_filters(pid_t pid)
 {
 	struct span status = status_read(pid), value;
-	struct served_filters filters = {.mode = UINT64_MAX, .count = UINT64_MAX};
+	uint64_t mode = 0, count = SERVED_SOME_FILTERS;
 
 	if (text_find_value(status, "Seccomp", &value))
-		number_parse(value, &filters.mode);
+		number_parse(value, &mode);
 	if (text_find_value(status, "Seccomp_filters", &value))
-		number_parse(value, &filters.count);
+		number_parse(value, &count);
 	span_free(status);
-	return filters;
+	return mode ? count : 0;
 }
 
-/*
- * Says whether the process may have a filter of its own. A kernel that does not count them shows
- * that it has some: whether they are its own is known only if there are none around it.
- */
-static bool may_have_own_filter(pid_t pid, const struct served_filters *around, struct fact *why)
+static bool may_have_own_filter(pid_t pid, uint64_t around, struct fact *why)
 {
-	const struct served_filters its = served_read_filters(pid);
-	bool is_counted = its.count != UINT64_MAX && around->count != UINT64_MAX;
+	const uint64_t its = served_count_filters(pid);
 
-	if (!its.mode || (is_counted && its.count <= around->count) ||
-		(its.mode == UINT64_MAX && around->mode == UINT64_MAX))
+	if (its <= around)
 		return false;
 	fact_set(why, FACT_DENIED, "%s",
-		is_counted || !around->mode
+		its != SERVED_SOME_FILTERS || !around
 			? "it has a seccomp filter of its own, which only root can suspend"
 			: "whether it has a seccomp filter of its own is not known before Linux "
 			  "5.9");
@@ -87,20 +81,20 @@ bool served_is_harmless(struct fact *why)
 	struct deadline deadline = deadline_after(CHILD_PROBE_NS);
 	struct fact reason;
 
-	if (!served_read_filters(getpid()).mode || child_run(try_calls, NULL, &deadline, &reason))
+	if (!served_count_filters(getpid()) || child_run(try_calls, NULL, &deadline, &reason))
 		return true;
 	*why = reason;
 	return false;
 }
 
-enum injected served_open(struct trace_evidence *trace, pid_t thread,
-	const struct served_filters *around, struct served_table **table, int *signal)
+enum injected served_open(struct trace_evidence *trace, pid_t thread, uint64_t around,
+	struct served_table **table, int *signal)
 {
 	enum injected result = INJECTED_NOT;
 	int file = -1;
 
 	*table = NULL;
-	if (!around || !may_have_own_filter(thread, around, &trace->uncounted_why))
+	if (!may_have_own_filter(thread, around, &trace->uncounted_why))
 		result = served_inject(trace, thread, &file, signal, &trace->uncounted_why);
 	if (result == INJECTED) {
 		fact_set_known(&trace->served);

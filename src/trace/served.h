@@ -162,23 +162,17 @@ bool served_is_loaded(pid_t thread);
 
 struct served_table;
 
-/* The seccomp filters of a process. Linux counts them since 5.9. */
-struct served_filters {
-	uint64_t mode;  /* SECCOMP_MODE_...; UINT64_MAX: not known, or the kernel has none */
-	uint64_t count; /* UINT64_MAX: not known */
-};
-
-struct served_filters served_read_filters(pid_t pid);
+/* The number of seccomp filters of a process. Linux before 5.9 shows that there are some. */
+#define SERVED_SOME_FILTERS UINT64_MAX
+uint64_t served_count_filters(pid_t pid);
 
 /*
- * Calls served_inject(), unless the process runs under seccomp filters of its own: these may end it
- * for our system calls. `around` are the filters of a process that has none of its own; NULL: the
- * process has none of its own for sure. *table is
- * NULL without INJECTED, and trace->uncounted is one more, with the reason beside it, if the
- * program goes on.
+ * Calls served_inject(), unless the process has more than `around` seccomp filters: its own may end
+ * it for our system calls. *table is NULL without INJECTED, and trace->uncounted is one more, with
+ * the reason beside it, if the program goes on.
  */
-enum injected served_open(struct trace_evidence *trace, pid_t thread,
-	const struct served_filters *around, struct served_table **table, int *signal);
+enum injected served_open(struct trace_evidence *trace, pid_t thread, uint64_t around,
+	struct served_table **table, int *signal);
 
 /* Say whether the call, or one of the calls in the plan, is one that a vDSO may have. */
 bool served_is_call(const char *name);

@@ -78,16 +78,8 @@ static void registers_call(
 #define INSTRUCTION_POINTER rip
 #define STACK_POINTER rsp
 #define RESULT rax
-
-static uint64_t registers_number(const struct user_regs_struct *registers)
-{
-	return registers->orig_rax;
-}
-
-static uint64_t registers_argument(const struct user_regs_struct *registers)
-{
-	return registers->rdi;
-}
+#define NUMBER orig_rax
+#define ARGUMENT rdi
 #else
 static const unsigned char instruction[] = {0x01, 0x00, 0x00, 0xd4};
 
@@ -121,16 +113,8 @@ static void registers_call(
 #define INSTRUCTION_POINTER pc
 #define STACK_POINTER sp
 #define RESULT regs[0]
-
-static uint64_t registers_number(const struct user_regs_struct *registers)
-{
-	return registers->regs[8];
-}
-
-static uint64_t registers_argument(const struct user_regs_struct *registers)
-{
-	return registers->regs[0];
-}
+#define NUMBER regs[8]
+#define ARGUMENT regs[0]
 #endif
 
 /* ---- system calls in the program's name ---- */
@@ -415,8 +399,8 @@ size_t served_system_call(const struct trace_plan *plan, pid_t thread)
 
 	if (registers_get(thread, &registers) < 0)
 		return TRACE_ROW_MAX;
-	return trace_plan_find(plan, plan->arch[TRACE_NATIVE], registers_number(&registers),
-		registers_argument(&registers));
+	return trace_plan_find(
+		plan, plan->arch[TRACE_NATIVE], registers.NUMBER, registers.ARGUMENT);
 }
 #else
 enum injected served_inject(

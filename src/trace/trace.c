@@ -176,8 +176,8 @@ static bool can_work_here(void)
 	struct deadline deadline = deadline_after(CHILD_PROBE_NS);
 	struct fact why;
 
-	if (!served_read_filters(getpid()).mode ||
-		child_run(try_own_calls, NULL, &deadline, &why) || why.state != FACT_DENIED)
+	if (!served_count_filters(getpid()) || child_run(try_own_calls, NULL, &deadline, &why) ||
+		why.state != FACT_DENIED)
 		return true;
 	cli_error("cannot count: %s", why.reason);
 	return false;
