@@ -473,8 +473,12 @@ static bool measure(struct cli *cli)
 	run->argument = cli;
 	if (!trace->system_wide && !trace->as_if_fallback && !request->untouched)
 		run->call_places = &trace->call_places;
-	if (!(cli->operand_count ? count_program(cli) : count_running(cli)) || request->is_lost)
+	if (!(cli->operand_count ? count_program(cli) : count_running(cli)))
 		return false;
+	if (request->is_lost) {
+		report->report.exit_status = cli_trouble(cli);
+		return false;
+	}
 	places_finish(trace, run->shown);
 	trace_judge(report);
 	return true;
