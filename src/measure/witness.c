@@ -337,6 +337,12 @@ static void read_ptp(struct witness_job *job)
 
 /* ---- the RTC, in whole seconds, and NTP ---- */
 
+/*
+ * It is read in whole seconds. QEMU's begins one when the emulator starts, up to a second late:
+ * rtc_set_date_from_host() of hw/rtc/mc146818rtc.c.
+ */
+#define RTC_ERROR_S 1.0
+
 static void read_rtc(struct witness_job *job)
 {
 	struct witness *witness = &job->list[WITNESS_RTC];
@@ -356,8 +362,8 @@ static void read_rtc(struct witness_job *job)
 		fact_set(&witness->fact, FACT_ABSENT, "the RTC has local time (/etc/adjtime)");
 	} else {
 		fact_set_known(&witness->fact);
-		witness->error_s = 0.5 + (double)(after - before) / NS_PER_SECOND / 2;
-		witness->offset_s = (double)before / NS_PER_SECOND - (double)seconds - 0.5 +
+		witness->error_s = RTC_ERROR_S + (double)(after - before) / NS_PER_SECOND / 2;
+		witness->offset_s = (double)before / NS_PER_SECOND - (double)seconds - RTC_ERROR_S +
 		                    (double)(after - before) / NS_PER_SECOND / 2;
 	}
 }
