@@ -72,8 +72,8 @@ bool elf_read_dynamic(const struct elf *elf, struct elf_dynamic *dynamic);
 struct span elf_build_id(const struct elf *elf);
 
 struct elf_function {
-	struct span name;
 	uint64_t start, size; /* address, and bytes */
+	uint64_t symbol;      /* place of its symbol */
 };
 
 /* A walk over the functions of .symtab, or without it of .dynsym, which has those for others. */
@@ -85,10 +85,14 @@ void elf_functions_start(const struct elf *elf, struct elf_functions *functions)
 bool elf_functions_next(
 	const struct elf *elf, struct elf_functions *functions, struct elf_function *function);
 
+/* Returns the name without a version. */
+struct span elf_function_name(const struct elf *elf, const struct elf_functions *functions,
+	const struct elf_function *function);
+
 /*
- * Returns the name of the function that an address is in; empty: it is in none. Of several names it
- * is one that does not begin with an underscore.
+ * Finds the names of the functions that the addresses are in; empty: it is in none. Of several
+ * names it is one that does not begin with an underscore.
  */
-struct span elf_find(const struct elf *elf, uint64_t address);
+void elf_find(const struct elf *elf, const uint64_t *addresses, size_t count, struct span *names);
 
 #endif

@@ -223,7 +223,6 @@ bool elf_functions_next(
 	const struct elf *elf, struct elf_functions *functions, struct elf_function *function)
 {
 	uint64_t at = functions->at;
-	struct span name;
 
 	for (; functions->count && at < elf->length; at += ELF_SIZE(elf, Sym)) {
 		functions->count--;
@@ -231,26 +230,35 @@ bool elf_functions_next(
 			continue;
 		function->start = ELF_READ(elf, at, Sym, st_value);
 		function->size = ELF_READ(elf, at, Sym, st_size);
-		name = elf_name(elf, functions->names, ELF_READ(elf, at, Sym, st_name));
-		/* The linker writes "clock_gettime@@GLIBC_2.17". */
-		function->name = text_take_until(&name, '@');
+		function->symbol = at;
 		functions->at = at + ELF_SIZE(elf, Sym);
 		return true;
 	}
 	return false;
 }
 
-struct span elf_find(const struct elf *elf, uint64_t address)
+/* The linker writes "clock_gettime@@GLIBC_2.17". */
+struct span elf_function_name(const struct elf *elf, const struct elf_functions *functions,
+	const struct elf_function *function)
 {
-	struct span name = {NULL, 0};
+	struct span name =
+		elf_name(elf, functions->names, ELF_READ(elf, function->symbol, Sym, st_name));
+
+	return text_take_until(&name, '@');
+}
+
+void elf_find(const struct elf *elf, const uint64_t *addresses, size_t count, struct span *names)
+{
 	struct elf_functions functions;
 	struct elf_function function;
 
+	memset(names, 0, count * sizeof(*names));
 	elf_functions_start(elf, &functions);
 	while (elf_functions_next(elf, &functions, &function)) {
-		if (address - function.start < function.size && function.name.length &&
-			(!name.length || *name.at == '_'))
-			name = function.name;
+		for (size_t i = 0; i < count; i++) {
+			if (addresses[i] - function.start < function.size &&
+				(!names[i].length || *names[i].at == '_'))
+				names[i] = elf_function_name(elf, &functions, &function);
+		}
 	}
-	return name;
 }

@@ -10,7 +10,6 @@
  * Go has no such information, but a frame pointer. musl has neither: there the function's own
  * instructions up to its first call give the frame, which holds for that call alone.
  */
-#include <fnmatch.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -409,18 +408,28 @@ static bool find_in_function(
 	return frame->size && is_known;
 }
 
-/* Says whether the name has "ow", "ime" or "pse", as those of all wrappers (now, time, elapsed). */
-static bool may_be_wrapper(struct span name)
+/* Says whether the symbol has "now", "Now", "ime" or "pse", as those of all wrappers (elapsed). */
+static bool may_be_wrapper(struct span symbol)
 {
-	for (size_t i = 2; i < name.length; i++) {
-		char last = name.at[i], previous = name.at[i - 1];
+	for (size_t i = 2; i < symbol.length; i++) {
+		const char *at = symbol.at + i - 2;
 
-		if ((last == 'w' && previous == 'o') ||
-			(last == 'e' && ((previous == 'm' && name.at[i - 2] == 'i') ||
-						(previous == 's' && name.at[i - 2] == 'p'))))
+		if (at[1] == 'o' ? at[2] == 'w' && (*at == 'n' || *at == 'N')
+				 : at[2] == 'e' && ((at[1] == 'm' && *at == 'i') ||
+							   (at[1] == 's' && *at == 'p')))
 			return true;
 	}
 	return false;
+}
+
+/* Says whether the name is like the pattern, which may have one '*'. */
+static bool is_like(struct span name, const char *pattern)
+{
+	while (*pattern && *pattern != '*' && name.length && *name.at == *pattern) {
+		name = (struct span){name.at + 1, name.length - 1};
+		pattern++;
+	}
+	return *pattern == '*' ? text_take_suffix(&name, pattern + 1) : !*pattern && !name.length;
 }
 
 /* Returns the index of the function's name in the list, or of its end. */
@@ -429,23 +438,20 @@ static size_t find_name(const struct search *search, struct span symbol)
 	char name[128];
 	size_t i = 0;
 
-	if (!search->are_wrappers) {
-		while (search->names[i] && !text_equals(symbol, search->names[i]))
-			i++;
-		return i;
+	if (search->are_wrappers) {
+		name_read(may_be_wrapper(symbol) ? symbol : text_span(""), name, sizeof(name));
+		symbol = text_span(name);
 	}
-	name_read(may_be_wrapper(symbol) ? symbol : text_span(""), name, sizeof(name));
-	while (search->names[i] && fnmatch(search->names[i], name, 0) != 0)
+	while (search->names[i] && !(symbol.length && is_like(symbol, search->names[i])))
 		i++;
 	return i;
 }
 
 /* Keeps the list in the order of the names. A function may have several of them. */
-static void add_function(struct search *search, const struct elf_function *symbol)
+static void add_function(struct search *search, const struct elf_function *symbol, struct span name)
 {
-	struct function function = {.start = symbol->start,
-		.size = symbol->size,
-		.name = find_name(search, symbol->name)};
+	struct function function = {
+		.start = symbol->start, .size = symbol->size, .name = find_name(search, name)};
 	size_t at = search->count;
 
 	if (!search->names[function.name])
@@ -480,7 +486,7 @@ size_t frames_find(const struct elf *file, const struct elf *symbols, const char
 		return 0;
 	elf_functions_start(symbols, &functions);
 	while (elf_functions_next(symbols, &functions, &function))
-		add_function(&search, &function);
+		add_function(&search, &function, elf_function_name(symbols, &functions, &function));
 	if (search.count)
 		find_entries(&search);
 	for (size_t i = 0; i < search.count; i++) {

@@ -527,30 +527,51 @@ static int by_count(const void *left, const void *right)
 	return (a->count < b->count) - (a->count > b->count);
 }
 
-static void find_function(struct trace_place *place, int root)
+static bool are_of_one_file(const struct trace_place *a, const struct trace_place *b)
 {
-	struct elf elf, symbols;
-	bool is_apart;
-
-	if (!place->inode || !places_map_file(root, place->module, place->inode, &elf))
-		return;
-	place->offset += elf.load;
-	is_apart = places_map_symbols(root, &elf, &symbols);
-	name_read(elf_find(is_apart ? &symbols : &elf, place->offset), place->function,
-		sizeof(place->function));
-	if (is_apart)
-		elf_unmap(&symbols);
-	elf_unmap(&elf);
+	return a->inode == b->inode && strcmp(a->module, b->module) == 0;
 }
 
-/* The files are those of a program that may be hostile, and may shrink while they are read. */
+/* Finds the functions of the file of the first place, whose offsets become addresses. */
+static void find_in_file(struct trace_place *first, const struct trace_place *end, int root)
+{
+	size_t room = (size_t)(end - first), count = 0;
+	uint64_t *addresses = xcalloc(room, sizeof(*addresses));
+	struct span *names = xcalloc(room, sizeof(*names));
+	struct elf elf, apart, *symbols;
+
+	if (!places_map_file(root, first->module, first->inode, &elf))
+		return;
+	symbols = places_map_symbols(root, &elf, &apart) ? &apart : &elf;
+	for (struct trace_place *place = first; place < end; place++) {
+		if (are_of_one_file(place, first))
+			addresses[count++] = place->offset += elf.load;
+	}
+	elf_find(symbols, addresses, count, names);
+	count = 0;
+	for (struct trace_place *place = first; place < end; place++) {
+		if (are_of_one_file(place, first))
+			name_read(names[count++], place->function, sizeof(place->function));
+	}
+}
+
+/*
+ * The files are those of a program that may be hostile, and may shrink while they are read. The
+ * child's end frees what this takes.
+ */
 static void find_functions(void *argument)
 {
 	const struct trace_places *places = argument;
 
 	privileges_keep(PRIVILEGES_NONE);
-	for (size_t i = 0; i < places->count; i++)
-		find_function(&places->list[i], places->root);
+	for (size_t i = 0; i < places->count; i++) {
+		size_t before = 0;
+
+		while (!are_of_one_file(&places->list[before], &places->list[i]))
+			before++;
+		if (before == i && places->list[i].inode)
+			find_in_file(&places->list[i], places->list + places->count, places->root);
+	}
 }
 
 /*

@@ -198,8 +198,8 @@ static const struct field place_fields[] = {
 	{TEXT("address", address),
 		.doc = "address of the call in this file, as addr2line takes it; null: unknown"},
 	{TEXT("function", function),
-		.doc = "function that makes the call, in C++ and Rust without parameters and template "
-		       "arguments; null: there is no symbol for it"},
+		.doc = "function that makes the call, in C++ and Rust without parameters; null: there is "
+		       "no symbol for it"},
 	{0},
 };
 

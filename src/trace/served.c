@@ -153,18 +153,17 @@ struct span served_maps(const struct served_table *table)
 /* Functions that read the clock for a program, behind those that they call, by name_read(). */
 static const char *const wrappers[] = {
 	/* libstdc++ and libc++, Abseil, GLib */
-	"std::chrono::_V2::*_clock::now", "std::chrono::*_clock::now",
-	"std::__*::chrono::*_clock::now", "absl::*GetCurrentTimeNanos", "absl::*::Now",
-	"g_get_monotonic_time", "g_get_real_time", "g_get_current_time",
+	"std::chrono::*_clock::now", "std::__*_clock::now", "absl::*GetCurrentTimeNanos",
+	"absl::*::Now", "g_get_monotonic_time", "g_get_real_time", "g_get_current_time",
 	/* libuv, V8 */
 	"uv__hrtime", "uv_hrtime", "v8::base::*::Now",
 	/* Rust */
-	"std::sys::*time*::now", "std::time::*::now", "std::time::*::elapsed",
-	"<std::sys::*time*>::now", "<std::time::*>::now", "<std::time::*>::elapsed",
+	"std::sys::*::now", "std::time::*::now", "std::time::*::elapsed", "<std::sys::*>::now",
+	"<std::time::*>::now", "<std::time::*>::elapsed",
 	/* HotSpot */
 	"os::javaTime*", "os::elapsed_counter", "JVM_NanoTime", "JVM_CurrentTimeMillis",
 	/* CPython */
-	"py_get_*_clock*", "_PyTime_Get*", "_PyTime_*Unchecked", "PyTime_*",
+	"py_get_*", "_PyTime_Get*", "_PyTime_*Unchecked", "PyTime_*",
 	/* Go */
 	"runtime.nanotime1*", "runtime.walltime1*", "time.now", "runtime.nanotime",
 	"runtime.walltime", "time.runtimeN*", "*runtime_nanotime", "time.Now", "time.Since",

@@ -230,10 +230,11 @@ void served_learn_thread(struct served_table *table, pid_t pid, struct served_li
 
 /*
  * Finds the frames of these functions in a file, by the symbols in the same or another file. The
- * names, which NULL ends, are those of name_read() and may have wildcards; those of wrappers have
- * "ow", "ime" or "pse". A function has one where it calls the vDSO or a function before it, or if
- * it is a wrapper where it calls anything, if its frame is known for sure. Starts are relative to
- * the first byte that is loaded. Returns the number of frames; the one behind them has a size of 0.
+ * names, which NULL ends, are those of name_read() and may have one '*'; those of wrappers have
+ * "now", "Now", "ime" or "pse". A function has one where it calls the vDSO or a function before it,
+ * or if it is a wrapper where it calls anything, if its frame is known for sure. Starts are
+ * relative to the first byte that is loaded. Returns the number of frames; the one behind them has
+ * a size of 0.
  */
 size_t frames_find(const struct elf *file, const struct elf *symbols, const char *const *names,
 	bool are_wrappers, struct served_frame *frames);

@@ -287,6 +287,7 @@ static void a_function_is_found_in_the_file(void **state)
 	int (*function)(int) = a_function_with_a_name;
 	struct dice dice = dice_start();
 	struct elf elf;
+	struct span name;
 	uint64_t start = 0;
 	struct stat status;
 	unsigned char *bytes;
@@ -299,15 +300,17 @@ static void a_function_is_found_in_the_file(void **state)
 	memcpy(&start, &function, sizeof(function));
 	assert_true(elf_start(&elf, bytes, (size_t)status.st_size));
 	start += 1 - (getauxval(AT_PHDR) & ~(uint64_t)(SERVED_PAGE - 1)) + elf.load;
-	assert_true(text_equals(elf_find(&elf, start), "a_function_with_a_name"));
+	elf_find(&elf, &start, 1, &name);
+	assert_true(text_equals(name, "a_function_with_a_name"));
 	for (size_t i = 0; i < 500; i++) {
 		struct served_frame frames[SERVED_FRAMES];
 
 		bytes[dice_roll(&dice, 64)] = (unsigned char)dice_roll(&dice, 256);
 		memcpy(bytes, "\177ELF", 4);
 		elf_start(&elf, bytes, dice_roll(&dice, (size_t)status.st_size));
-		assert_true(
-			elf_find(&elf, dice_roll(&dice, 1 << 20)).length <= (size_t)status.st_size);
+		start = dice_roll(&dice, 1 << 20);
+		elf_find(&elf, &start, 1, &name);
+		assert_true(name.length <= (size_t)status.st_size);
 		frames_find(&elf, &elf, (const char *const[]){"main", NULL}, dice_roll(&dice, 2),
 			frames);
 		assert_true(elf_build_id(&elf).length <= (size_t)status.st_size);
@@ -464,6 +467,7 @@ static void a_stub_finds_the_caller_of_the_c_library(void **state)
 	uint64_t base = getauxval(AT_PHDR) & ~(uint64_t)(SERVED_PAGE - 1), address = 0;
 	struct served_frame frames[SERVED_FRAMES];
 	struct elf elf;
+	struct span name;
 	int file = open("/proc/self/exe", O_RDONLY);
 
 	(void)state;
@@ -481,7 +485,8 @@ static void a_stub_finds_the_caller_of_the_c_library(void **state)
 		at += sizeof(struct served_entry))
 		memcpy(&address, table + at, sizeof(address));
 	address = (address & 0xffffffffffff) - 1 - base + elf.load;
-	assert_true(text_starts(elf_find(&elf, address), "call_by_chain"));
+	elf_find(&elf, &address, 1, &name);
+	assert_true(text_starts(name, "call_by_chain"));
 	elf_unmap(&elf);
 }
 #endif
