@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Causes in the kernel's own reason to mark the TSC unstable: "Marking TSC unstable due to REASON".
- * The reasons are those of all callers of mark_tsc_unstable() in 3.10 to 7.2, listed with their
- * files in tests/lore/unstable.txt. Only the first call logs one. The watchdog's, which says
- * nothing about which clock was wrong, has a file of its own.
+ * Causes in the kernel's own reason to mark the TSC unstable (see tsc.c). The watchdog's, which
+ * says nothing about which clock was wrong, has a file of its own.
  */
 #include "rules.h"
 

@@ -783,6 +783,20 @@ static void an_old_kernel_that_drops_tsc_early_comes_first(void **state)
 	}
 }
 
+/* A command that was cut off would do something else. */
+static void a_text_that_does_not_fit_is_refused(void **state)
+{
+	static const struct word words[] = {{"to", "tsc"}, {"from", NULL}, {0}};
+	char text[8];
+
+	(void)state;
+	assert_true(words_fill("{to} {to}", words, text, sizeof(text)));
+	assert_string_equal(text, "tsc tsc");
+	assert_false(words_fill("{to} {to}.", words, text, sizeof(text)));
+	assert_false(words_fill("{from}", words, text, sizeof(text)));
+	assert_false(words_fill("{other}", words, text, sizeof(text)));
+}
+
 static void ids_are_unique(void **state)
 {
 	struct advice one, other;
@@ -806,6 +820,7 @@ int main(void)
 		cmocka_unit_test(boot_parameters_are_removed_together),
 		cmocka_unit_test(the_way_of_this_system_comes_first),
 		cmocka_unit_test(alternatives_have_the_same_effect),
+		cmocka_unit_test(a_text_that_does_not_fit_is_refused),
 		cmocka_unit_test(ids_are_unique),
 		cmocka_unit_test(parameters_that_are_newer_than_the_kernel_are_not_added),
 		cmocka_unit_test(a_parameter_that_is_set_is_not_advised_again),

@@ -24,6 +24,7 @@ static void the_cost_is_the_call_against_its_parts(void **state)
 	evidence_make_falling_back(&evidence, "hpet");
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 596;
 	evidence_monotonic(&evidence, PATH_SYSCALL)->min_ns = 601;
+	evidence_monotonic(&evidence, PATH_LIBC)->min_ns = 650; /* enters as often: no bypass */
 	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(fact_is_known(&cost.call_fact) && fact_is_known(&cost.vdso_fact));
 	assert_true(cost.call_ns == 596 && cost.syscall_ns == 601);
@@ -123,6 +124,10 @@ static void calls_served_while_timed_have_no_cost(void **state)
 	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(!fact_is_known(&cost.call_fact) &&
 		    strstr(cost.call_fact.reason, "when they were timed"));
+	evidence_monotonic(&evidence, PATH_VDSO)->min_ns =
+		evidence_monotonic(&evidence, PATH_SYSCALL)->min_ns * 0.6;
+	find_cost(VERDICT_FALLBACK, &cost);
+	assert_true(fact_is_known(&cost.call_fact));
 	evidence_make_healthy(&evidence);
 	find_cost(VERDICT_FALLBACK, &cost);
 	assert_false(fact_is_known(&cost.call_fact));
@@ -150,6 +155,20 @@ static void a_slow_counter_gives_no_estimate(void **state)
 	fact_set_text(&evidence.host.arch, "armv7l");
 	evidence.timing.syscall_floor_ns = 9000;
 	evidence.timing.counter_ns = 8257;
+	find_cost(VERDICT_FALLBACK, &cost);
+	assert_true(fact_is_known(&cost.call_fact) && !fact_is_known(&cost.vdso_fact));
+}
+
+/* As on User-Mode Linux: its time has a system call in it. */
+static void a_coarse_clock_that_enters_gives_no_estimate(void **state)
+{
+	struct cost cost;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	evidence_find_call(&evidence, "clock_gettime", "CLOCK_MONOTONIC_COARSE")
+		->path[PATH_VDSO]
+		.entered = 1;
 	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(fact_is_known(&cost.call_fact) && !fact_is_known(&cost.vdso_fact));
 }
@@ -212,6 +231,7 @@ int main(void)
 		cmocka_unit_test(calls_served_while_timed_have_no_cost),
 		cmocka_unit_test(calls_per_thread_fit_a_second),
 		cmocka_unit_test(a_slow_counter_gives_no_estimate),
+		cmocka_unit_test(a_coarse_clock_that_enters_gives_no_estimate),
 		cmocka_unit_test(no_loss_is_negative),
 	};
 
