@@ -221,6 +221,29 @@ static void a_healthy_host_has_no_causes(void **state)
 	assert_int_equal(find(&evidence), 0);
 }
 
+/* What a log does not say counts only where none of its lines can be missing. */
+static void an_incomplete_log_does_not_prove_an_absence(void **state)
+{
+	static struct evidence evidence;
+	struct kernel_log_evidence *log = &evidence.kernel_log;
+
+	(void)state;
+	on_hpet(&evidence);
+	evidence_set_available(&evidence, "hpet acpi_pm");
+	fact_set_text(&evidence.host.hypervisor, "kvm");
+	fact_set_flag(&evidence.host.kvm_clock_offered, true);
+	fact_set_known(&log->fact);
+	evidence_add_log(&evidence, "tsc: Detected 2600.000 MHz processor");
+	log->lines[0].seconds = 0.9;
+	assert_true(is_found("kvm-clock-unused", find(&evidence)));
+	log->lines[0].seconds = 3;
+	assert_true(is_found("kvm-clock-missing", find(&evidence)));
+	evidence_add_log(&evidence, "clocksource: Switched to clocksource tsc");
+	assert_true(is_found("tsc-unbound", find(&evidence)));
+	log->count = KERNEL_LOG_MAX;
+	assert_true(is_found("tsc-dropped", find(&evidence)));
+}
+
 static void log_denied(struct evidence *evidence)
 {
 	on_hpet(evidence);
@@ -451,6 +474,7 @@ int main(void)
 		cmocka_unit_test(a_backport_makes_an_old_kernel_new_enough),
 		cmocka_unit_test(a_mode_that_was_read_as_none_is_proof),
 		cmocka_unit_test(a_healthy_host_has_no_causes),
+		cmocka_unit_test(an_incomplete_log_does_not_prove_an_absence),
 		cmocka_unit_test(why_the_kernel_selected_a_clocksource_comes_first),
 		cmocka_unit_test(exclusive_causes_exclude_each_other),
 		cmocka_unit_test(every_fault_has_a_cause_and_none_twice),

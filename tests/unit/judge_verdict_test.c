@@ -218,6 +218,15 @@ static void with_slow_call_but_quick_counter(struct evidence *evidence)
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns = 1230;
 }
 
+static void with_call_a_little_slower_than_entry(struct evidence *evidence)
+{
+	const struct call_evidence *call = gettime(evidence, "CLOCK_MONOTONIC");
+
+	with_slow_call_but_quick_counter(evidence);
+	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns =
+		call->path[PATH_SYSCALL].min_ns * 1.5;
+}
+
 static void with_call_as_slow_as_entry_but_quick_counter(struct evidence *evidence)
 {
 	with_counter_as_slow_as_entry(evidence);
@@ -281,7 +290,8 @@ static void without_proof_and_as_slow_as_entry(struct evidence *evidence)
 static void without_proof_and_fast_at_times(struct evidence *evidence)
 {
 	without_proof(evidence);
-	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns = 250;
+	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns =
+		evidence->timing.syscall_floor_ns * 1.1;
 }
 
 /* On the same host getppid's minimum is now below, now above that of clock_gettime. */
@@ -499,6 +509,7 @@ static const struct row rows[] = {
 	ROW(with_call_as_slow_as_entry_but_quick_counter, OK, "served", PROOF | MODE, "served"),
 	ROW(with_slow_call_but_quick_counter, UNKNOWN, "slower-than-entry", PROOF | TIMING,
 		"each takes 1,220 ns, "),
+	ROW(with_call_a_little_slower_than_entry, OK, "served", PROOF | MODE, "served by the vDSO"),
 	ROW(with_slow_call_and_no_counter, OK, "served", PROOF | MODE, "served by the vDSO"),
 	ROW(with_trapped_counter_of_unknown_entry, OK, "served", PROOF | MODE,
 		"served by the vDSO"),

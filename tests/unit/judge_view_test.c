@@ -96,6 +96,25 @@ static void a_patch_level_is_that_of_the_release_or_of_debian_s_build(void **sta
 	assert_false(kernel_is_patched(&evidence, 6, 1, 0));
 }
 
+/* The stamps of CPUs differ by less; some kernels count anew at a resume. */
+static void stamps_that_go_back_show_a_resume(void **state)
+{
+	struct kernel_log_line *lines = evidence.kernel_log.lines;
+	struct view view;
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	evidence.kernel_log.count = 0;
+	evidence_add_log(&evidence, "tsc: Detected 2600.000 MHz processor");
+	evidence_add_log(&evidence, "clocksource: Switched to clocksource tsc");
+	view = view_of(&evidence);
+	lines[0].seconds = 10;
+	lines[1].seconds = 9.5;
+	assert_false(log_is_after_resume(&view, &lines[1]));
+	lines[1].seconds = 8.5;
+	assert_true(log_is_after_resume(&view, &lines[1]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +122,7 @@ int main(void)
 		cmocka_unit_test(without_a_vdso_function_libc_decides),
 		cmocka_unit_test(a_call_without_attempts_is_not_proven),
 		cmocka_unit_test(a_clock_is_found_by_its_whole_name),
+		cmocka_unit_test(stamps_that_go_back_show_a_resume),
 		cmocka_unit_test(a_patch_level_is_that_of_the_release_or_of_debian_s_build),
 	};
 
