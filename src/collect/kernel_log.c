@@ -248,16 +248,17 @@ static bool is_rest(const struct reader *reader, const struct log_line *line)
 	       reader->columns + 1 + word.length > MARGIN_LEAST;
 }
 
-static void join_line(struct log_line *line, struct span rest)
+static void join_line(struct log_line *line, bool with_blank, struct span rest)
 {
 	char *end = line->buffer + (line->text.at - line->buffer) + line->text.length;
 	size_t room = sizeof(line->buffer) - (size_t)(end - line->buffer);
 
-	if (rest.length + 1 > room)
+	if (rest.length + with_blank > room)
 		return;
-	*end = ' ';
-	memcpy(end + 1, rest.at, rest.length);
-	line->text.length += rest.length + 1;
+	if (with_blank)
+		*end++ = ' ';
+	memcpy(end, rest.at, rest.length);
+	line->text.length += rest.length + with_blank;
 }
 
 /* Reads a line, and adds it if it is the kernel's. Returns true for the first line of a boot. */
@@ -265,10 +266,15 @@ static bool read_line(struct reader *reader, struct span text)
 {
 	struct log_line line;
 
+	/* A mail in quoted-printable has a "=" where it breaks a line, at any byte (RFC 2045). */
+	if (reader->is_pasted && reader->is_open && text_take_suffix(&reader->line.text, "=")) {
+		join_line(&reader->line, false, text_trim(text));
+		return false;
+	}
 	if (!log_line_parse(text, reader->is_pasted, &line))
 		return false;
 	if (reader->is_pasted && is_rest(reader, &line)) {
-		join_line(&reader->line, line.text);
+		join_line(&reader->line, true, line.text);
 	} else {
 		finish_line(reader);
 		reader->line = line;

@@ -308,7 +308,11 @@ static void lines_that_mail_wrapped_are_joined(void **state)
 		"[    1.201778] clocksource: Switched to clocksource hpet\n"
 		"Welcome to a system\n"
 		"[    1.301778] clocksource: Switched to clocksource tsc and what follows\n"
-		"[  OK  ] Started it.\n";
+		"[  OK  ] Started it.\n"
+		"> [  412.118221] clocksource:                       'hpet' wd_nsec: 495997815 wd_n=\n"
+		"ow: 36f24f3 wd_last: 302c799 mask: fff=\n"
+		"fffff\n"
+		"> [  412.118226] tsc: Marking TSC unstable due to clocksource watchdog\n";
 	static const char *const texts[] = {
 		("clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable "
 		 "because the skew is too large:"),
@@ -316,6 +320,9 @@ static void lines_that_mail_wrapped_are_joined(void **state)
 		"tsc: Marking TSC unstable due to check_tsc_sync_source failed",
 		"clocksource: Switched to clocksource hpet",
 		"clocksource: Switched to clocksource tsc and what follows",
+		("clocksource: 'hpet' wd_nsec: 495997815 wd_now: 36f24f3 wd_last: 302c799 mask: "
+		 "ffffffff"),
+		"tsc: Marking TSC unstable due to clocksource watchdog",
 	};
 	struct kernel_log_evidence log = {0};
 
