@@ -102,7 +102,7 @@ causes: $(CAUSES_TOOL)
 	$(QUIET)$(CAUSES_TOOL) >man/vdsocheck-causes.7
 
 # ONLY=TEXT: the tests with TEXT in their names alone.
-check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS)
+check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CONTRACT)
 	$(QUIET)ONLY='$(ONLY)' tests/cli/run $(TEST_BINARY) $(BUILD)/tests
 
 check-live: $(TEST_BINARY) $(TEST_TOOLS)
