@@ -174,10 +174,7 @@ bool trace_follow(struct trace_run *run);
 struct trace_events *trace_events_make(const struct trace_plan *plan, struct fact *why);
 void trace_events_free(struct trace_events *events);
 
-/*
- * Begins to count what the run is for, as a source of it, and adds the privileges to those of the
- * run that reading the counts takes. False with the reason.
- */
+/* Begins to count what the run is for, as a source of it. False with the reason. */
 bool trace_events_start(struct trace_events *events, struct trace_run *run, struct fact *why);
 
 /* ---- samples.c: what is run in the vDSO ---- */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Declares the BPF programs that count system calls, and the maps that they share with us. The
- * programs are written here instruction by instruction, as our seccomp filters are: no compiler is
- * needed to build them, and what is not wanted in a run is not in its program.
+ * Declares the BPF programs that count system calls, and the maps that they share with us: arrays
+ * that are mapped here as well, so that reading the counts takes no system call.
  */
 #ifndef VDSOCHECK_TRACE_EVENTS_H
 #define VDSOCHECK_TRACE_EVENTS_H
@@ -21,51 +20,79 @@
 /* Clock ids from this one on, and negative ones, are one: the others. */
 #define EVENT_CLOCK_OTHER 24
 
-/* What the map EVENT_WANTED has for a number: two bits for each architecture, and one more. */
+/*
+ * What the map EVENT_WANTED has for a number, twice: for 64-bit code, and EVENT_COMPAT_SHIFT bits
+ * above that for 32-bit code. From EVENT_INDEX_SHIFT on there is an index below EVENT_INDEXES; a
+ * call that takes a clock has one for each clock, the first of which this is.
+ */
 #define EVENT_IS_COUNTED 1
 #define EVENT_TAKES_CLOCK 2
-#define EVENT_COMPAT_SHIFT 2
-#define EVENT_EXECUTES 16
+#define EVENT_EXECUTES 4
+#define EVENT_INDEX_SHIFT 8
+#define EVENT_INDEXES 128
+#define EVENT_COMPAT_SHIFT 32
 
 enum event_map {
-	EVENT_WANTED,   /* array: number of a call -> EVENT_IS_COUNTED and so on */
+	EVENT_WANTED,   /* array: number of a call -> uint64_t as above */
+	EVENT_COUNTS,   /* array: CPU -> struct event_counts */
 	EVENT_FOLLOWED, /* hash: address of the kernel's structure of a thread -> unused */
-	EVENT_COUNTS,   /* hash: struct event_key -> number of calls */
 	EVENT_MAP_COUNT
 };
 
-/* A CPU adds to the counts of its own shard. Keys of all zeros but `call` have what did not fit. */
-struct event_key {
-	uint64_t where;   /* instruction pointer, or ID of the control group, or 0 */
-	uint32_t process; /* its ID as we see it; 0: it is of another PID namespace */
-	uint32_t call;    /* number | clock << 16 | is 32-bit << 24 | shard << 28 */
+/* The calls of a process with this index, and from one place or of one control group. */
+struct event_slot {
+	uint64_t where; /* instruction pointer, or ID of the control group, or 0 */
+	/*
+	 * The process ID as we see it, 0 for one of another PID namespace, and 32 bits above that
+	 * EVENT_USED | EVENT_IS_COMPAT or 0 | index; 0: the slot is free.
+	 */
+	uint64_t key;
+	uint64_t count;
 };
 
-enum event_scope {
-	EVENTS_OF_HOST,    /* by process and control group */
-	EVENTS_OF_PROGRAM, /* of a process from its execve(2) on and what it starts, by place */
-	EVENTS_OF_PROCESS  /* of a running process and what it starts, by place */
+#define EVENT_IS_COMPAT EVENT_INDEXES
+#define EVENT_USED (2 * EVENT_INDEXES)
+
+/* A hash table: a key is in one of the EVENT_PROBES slots from the one that its hash says. */
+#define EVENT_SLOT_BITS 11
+#define EVENT_PROBES 8
+#define EVENT_SLOTS ((1 << EVENT_SLOT_BITS) + EVENT_PROBES)
+
+/*
+ * The counts of a CPU. Only the program on this CPU takes a slot, and only we free it; then the key
+ * may be in two, which are added up.
+ */
+struct event_counts {
+	uint64_t changes; /* is another number after each count */
+	struct event_slot slots[EVENT_SLOTS];
+	uint64_t rest[2 * EVENT_INDEXES]; /* by call: those that no slot was free for */
 };
 
-#define EVENT_CODE_MAX 160
+/* What is counted; one of the first three, with others. */
+enum event_trait {
+	EVENTS_OF_HOST = 1,    /* by process */
+	EVENTS_OF_PROGRAM = 2, /* of a process from its execve(2) on and what it starts, by place */
+	EVENTS_OF_PROCESS = 4, /* of a running process and what it starts, by place */
+	EVENTS_BY_GROUP = 8,   /* of the host, by control group, too */
+	EVENTS_IN_NAMESPACE = 16 /* of process IDs that is not the first one of the host */
+};
+
+#define EVENT_CODE_MAX 224
 
 struct event_program {
-	enum event_scope scope;
-	bool finds_groups;         /* of the host */
-	pid_t process;             /* of the host: ours, which is not counted */
-	uint64_t namespace_device; /* of our PID namespace; 0: the first one */
-	uint64_t namespace_inode;
+	int traits;
+	pid_t process; /* of the host: ours, which is not counted */
+	uint64_t namespace_device, namespace_inode;
+	uint32_t cpus;   /* elements of EVENT_COUNTS, a power of two */
 	const int *maps; /* open files, by enum event_map */
 	size_t count;
 	struct bpf_insn code[EVENT_CODE_MAX];
 };
 
-/*
- * Write the programs for the raw tracepoints sys_enter, sched_process_fork and sched_process_exit.
- * The first returns false if this machine's registers are not known.
- */
-bool event_program_count(struct event_program *program);
-void event_program_fork(struct event_program *program);
-void event_program_exit(struct event_program *program);
+/* Raw tracepoints: sys_enter, sched_process_fork and sched_process_exit. */
+enum event_tracepoint { EVENT_ENTER, EVENT_FORK, EVENT_EXIT, EVENT_TRACEPOINT_COUNT };
+
+/* Writes the program for a tracepoint; false: this machine's registers are not known. */
+bool event_program_write(struct event_program *program, enum event_tracepoint tracepoint);
 
 #endif

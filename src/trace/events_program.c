@@ -1,439 +1,359 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the BPF programs. The one at sys_enter counts a call in a hash by what its key has. Where
+ * Has the BPF programs, in an assembler of a few macros, as our seccomp filters are written: no
+ * compiler is needed to build them. The one at sys_enter counts a call in a slot of its CPU. Where
  * a program is followed, its threads are known by the addresses of their structures in the kernel,
  * which tracepoints of the scheduler give: no layout of a structure but that of the registers is
  * relied on, which is the same as debuggers see it in (struct user_regs_struct).
  *
- * All needs Linux 4.18: raw tracepoints (4.17) and the control group's ID.
+ * All needs Linux 5.5, which has arrays that can be mapped.
  */
 #include <stddef.h>
 #include <sys/user.h>
 
+#include "base/memory.h"
 #include "events.h"
 
 #if defined(__x86_64__) || defined(__aarch64__)
+
+/* ---- the assembler ---- */
+
+/* An instruction, in which something may be filled in, or a mark between instructions. */
+struct step {
+	enum {
+		PLAIN,
+		MAP,      /* the open file of the map `imm` */
+		OURS,     /* the process */
+		LAST_CPU, /* of EVENT_COUNTS */
+		DEVICE,   /* of our PID namespace, in two instructions */
+		INODE,
+		LABEL, /* where jumps with the number `imm` lead to, forward only */
+		IF,    /* the next ones are for programs with one of the traits in `imm` */
+		ELSE,
+		END_IF
+	} fill;
+	struct bpf_insn one;
+};
+
+/* R0 to R5 are lost in each call of a helper; R10 points behind the stack. */
+enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
+
+/* clang-format off */
+#define STEP(fill, code, to, from, off, imm) {fill, {code, to, from, off, imm}}
+#define SET(to, value) STEP(PLAIN, BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value)
+#define COPY(to, from) STEP(PLAIN, BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
+#define ALU(operation, to, value) STEP(PLAIN, BPF_ALU64 | BPF_##operation | BPF_K, to, 0, 0, value)
+#define ALU_X(operation, to, from) STEP(PLAIN, BPF_ALU64 | BPF_##operation | BPF_X, to, from, 0, 0)
+#define LOAD(size, to, from, off) STEP(PLAIN, BPF_LDX | BPF_MEM | BPF_##size, to, from, off, 0)
+#define STORE(size, to, off, from) STEP(PLAIN, BPF_STX | BPF_MEM | BPF_##size, to, from, off, 0)
+#define ADD_1(to, off) SET(R1, 1), STEP(PLAIN, BPF_STX | BPF_XADD | BPF_DW, to, R1, off, 0)
+#define JUMP(condition, left, value, label) \
+	STEP(PLAIN, BPF_JMP | BPF_##condition | BPF_K, left, 0, label, value)
+#define JUMP_OURS(condition, left, label) \
+	STEP(OURS, BPF_JMP | BPF_##condition | BPF_K, left, 0, label, 0)
+#define GO(label) JUMP(JA, 0, 0, label)
+#define HELPER(helper) STEP(PLAIN, BPF_JMP | BPF_CALL, 0, 0, 0, helper)
+#define EXIT SET(R0, 0), STEP(PLAIN, BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
+#define MARK(kind, number) STEP(kind, 0, 0, 0, 0, number)
+
+/* Two instructions, the second of which has the high half alone. */
+#define WIDE(fill, to, from, value) \
+	STEP(fill, BPF_LD | BPF_DW | BPF_IMM, to, from, 0, value), MARK(PLAIN, 0)
+
+/* Have a helper work on a map with an address on the stack, or put a key into it. */
+#define ADDRESS(to, off) COPY(to, R10), ALU(ADD, to, off)
+#define ON_MAP(helper, map, key) \
+	WIDE(MAP, R1, BPF_PSEUDO_MAP_FD, map), ADDRESS(R2, key), HELPER(helper)
+#define LOOK_UP(map, key) ON_MAP(BPF_FUNC_map_lookup_elem, map, key)
+#define INSERT(map, key) \
+	ADDRESS(R3, key), SET(R4, BPF_ANY), ON_MAP(BPF_FUNC_map_update_elem, map, key)
+/* clang-format on */
+
+static bool is_jump(const struct bpf_insn *one)
+{
+	return BPF_CLASS(one->code) == BPF_JMP && BPF_OP(one->code) != BPF_CALL &&
+	       BPF_OP(one->code) != BPF_EXIT;
+}
+
+#define LABEL_MAX 16
+
+static bool assemble(struct event_program *program, const struct step *steps, size_t count)
+{
+	const uint64_t filled[] = {[OURS] = (uint32_t)program->process,
+		[LAST_CPU] = program->cpus - 1,
+		[DEVICE] = program->namespace_device,
+		[INODE] = program->namespace_inode};
+	size_t labels[LABEL_MAX] = {0};
+	unsigned depth = 0, skipped = 0; /* depth of the IF whose steps are skipped; 0: none */
+	int high = 0;                    /* of the number in the instruction before */
+
+	program->count = 0;
+	for (const struct step *step = steps; step < steps + count; step++) {
+		struct bpf_insn one = step->one;
+
+		if (step->fill == IF && ++depth && !skipped && !(program->traits & one.imm))
+			skipped = depth;
+		else if (step->fill == ELSE && (!skipped || skipped == depth))
+			skipped = skipped ? 0 : depth;
+		else if (step->fill == END_IF && depth-- == skipped)
+			skipped = 0;
+		else if (step->fill == LABEL)
+			labels[one.imm] = program->count;
+		if (step->fill >= LABEL || skipped)
+			continue;
+		if (program->count == EVENT_CODE_MAX)
+			return false;
+		if (step->fill == MAP)
+			one.imm = program->maps[one.imm];
+		else if (step->fill)
+			one.imm = (int)(uint32_t)filled[step->fill];
+		else if (!one.code)
+			one.imm = high;
+		high = step->fill > MAP ? (int)(filled[step->fill] >> 32) : 0;
+		program->code[program->count++] = one;
+	}
+	for (size_t i = 0; i < program->count; i++) {
+		struct bpf_insn *one = &program->code[i];
+
+		if (is_jump(one))
+			one->off = (int16_t)(labels[one->off] - i - 1);
+	}
+	return true;
+}
+
+/* ---- the registers of the program that makes the call ---- */
 
 #define REGISTER(name) offsetof(struct user_regs_struct, name)
 
 #if defined(__x86_64__)
 #define INSTRUCTION REGISTER(rip)
-#define ARGUMENT REGISTER(rdi)
-#define COMPAT_ARGUMENT REGISTER(rbx)
 #define FIRST REGISTER(rcx)
 #define LAST REGISTER(ss)
-#define USER32_CS 0x23 /* selector of 32-bit code, arch/x86/include/asm/segment.h */
-#define FRED_MASK 0x020f00ff
-#define FRED_SYSCALL_64 0x02070001
 #else
 #define INSTRUCTION REGISTER(pc)
-#define ARGUMENT REGISTER(regs)
-#define COMPAT_ARGUMENT REGISTER(regs)
 #define FIRST REGISTER(pc)
 #define LAST REGISTER(pstate)
-#define PSTATE_32_BIT 4 /* number of the bit */
 #endif
 
 /* The registers that each call is looked at for lie together. */
-#define REGISTERS_SIZE (LAST - FIRST + 8)
+#define REGISTERS_SIZE ((int)(LAST - FIRST) + 8)
 
-/* Places on the program's stack, below its frame pointer. */
+/* Places on the stack. */
 enum {
-	KEY = -16,
-	TASK = -24,
-	NUMBER = -32,
-	ZERO = -40,
-	NAMESPACE = -48, /* struct bpf_pidns_info */
-	VALUE = -56,     /* of one register */
-	REGISTERS = VALUE - (int)REGISTERS_SIZE
+	TASK = -8,
+	NUMBER = -16,
+	CPU = -24,
+	PROCESS_IDS = -32, /* struct bpf_pidns_info */
+	VALUE = -40,       /* of one register */
+	REGISTERS = VALUE - REGISTERS_SIZE
 };
 
-#define KEY_WHERE (KEY + (int)offsetof(struct event_key, where))
-#define KEY_PROCESS (KEY + (int)offsetof(struct event_key, process))
-#define KEY_CALL (KEY + (int)offsetof(struct event_key, call))
+/* Registers with one meaning. */
+#define CONTEXT R6 /* the arguments of the tracepoint */
+#define KEY R7     /* at first the number of the call; then process and call of a slot */
+#define WANTED R8
+#define WHERE R8 /* once WANTED is known */
+#define COMPAT R9
+#define SLOT R9
 
-/* Registers with one meaning; R0 to R5 are lost in each call of a helper. */
 enum {
-	CONTEXT = BPF_REG_6, /* the arguments of the tracepoint */
-	CALL = BPF_REG_7,
-	WANTED = BPF_REG_8,
-	COMPAT = BPF_REG_9
+	END,
+	GOES_ON,
+	WITHOUT_FRED,
+	ENTRY_KNOWN,
+	IS_64_BIT,
+	IS_64_BIT_CODE,
+	ARGUMENT_KNOWN,
+	CLOCK_KNOWN,
+	HAS_CLOCK,
+	FREE,
+	IS_NEW,
+	IS_FOLLOWED,
+	FOUND
 };
 
-static size_t put(struct event_program *program, int code, int to, int from, int offset, int value)
-{
-	if (program->count < EVENT_CODE_MAX)
-		program->code[program->count] = (struct bpf_insn){.code = (uint8_t)code,
-			.dst_reg = (uint8_t)(to & 15),
-			.src_reg = (uint8_t)(from & 15),
-			.off = (int16_t)offset,
-			.imm = value};
-	return program->count++;
-}
+/* clang-format off */
 
-/* ---- instructions ---- */
-
-static void set(struct event_program *program, int to, int value)
-{
-	put(program, BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value);
-}
-
-static void copy(struct event_program *program, int to, int from)
-{
-	put(program, BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0);
-}
-
-static void compute(struct event_program *program, int operation, int to, int value)
-{
-	put(program, BPF_ALU64 | operation | BPF_K, to, 0, 0, value);
-}
-
-static void combine(struct event_program *program, int operation, int to, int from)
-{
-	put(program, BPF_ALU64 | operation | BPF_X, to, from, 0, 0);
-}
-
-static void load(struct event_program *program, int size, int to, int from, int offset)
-{
-	put(program, BPF_LDX | BPF_MEM | size, to, from, offset, 0);
-}
-
-static void store(struct event_program *program, int size, int offset, int from)
-{
-	put(program, BPF_STX | BPF_MEM | size, BPF_REG_10, from, offset, 0);
-}
-
-/* Two instructions, the second of which has the high half alone. */
-static void set_wide(struct event_program *program, int to, int kind, uint64_t value)
-{
-	put(program, BPF_LD | BPF_DW | BPF_IMM, to, kind, 0, (int)(uint32_t)value);
-	put(program, 0, 0, 0, 0, (int)(uint32_t)(value >> 32));
-}
-
-static void set_address(struct event_program *program, int to, int offset)
-{
-	copy(program, to, BPF_REG_10);
-	compute(program, BPF_ADD, to, offset);
-}
-
-static void call(struct event_program *program, int helper)
-{
-	put(program, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
-}
-
-/* Calls a helper with a map and an address on the stack. */
-static void call_map(struct event_program *program, int helper, enum event_map map, int key)
-{
-	set_wide(program, BPF_REG_1, BPF_PSEUDO_MAP_FD, (uint64_t)program->maps[map]);
-	set_address(program, BPF_REG_2, key);
-	call(program, helper);
-}
-
-static void insert(struct event_program *program, enum event_map map, int key, int value, int flags)
-{
-	set_address(program, BPF_REG_3, value);
-	set(program, BPF_REG_4, flags);
-	call_map(program, BPF_FUNC_map_update_elem, map, key);
-}
-
-/* Returns a jump on a condition, whose end land() sets. */
-static size_t jump_if(struct event_program *program, int condition, int left, int value)
-{
-	return put(program, BPF_JMP | condition | BPF_K, left, 0, 0, value);
-}
-
-static void land(struct event_program *program, size_t jump)
-{
-	if (program->count <= EVENT_CODE_MAX)
-		program->code[jump].off = (int16_t)(program->count - jump - 1);
-}
-
-static void end(struct event_program *program)
-{
-	set(program, BPF_REG_0, 0);
-	put(program, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
-}
-
-/* Ends the program here unless the condition holds. */
-static void require(struct event_program *program, int condition, int left, int value)
-{
-	size_t holds = jump_if(program, condition, left, value);
-
-	end(program);
-	land(program, holds);
-}
-
-/* ---- parts ---- */
-
-/* R0 becomes the process ID as our PID namespace has it, which the kernel finds since 5.7. */
-static void find_process(struct event_program *program)
-{
-	size_t fails;
-
-	if (!program->namespace_inode) {
-		call(program, BPF_FUNC_get_current_pid_tgid);
-		compute(program, BPF_RSH, BPF_REG_0, 32);
-		return;
-	}
-	set_wide(program, BPF_REG_1, 0, program->namespace_device);
-	set_wide(program, BPF_REG_2, 0, program->namespace_inode);
-	set_address(program, BPF_REG_3, NAMESPACE);
-	set(program, BPF_REG_4, 8);
-	call(program, 120); /* BPF_FUNC_get_ns_current_pid_tgid, which older headers lack */
-	copy(program, BPF_REG_1, BPF_REG_0);
-	set(program, BPF_REG_0, 0);
-	fails = jump_if(program, BPF_JNE, BPF_REG_1, 0);
-	load(program, BPF_W, BPF_REG_0, BPF_REG_10, NAMESPACE + 4); /* tgid */
-	land(program, fails);
-}
-
-static void require_process(struct event_program *program)
-{
-	find_process(program);
-	require(program, BPF_JEQ, BPF_REG_0, (int)program->process);
-}
-
-/* A program is followed from its first execve(2) on. */
-static void follow_execve(struct event_program *program)
-{
-	size_t executes = jump_if(program, BPF_JSET, WANTED, EVENT_EXECUTES);
-	size_t is_over = jump_if(program, BPF_JA, 0, 0), is_other;
-
-	land(program, executes);
-	find_process(program);
-	is_other = jump_if(program, BPF_JNE, BPF_REG_0, (int)program->process);
-	call(program, BPF_FUNC_get_current_task);
-	store(program, BPF_DW, TASK, BPF_REG_0);
-	insert(program, EVENT_FOLLOWED, TASK, TASK, BPF_ANY);
-	land(program, is_other);
-	land(program, is_over);
-}
-
-/* Goes on for a thread that is followed. */
-static void require_followed(struct event_program *program)
-{
-	size_t is_first = 0;
-
-	if (program->scope == EVENTS_OF_PROCESS) {
-		load(program, BPF_W, BPF_REG_0, BPF_REG_10, KEY_PROCESS);
-		is_first = jump_if(program, BPF_JEQ, BPF_REG_0, (int)program->process);
-	}
-	call(program, BPF_FUNC_get_current_task);
-	store(program, BPF_DW, TASK, BPF_REG_0);
-	call_map(program, BPF_FUNC_map_lookup_elem, EVENT_FOLLOWED, TASK);
-	require(program, BPF_JNE, BPF_REG_0, 0);
-	if (is_first)
-		land(program, is_first);
-}
-
-/* Reads registers of the program, which the first argument of the tracepoint points to. */
-static void read_registers(struct event_program *program, int to, size_t offset, size_t size)
-{
-	set_address(program, BPF_REG_1, to);
-	set(program, BPF_REG_2, (int)size);
-	load(program, BPF_DW, BPF_REG_3, CONTEXT, 0);
-	if (offset)
-		compute(program, BPF_ADD, BPF_REG_3, (int)offset);
-	call(program, BPF_FUNC_probe_read);
-}
-
-static void load_register(struct event_program *program, int size, int to, size_t offset)
-{
-	load(program, size, to, BPF_REG_10, REGISTERS + (int)(offset - FIRST));
-}
+/* The first argument of the tracepoint points to all registers. */
+#define READ(to, offset, size) \
+	ADDRESS(R1, to), SET(R2, size), LOAD(DW, R3, CONTEXT, 0), ALU(ADD, R3, (int)(offset)), \
+	HELPER(BPF_FUNC_probe_read)
+#define LOAD_REGISTER(size, to, offset) LOAD(size, to, R10, REGISTERS + (int)((offset) - FIRST))
 
 #if defined(__x86_64__)
+
+#define USER32_CS 0x23 /* selector of 32-bit code, arch/x86/include/asm/segment.h */
+#define FRED_MASK 0x020f00ff
+#define FRED_SYSCALL_64 0x02070001
 
 /*
  * SYSCALL leaves the address of the next instruction in RCX; int 0x80, which 64-bit code may use,
  * too, does not. With FRED (Linux 6.9), neither does, and the high half of SS says what it was:
- * vector 1 of type 7, from 64-bit code (struct fred_ss in arch/x86/include/asm/ptrace.h).
+ * vector 1 of type 7, from 64-bit code (struct fred_ss in arch/x86/include/asm/ptrace.h). 32-bit
+ * code may use SYSCALL, on AMD.
  */
-static void find_compat(struct event_program *program)
-{
-	size_t is_without_fred, is_compared, is_64_bit;
-
-	set(program, COMPAT, 0);
-	load_register(program, BPF_DW, BPF_REG_1, REGISTER(ss));
-	compute(program, BPF_RSH, BPF_REG_1, 32);
-	is_without_fred = jump_if(program, BPF_JEQ, BPF_REG_1, 0);
-	compute(program, BPF_AND, BPF_REG_1, FRED_MASK);
-	compute(program, BPF_XOR, BPF_REG_1, FRED_SYSCALL_64);
-	is_compared = jump_if(program, BPF_JA, 0, 0);
-	land(program, is_without_fred);
-	load_register(program, BPF_DW, BPF_REG_1, REGISTER(rip));
-	load_register(program, BPF_DW, BPF_REG_2, REGISTER(rcx));
-	combine(program, BPF_XOR, BPF_REG_1, BPF_REG_2);
-	land(program, is_compared);
-	is_64_bit = jump_if(program, BPF_JEQ, BPF_REG_1, 0);
-	set(program, COMPAT, 1);
-	land(program, is_64_bit);
-	/* SYSCALL of 32-bit code, which AMD has. */
-	load_register(program, BPF_H, BPF_REG_1, REGISTER(cs));
-	is_64_bit = jump_if(program, BPF_JNE, BPF_REG_1, USER32_CS);
-	set(program, COMPAT, 1);
-	land(program, is_64_bit);
-}
+#define FIND_COMPAT \
+	SET(COMPAT, 0), \
+	LOAD_REGISTER(DW, R1, REGISTER(ss)), ALU(RSH, R1, 32), JUMP(JEQ, R1, 0, WITHOUT_FRED), \
+	ALU(AND, R1, FRED_MASK), ALU(XOR, R1, FRED_SYSCALL_64), GO(ENTRY_KNOWN), \
+	MARK(LABEL, WITHOUT_FRED), \
+	LOAD_REGISTER(DW, R1, REGISTER(rip)), LOAD_REGISTER(DW, R2, REGISTER(rcx)), ALU_X(XOR, R1, R2), \
+	MARK(LABEL, ENTRY_KNOWN), \
+	JUMP(JEQ, R1, 0, IS_64_BIT), SET(COMPAT, 1), \
+	MARK(LABEL, IS_64_BIT), \
+	LOAD_REGISTER(H, R1, REGISTER(cs)), JUMP(JNE, R1, USER32_CS, IS_64_BIT_CODE), SET(COMPAT, 1), \
+	MARK(LABEL, IS_64_BIT_CODE)
+#define LOAD_ARGUMENT \
+	LOAD_REGISTER(W, R1, REGISTER(rdi)), JUMP(JEQ, COMPAT, 0, ARGUMENT_KNOWN), \
+	READ(VALUE, REGISTER(rbx), 8), LOAD(W, R1, R10, VALUE), \
+	MARK(LABEL, ARGUMENT_KNOWN)
 
 #else
 
-static void find_compat(struct event_program *program)
-{
-	load_register(program, BPF_DW, COMPAT, REGISTER(pstate));
-	compute(program, BPF_RSH, COMPAT, PSTATE_32_BIT);
-	compute(program, BPF_AND, COMPAT, 1);
-}
+#define PSTATE_32_BIT 4 /* number of the bit */
+#define FIND_COMPAT \
+	LOAD_REGISTER(DW, COMPAT, REGISTER(pstate)), ALU(RSH, COMPAT, PSTATE_32_BIT), ALU(AND, COMPAT, 1)
+#define LOAD_ARGUMENT READ(VALUE, REGISTER(regs), 8), LOAD(W, R1, R10, VALUE)
 
 #endif
 
-/* Adds the clock, if the call takes one, in its place in CALL. */
-static void add_clock(struct event_program *program)
-{
-	size_t takes_clock = jump_if(program, BPF_JSET, WANTED, EVENT_TAKES_CLOCK);
-	size_t takes_none = jump_if(program, BPF_JA, 0, 0), is_native, is_read, is_known;
-
-	land(program, takes_clock);
-	is_native = jump_if(program, BPF_JEQ, COMPAT, 0);
-	read_registers(program, VALUE, COMPAT_ARGUMENT, 8);
-	is_read = jump_if(program, BPF_JA, 0, 0);
-	land(program, is_native);
-	read_registers(program, VALUE, ARGUMENT, 8);
-	land(program, is_read);
-	load(program, BPF_W, BPF_REG_1, BPF_REG_10, VALUE);
-	is_known = jump_if(program, BPF_JLT, BPF_REG_1, EVENT_CLOCK_OTHER);
-	set(program, BPF_REG_1, EVENT_CLOCK_OTHER);
-	land(program, is_known);
-	compute(program, BPF_LSH, BPF_REG_1, 16);
-	combine(program, BPF_OR, CALL, BPF_REG_1);
-	land(program, takes_none);
-}
-
-static void make_key(struct event_program *program)
-{
-	if (program->scope != EVENTS_OF_HOST)
-		load_register(program, BPF_DW, BPF_REG_0, INSTRUCTION);
-	else if (program->finds_groups)
-		call(program, BPF_FUNC_get_current_cgroup_id);
-	else
-		set(program, BPF_REG_0, 0);
-	store(program, BPF_DW, KEY_WHERE, BPF_REG_0);
-	find_process(program);
-	if (program->scope == EVENTS_OF_HOST)
-		require(program, BPF_JNE, BPF_REG_0, (int)program->process);
-	store(program, BPF_W, KEY_PROCESS, BPF_REG_0);
-	copy(program, BPF_REG_1, COMPAT);
-	compute(program, BPF_LSH, BPF_REG_1, 24);
-	combine(program, BPF_OR, CALL, BPF_REG_1);
-	add_clock(program);
-	call(program, BPF_FUNC_get_smp_processor_id);
-	compute(program, BPF_LSH, BPF_REG_0, 28);
-	combine(program, BPF_OR, BPF_REG_0, CALL);
-	store(program, BPF_W, KEY_CALL, BPF_REG_0);
-}
+/* ---- the programs ---- */
 
 /*
- * Counts with the key. A process that has one is followed; the keys of ended ones are deleted long
- * before their IDs are used again. Where the map is full, counts among those of unknown origin.
+ * R0 becomes the process ID as our PID namespace has it, which the kernel finds since 5.7: it is 0
+ * in another namespace. Older headers lack the helper, bpf_get_ns_current_pid_tgid().
  */
-static void count_key(struct event_program *program)
-{
-	size_t is_known, is_new, is_lost;
+#define FIND_PROCESS \
+	MARK(IF, EVENTS_IN_NAMESPACE), \
+	WIDE(DEVICE, R1, 0, 0), WIDE(INODE, R2, 0, 0), ADDRESS(R3, PROCESS_IDS), SET(R4, 8), HELPER(120), \
+	LOAD(W, R0, R10, PROCESS_IDS + 4), \
+	MARK(ELSE, 0), \
+	HELPER(BPF_FUNC_get_current_pid_tgid), ALU(RSH, R0, 32), \
+	MARK(END_IF, 0)
 
-	call_map(program, BPF_FUNC_map_lookup_elem, EVENT_COUNTS, KEY);
-	is_known = jump_if(program, BPF_JNE, BPF_REG_0, 0);
-	if (program->scope != EVENTS_OF_HOST)
-		require_followed(program);
-	set(program, BPF_REG_0, 0);
-	store(program, BPF_DW, ZERO, BPF_REG_0);
-	insert(program, EVENT_COUNTS, KEY, ZERO, BPF_NOEXIST);
-	call_map(program, BPF_FUNC_map_lookup_elem, EVENT_COUNTS, KEY);
-	is_new = jump_if(program, BPF_JNE, BPF_REG_0, 0);
-	store(program, BPF_DW, KEY_WHERE, BPF_REG_0);
-	store(program, BPF_W, KEY_PROCESS, BPF_REG_0);
-	store(program, BPF_W, KEY_CALL, CALL);
-	call_map(program, BPF_FUNC_map_lookup_elem, EVENT_COUNTS, KEY);
-	is_lost = jump_if(program, BPF_JEQ, BPF_REG_0, 0);
-	land(program, is_known);
-	land(program, is_new);
-	set(program, BPF_REG_1, 1);
-	put(program, BPF_STX | BPF_XADD | BPF_DW, BPF_REG_0, BPF_REG_1, 0, 0);
-	land(program, is_lost);
-}
+#define FIND_TASK HELPER(BPF_FUNC_get_current_task), STORE(DW, R10, TASK, R0)
 
-bool event_program_count(struct event_program *program)
-{
-	program->count = 0;
-	copy(program, CONTEXT, BPF_REG_1);
-	load(program, BPF_DW, CALL, CONTEXT, 8);
-	require(program, BPF_JLT, CALL, EVENT_CALLS);
-	store(program, BPF_W, NUMBER, CALL);
-	call_map(program, BPF_FUNC_map_lookup_elem, EVENT_WANTED, NUMBER);
-	require(program, BPF_JNE, BPF_REG_0, 0);
-	load(program, BPF_W, WANTED, BPF_REG_0, 0);
-	require(program, BPF_JNE, WANTED, 0);
-	if (program->scope == EVENTS_OF_PROGRAM)
-		follow_execve(program);
-	read_registers(program, REGISTERS, FIRST, REGISTERS_SIZE);
-	find_compat(program);
-	copy(program, BPF_REG_1, COMPAT);
-	compute(program, BPF_MUL, BPF_REG_1, EVENT_COMPAT_SHIFT);
-	combine(program, BPF_RSH, WANTED, BPF_REG_1);
-	require(program, BPF_JSET, WANTED, EVENT_IS_COUNTED);
-	make_key(program);
-	count_key(program);
-	end(program);
-	return program->count <= EVENT_CODE_MAX;
-}
+#define SLOT_AT(member) (int)offsetof(struct event_slot, member)
+#define COUNTS_AT(member) (int)offsetof(struct event_counts, member)
+
+/* R0 is a slot; goes on with the next one in it if this is another key's. */
+#define PROBE \
+	LOAD(DW, R1, R0, SLOT_AT(key)), JUMP(JEQ, R1, 0, FREE), LOAD(DW, R2, R0, SLOT_AT(where)), \
+	ALU_X(XOR, R1, KEY), ALU_X(XOR, R2, WHERE), ALU_X(OR, R1, R2), JUMP(JEQ, R1, 0, FOUND), \
+	ALU(ADD, R0, (int)sizeof(struct event_slot))
+
+static const struct step enter_steps[] = {
+	/* Is it a number that is wanted? */
+	COPY(CONTEXT, R1), LOAD(DW, KEY, CONTEXT, 8), JUMP(JGE, KEY, EVENT_CALLS, END),
+	STORE(W, R10, NUMBER, KEY), LOOK_UP(EVENT_WANTED, NUMBER), JUMP(JEQ, R0, 0, END),
+	LOAD(DW, WANTED, R0, 0), JUMP(JEQ, WANTED, 0, END),
+
+	/* A program is followed from its first execve(2) on. */
+	MARK(IF, EVENTS_OF_PROGRAM),
+	COPY(R1, WANTED), ALU(AND, R1, EVENT_EXECUTES), JUMP(JEQ, R1, 0, GOES_ON),
+	FIND_PROCESS, JUMP_OURS(JNE, R0, GOES_ON), FIND_TASK, INSERT(EVENT_FOLLOWED, TASK),
+	MARK(LABEL, GOES_ON),
+	MARK(END_IF, 0),
+
+	/* Is it one of this kind of code? */
+	READ(REGISTERS, FIRST, REGISTERS_SIZE), FIND_COMPAT,
+	COPY(R1, COMPAT), ALU(MUL, R1, EVENT_COMPAT_SHIFT), ALU_X(RSH, WANTED, R1),
+	COPY(R1, WANTED), ALU(AND, R1, EVENT_IS_COUNTED), JUMP(JEQ, R1, 0, END),
+
+	/* The key: call, process, and where. */
+	COPY(KEY, WANTED), ALU(RSH, KEY, EVENT_INDEX_SHIFT), ALU(AND, KEY, EVENT_INDEXES - 1),
+	ALU(AND, WANTED, EVENT_TAKES_CLOCK), JUMP(JEQ, WANTED, 0, HAS_CLOCK),
+	LOAD_ARGUMENT, JUMP(JLT, R1, EVENT_CLOCK_OTHER, CLOCK_KNOWN), SET(R1, EVENT_CLOCK_OTHER),
+	MARK(LABEL, CLOCK_KNOWN),
+	ALU_X(ADD, KEY, R1),
+	MARK(LABEL, HAS_CLOCK),
+	ALU(MUL, COMPAT, EVENT_IS_COMPAT), ALU_X(OR, KEY, COMPAT), ALU(OR, KEY, EVENT_USED),
+	ALU(LSH, KEY, 32), FIND_PROCESS, ALU_X(OR, KEY, R0),
+	MARK(IF, EVENTS_OF_HOST),
+	JUMP_OURS(JEQ, R0, END), SET(WHERE, 0),
+	MARK(ELSE, 0),
+	LOAD_REGISTER(DW, WHERE, INSTRUCTION),
+	MARK(END_IF, 0),
+	MARK(IF, EVENTS_BY_GROUP),
+	HELPER(BPF_FUNC_get_current_cgroup_id), COPY(WHERE, R0),
+	MARK(END_IF, 0),
+
+	/* Its slot. */
+	HELPER(BPF_FUNC_get_smp_processor_id), STEP(LAST_CPU, BPF_ALU64 | BPF_AND | BPF_K, R0, 0, 0, 0),
+	STORE(W, R10, CPU, R0), LOOK_UP(EVENT_COUNTS, CPU), JUMP(JEQ, R0, 0, END),
+	LOAD(DW, R1, R0, COUNTS_AT(changes)), ALU(ADD, R1, 1), STORE(DW, R0, COUNTS_AT(changes), R1),
+	COPY(R1, KEY), ALU(MUL, R1, 0x2c9277b5), ALU_X(XOR, R1, WHERE), ALU(MUL, R1, 0x5851f42d),
+	ALU(RSH, R1, 64 - EVENT_SLOT_BITS), ALU(MUL, R1, (int)sizeof(struct event_slot)),
+	ALU_X(ADD, R0, R1), ALU(ADD, R0, COUNTS_AT(slots)),
+	PROBE, PROBE, PROBE, PROBE, PROBE, PROBE, PROBE, PROBE,
+
+	/* None is free. */
+	LOOK_UP(EVENT_COUNTS, CPU), JUMP(JEQ, R0, 0, END),
+	COPY(R1, KEY), ALU(RSH, R1, 32), ALU(AND, R1, 2 * EVENT_INDEXES - 1), ALU(MUL, R1, 8),
+	ALU_X(ADD, R0, R1), ALU(ADD, R0, COUNTS_AT(rest) - SLOT_AT(count)), SET(CONTEXT, 0), GO(IS_NEW),
+	MARK(LABEL, FREE),
+	SET(CONTEXT, 1),
+
+	/* The first call with this key: a process that has one is followed. */
+	MARK(LABEL, IS_NEW),
+	COPY(SLOT, R0),
+	MARK(IF, EVENTS_OF_PROCESS),
+	COPY(R1, KEY), ALU(LSH, R1, 32), ALU(RSH, R1, 32), JUMP_OURS(JEQ, R1, IS_FOLLOWED),
+	MARK(END_IF, 0),
+	MARK(IF, EVENTS_OF_PROCESS | EVENTS_OF_PROGRAM),
+	FIND_TASK, LOOK_UP(EVENT_FOLLOWED, TASK), JUMP(JEQ, R0, 0, END),
+	MARK(LABEL, IS_FOLLOWED),
+	MARK(END_IF, 0),
+	COPY(R0, SLOT), JUMP(JEQ, CONTEXT, 0, FOUND),
+	STORE(DW, R0, SLOT_AT(where), WHERE), STORE(DW, R0, SLOT_AT(key), KEY),
+	MARK(LABEL, FOUND),
+	ADD_1(R0, SLOT_AT(count)),
+	MARK(LABEL, END),
+	EXIT,
+};
 
 /* The first argument is the thread that forks, the second the new one, before it runs. */
-void event_program_fork(struct event_program *program)
-{
-	size_t is_followed;
-
-	program->count = 0;
-	copy(program, CONTEXT, BPF_REG_1);
-	load(program, BPF_DW, BPF_REG_1, CONTEXT, 0);
-	store(program, BPF_DW, TASK, BPF_REG_1);
-	call_map(program, BPF_FUNC_map_lookup_elem, EVENT_FOLLOWED, TASK);
-	is_followed = jump_if(program, BPF_JNE, BPF_REG_0, 0);
+static const struct step fork_steps[] = {
+	COPY(CONTEXT, R1), LOAD(DW, R1, CONTEXT, 0), STORE(DW, R10, TASK, R1),
+	LOOK_UP(EVENT_FOLLOWED, TASK), JUMP(JNE, R0, 0, IS_FOLLOWED),
 	/* A program begins with its execve(2). */
-	if (program->scope == EVENTS_OF_PROCESS)
-		require_process(program);
-	else
-		end(program);
-	land(program, is_followed);
-	load(program, BPF_DW, BPF_REG_1, CONTEXT, 8);
-	store(program, BPF_DW, TASK, BPF_REG_1);
-	insert(program, EVENT_FOLLOWED, TASK, TASK, BPF_ANY);
-	end(program);
-}
+	MARK(IF, EVENTS_OF_PROCESS),
+	FIND_PROCESS, JUMP_OURS(JEQ, R0, IS_FOLLOWED),
+	MARK(END_IF, 0),
+	EXIT,
+	MARK(LABEL, IS_FOLLOWED),
+	LOAD(DW, R1, CONTEXT, 8), STORE(DW, R10, TASK, R1), INSERT(EVENT_FOLLOWED, TASK),
+	EXIT,
+};
 
 /* The structure of another thread may get the address. */
-void event_program_exit(struct event_program *program)
+static const struct step exit_steps[] = {
+	LOAD(DW, R1, R1, 0), STORE(DW, R10, TASK, R1),
+	ON_MAP(BPF_FUNC_map_delete_elem, EVENT_FOLLOWED, TASK),
+	EXIT,
+};
+
+/* clang-format on */
+
+bool event_program_write(struct event_program *program, enum event_tracepoint tracepoint)
 {
-	program->count = 0;
-	load(program, BPF_DW, BPF_REG_1, BPF_REG_1, 0);
-	store(program, BPF_DW, TASK, BPF_REG_1);
-	call_map(program, BPF_FUNC_map_delete_elem, EVENT_FOLLOWED, TASK);
-	end(program);
+	switch (tracepoint) {
+	case EVENT_ENTER:
+		return assemble(program, enter_steps, ARRAY_SIZE(enter_steps));
+	case EVENT_FORK:
+		return assemble(program, fork_steps, ARRAY_SIZE(fork_steps));
+	default:
+		return assemble(program, exit_steps, ARRAY_SIZE(exit_steps));
+	}
 }
 
 #else
 
-bool event_program_count(struct event_program *program)
+bool event_program_write(struct event_program *program, enum event_tracepoint tracepoint)
 {
-	program->count = 0;
+	(void)program;
+	(void)tracepoint;
 	return false;
-}
-
-void event_program_fork(struct event_program *program)
-{
-	program->count = 0;
-}
-
-void event_program_exit(struct event_program *program)
-{
-	program->count = 0;
 }
 
 #endif

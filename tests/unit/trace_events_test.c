@@ -12,15 +12,12 @@
 
 #if defined(__x86_64__)
 
-#define COUNTS 4
 #define FILE_OF(map) (100 + (map))
 
 static struct {
-	uint32_t wanted[EVENT_CALLS];
+	uint64_t wanted[EVENT_CALLS];
 	uint64_t followed[8];
-	struct event_key keys[COUNTS];
-	uint64_t counts[COUNTS];
-	size_t count_room; /* less than COUNTS: the map is full then */
+	struct event_counts counts; /* of the only CPU */
 	uint64_t task;
 	uint32_t process;
 } kernel;
@@ -30,15 +27,6 @@ static uint64_t *find_followed(uint64_t task)
 	for (size_t i = 0; i < COUNT(kernel.followed); i++) {
 		if (kernel.followed[i] == task)
 			return &kernel.followed[i];
-	}
-	return NULL;
-}
-
-static uint64_t *find_count(const struct event_key *key)
-{
-	for (size_t i = 0; i < COUNTS; i++) {
-		if (memcmp(&kernel.keys[i], key, sizeof(*key)) == 0)
-			return &kernel.counts[i];
 	}
 	return NULL;
 }
@@ -58,33 +46,23 @@ static uint64_t look_up(uint64_t map, const void *key)
 	uint32_t index;
 	uint64_t task;
 
-	if (map == FILE_OF(EVENT_COUNTS))
-		return to_number(find_count(key));
 	if (map == FILE_OF(EVENT_FOLLOWED)) {
 		memcpy(&task, key, sizeof(task));
 		return to_number(find_followed(task));
 	}
 	memcpy(&index, key, sizeof(index));
+	if (map == FILE_OF(EVENT_COUNTS))
+		return index ? 0 : to_number(&kernel.counts);
 	return index < EVENT_CALLS ? to_number(&kernel.wanted[index]) : 0;
 }
 
-static void update(uint64_t map, const void *key)
+static void follow(const void *key)
 {
-	static const struct event_key none;
 	uint64_t task;
 
-	if (map == FILE_OF(EVENT_FOLLOWED)) {
-		memcpy(&task, key, sizeof(task));
-		if (!find_followed(task))
-			*find_followed(0) = task;
-		return;
-	}
-	for (size_t i = 0; i < kernel.count_room; i++) {
-		if (memcmp(&kernel.keys[i], &none, sizeof(none)) == 0) {
-			memcpy(&kernel.keys[i], key, sizeof(none));
-			return;
-		}
-	}
+	memcpy(&task, key, sizeof(task));
+	if (!find_followed(task))
+		*find_followed(0) = task;
 }
 
 static uint64_t call(int helper, const uint64_t *arguments)
@@ -95,7 +73,8 @@ static uint64_t call(int helper, const uint64_t *arguments)
 	case BPF_FUNC_map_lookup_elem:
 		return look_up(arguments[1], to_pointer(arguments[2]));
 	case BPF_FUNC_map_update_elem:
-		update(arguments[1], to_pointer(arguments[2]));
+		assert_int_equal(arguments[1], FILE_OF(EVENT_FOLLOWED));
+		follow(to_pointer(arguments[2]));
 		return 0;
 	case BPF_FUNC_map_delete_elem:
 		memcpy(&task, to_pointer(arguments[2]), sizeof(task));
@@ -151,8 +130,8 @@ static bool holds(unsigned operation, uint64_t left, uint64_t right)
 		return left == right;
 	case BPF_JNE:
 		return left != right;
-	case BPF_JSET:
-		return left & right;
+	case BPF_JGE:
+		return left >= right;
 	default:
 		assert_int_equal(operation, BPF_JLT);
 		return left < right;
@@ -211,21 +190,23 @@ static void run(const struct event_program *program, const uint64_t context[2])
 #define NATIVE 228 /* clock_gettime */
 #define COMPAT 265 /* clock_gettime of 32-bit code, linkat of 64-bit code */
 
+#define INDEX 40 /* of the first clock */
+
 static struct event_program program;
 
-static void prepare(enum event_scope scope)
+static void prepare(int traits)
 {
 	static const int maps[] = {FILE_OF(0), FILE_OF(1), FILE_OF(2)};
-	const uint32_t wanted = EVENT_IS_COUNTED | EVENT_TAKES_CLOCK;
+	const uint64_t wanted = EVENT_IS_COUNTED | EVENT_TAKES_CLOCK | INDEX << EVENT_INDEX_SHIFT;
 
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.wanted[NATIVE] = wanted;
 	kernel.wanted[COMPAT] = wanted << EVENT_COMPAT_SHIFT;
 	kernel.wanted[59] = EVENT_EXECUTES;
-	kernel.count_room = COUNTS;
 	kernel.process = 1000;
 	kernel.task = 0xa000;
-	program = (struct event_program){.scope = scope, .process = 1000, .maps = maps};
+	program =
+		(struct event_program){.traits = traits, .process = 1000, .cpus = 1, .maps = maps};
 }
 
 static struct user_regs_struct by_syscall(uint64_t clock)
@@ -238,20 +219,22 @@ static void enter(uint64_t number, struct user_regs_struct registers)
 {
 	const uint64_t context[2] = {to_number(&registers), number};
 
-	assert_true(event_program_count(&program));
+	assert_true(event_program_write(&program, EVENT_ENTER));
 	run(&program, context);
 }
 
-static uint64_t count_of(uint64_t where, uint32_t process, uint32_t number, uint32_t rest)
+/* Of a call that takes a clock; `compat` is EVENT_IS_COMPAT or 0. */
+static uint64_t count_of(uint64_t where, uint32_t process, uint64_t clock, uint64_t compat)
 {
-	const struct event_key key = {where, process, number | rest};
-	const uint64_t *count = find_count(&key);
+	uint64_t key = (EVENT_USED | compat | (INDEX + clock)) << 32 | process, count = 0;
 
-	return count ? *count : 0;
+	for (size_t i = 0; i < EVENT_SLOTS; i++) {
+		const struct event_slot *slot = &kernel.counts.slots[i];
+
+		count += slot->where == where && slot->key == key ? slot->count : 0;
+	}
+	return count;
 }
-
-#define CLOCK(id) ((uint32_t)(id) << 16)
-#define IS_COMPAT (1U << 24)
 
 static void registers_show_whose_call_it_is(void **state)
 {
@@ -282,9 +265,9 @@ static void registers_show_whose_call_it_is(void **state)
 		enter(COMPAT, registers);
 		enter(COMPAT, registers);
 		/* The clock is in another register. */
-		assert_int_equal(count_of(0x5000, 1000, NATIVE, CLOCK(1)), !entries[i].is_compat);
-		assert_int_equal(count_of(0x5000, 1000, COMPAT, CLOCK(9) | IS_COMPAT),
-			entries[i].is_compat ? 2 : 0);
+		assert_int_equal(count_of(0x5000, 1000, 1, 0), !entries[i].is_compat);
+		assert_int_equal(
+			count_of(0x5000, 1000, 9, EVENT_IS_COMPAT), entries[i].is_compat ? 2 : 0);
 	}
 }
 
@@ -296,38 +279,52 @@ static void other_numbers_are_not_counted(void **state)
 	enter(NATIVE + 1, by_syscall(1));
 	enter(NATIVE | 0x40000000, by_syscall(1)); /* x32 */
 	enter(UINT64_MAX, by_syscall(1));
-	assert_int_equal(kernel.keys[0].process, 0);
+	assert_int_equal(kernel.counts.changes, 0);
 	enter(NATIVE, by_syscall((uint64_t)-6));
-	assert_int_equal(count_of(0, 1000, NATIVE, CLOCK(EVENT_CLOCK_OTHER)), 1);
-	program.finds_groups = true;
+	assert_int_equal(count_of(0, 1000, EVENT_CLOCK_OTHER, 0), 1);
+	program.traits |= EVENTS_BY_GROUP;
 	enter(NATIVE, by_syscall(UINT64_C(0xffffffff00000004))); /* ids have 32 bits */
-	assert_int_equal(count_of(77, 1000, NATIVE, CLOCK(4)), 1);
+	assert_int_equal(count_of(77, 1000, 4, 0), 1);
 	program.process = 1000; /* ours */
 	enter(NATIVE, by_syscall(4));
-	assert_int_equal(count_of(77, 1000, NATIVE, CLOCK(4)), 1);
+	assert_int_equal(count_of(77, 1000, 4, 0), 1);
+}
+
+static void keys_have_slots_of_their_own(void **state)
+{
+	(void)state;
+	prepare(EVENTS_OF_HOST);
+	program.process = 1;
+	for (uint32_t i = 0; i < 3000; i++) {
+		kernel.process = 1000 + i / 3;
+		enter(NATIVE, by_syscall(i % 3));
+		enter(NATIVE, by_syscall(i % 3));
+	}
+	for (uint32_t i = 0; i < 200; i++)
+		assert_int_equal(count_of(0, 1000 + i / 3, i % 3, 0), 2);
+	assert_int_equal(kernel.counts.changes, 6000);
 }
 
 static void what_does_not_fit_is_counted_without_its_origin(void **state)
 {
 	(void)state;
-	prepare(EVENTS_OF_HOST);
-	program.process = 1;
-	kernel.keys[3] = (struct event_key){.call = NATIVE | CLOCK(1)};
-	kernel.count_room = 2;
-	for (uint32_t i = 0; i < 5; i++) {
-		kernel.process = 1000 + i;
+	prepare(EVENTS_OF_PROCESS);
+	for (size_t i = 0; i < EVENT_SLOTS; i++)
+		kernel.counts.slots[i] = (struct event_slot){.where = 1, .key = 1, .count = 7};
+	for (int i = 0; i < 3; i++)
 		enter(NATIVE, by_syscall(1));
-	}
-	assert_int_equal(count_of(0, 1000, NATIVE, CLOCK(1)), 1);
-	assert_int_equal(count_of(0, 1001, NATIVE, CLOCK(1)), 1);
-	assert_int_equal(kernel.counts[3], 3);
+	kernel.process = 1001; /* is not followed */
+	enter(NATIVE, by_syscall(1));
+	assert_int_equal(kernel.counts.rest[INDEX + 1], 3);
+	for (size_t i = 0; i < EVENT_SLOTS; i++)
+		assert_int_equal(kernel.counts.slots[i].count, 7);
 }
 
-static void go(void (*write)(struct event_program *program), uint64_t one, uint64_t other)
+static void go(enum event_tracepoint tracepoint, uint64_t one, uint64_t other)
 {
 	const uint64_t context[2] = {one, other};
 
-	write(&program);
+	assert_true(event_program_write(&program, tracepoint));
 	run(&program, context);
 }
 
@@ -336,7 +333,7 @@ static void a_program_is_followed_from_its_execve_on(void **state)
 	(void)state;
 	prepare(EVENTS_OF_PROGRAM);
 	enter(NATIVE, by_syscall(1));
-	go(event_program_fork, kernel.task, 0xb000);
+	go(EVENT_FORK, kernel.task, 0xb000);
 	assert_null(find_followed(0xb000));
 	kernel.process = 1001;
 	enter(59, by_syscall(1));
@@ -344,16 +341,16 @@ static void a_program_is_followed_from_its_execve_on(void **state)
 	kernel.process = 1000;
 	enter(59, by_syscall(1));
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1000, NATIVE, CLOCK(1)), 1);
-	go(event_program_fork, kernel.task, 0xc000);
+	assert_int_equal(count_of(0x5000, 1000, 1, 0), 1);
+	go(EVENT_FORK, kernel.task, 0xc000);
 	kernel.process = 1002;
 	kernel.task = 0xb000; /* of another program */
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1002, NATIVE, CLOCK(1)), 0);
+	assert_int_equal(count_of(0x5000, 1002, 1, 0), 0);
 	kernel.task = 0xc000;
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1002, NATIVE, CLOCK(1)), 1);
-	go(event_program_exit, 0xc000, 0);
+	assert_int_equal(count_of(0x5000, 1002, 1, 0), 1);
+	go(EVENT_EXIT, 0xc000, 0);
 	assert_null(find_followed(0xc000));
 	assert_non_null(find_followed(0xa000));
 }
@@ -362,15 +359,15 @@ static void a_process_is_followed_at_once(void **state)
 {
 	(void)state;
 	prepare(EVENTS_OF_PROCESS);
-	go(event_program_fork, kernel.task, 0xb000);
+	go(EVENT_FORK, kernel.task, 0xb000);
 	kernel.process = 1001;
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1001, NATIVE, CLOCK(1)), 0);
-	go(event_program_fork, kernel.task, 0xc000);
+	assert_int_equal(count_of(0x5000, 1001, 1, 0), 0);
+	go(EVENT_FORK, kernel.task, 0xc000);
 	assert_null(find_followed(0xc000));
 	kernel.task = 0xb000;
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1001, NATIVE, CLOCK(1)), 1);
+	assert_int_equal(count_of(0x5000, 1001, 1, 0), 1);
 }
 
 int main(void)
@@ -378,6 +375,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(registers_show_whose_call_it_is),
 		cmocka_unit_test(other_numbers_are_not_counted),
+		cmocka_unit_test(keys_have_slots_of_their_own),
 		cmocka_unit_test(what_does_not_fit_is_counted_without_its_origin),
 		cmocka_unit_test(a_program_is_followed_from_its_execve_on),
 		cmocka_unit_test(a_process_is_followed_at_once),
