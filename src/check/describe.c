@@ -127,6 +127,11 @@ static void add_vdso(const struct evidence *evidence, bool all, struct strbuf *s
 			text_take_prefix(&name, "__kernel_");
 		strbuf_add(sb, " %s", name.at);
 	}
+	if (vdso->led_away)
+		strbuf_add(sb,
+			"%s %zu functions lead out of it, to the tool that counts their calls "
+			"(vdsocheck trace)",
+			vdso->export_count ? ";" : "", vdso->led_away);
 }
 
 static void add_vclock(const struct evidence *evidence, bool all, struct strbuf *sb)

@@ -106,6 +106,9 @@ static const struct field vdso_fields[] = {
 	{TEXT("soname", soname), .doc = "soname of the image; null: none, or unknown"},
 	{LIST("exports", exports, export_count, export_fields), .has = knows_exports,
 		.doc = "functions of the vDSO; null: unknown"},
+	{INTEGER("led_away", led_away, VDSO_EXPORT_MAX),
+		.doc = "functions that are not listed, since their symbols lead out of the image: "
+		       "vdsocheck trace leads them to code that counts the calls"},
 	{REASON("reason"),
 		.doc = "why there is no vDSO, or why that is unknown; null: there is one"},
 	{0},

@@ -18,7 +18,8 @@ static bool has_no_clock(const struct view *v)
 
 	if (v->vdso_without_clock)
 		return true;
-	if (v->verdict != VERDICT_FALLBACK || !fact_is_known(&vdso->fact) || v->vdso.proven)
+	if (v->verdict != VERDICT_FALLBACK || !fact_is_known(&vdso->fact) || v->vdso.proven ||
+		vdso->led_away)
 		return false;
 	for (size_t i = 0; i < vdso->export_count; i++) {
 		if (strstr(vdso->exports[i].name, "clock_gettime") ||

@@ -61,7 +61,7 @@ bool elf_image_read(const unsigned char *bytes, size_t size, struct vdso_evidenc
 	struct elf_dynamic dynamic;
 	struct elf elf;
 
-	vdso->export_count = 0;
+	vdso->export_count = vdso->led_away = 0;
 	*vdso->soname = '\0';
 	if (!start_native(&elf, bytes, size))
 		problem = "not an ELF image of this machine";
@@ -80,8 +80,12 @@ bool elf_image_read(const unsigned char *bytes, size_t size, struct vdso_evidenc
 		struct span name =
 			elf_name(&elf, dynamic.names, ELF_READ(&elf, symbol, Sym, st_name));
 
-		if (!offset || !is_export(&elf, symbol, name))
+		if (!is_export(&elf, symbol, name))
 			continue;
+		if (!offset) {
+			vdso->led_away += vdso->led_away < VDSO_EXPORT_MAX;
+			continue;
+		}
 		text_copy_span(export->name, sizeof(export->name), name);
 		text_copy_span(
 			export->version, sizeof(export->version), find_version(&elf, &dynamic, i));
