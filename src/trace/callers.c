@@ -54,7 +54,7 @@ static struct trace_caller *find_process(
 
 static struct trace_caller *add_process(const struct trace_run *run, pid_t pid, uint64_t group)
 {
-	struct trace_callers *processes = &run->trace->top.processes;
+	struct trace_callers *processes = &run->trace->callers;
 	struct trace_caller *process = add(processes);
 	char path[64], content[64];
 	struct fact why = {0};
@@ -73,7 +73,7 @@ static struct trace_caller *add_process(const struct trace_run *run, pid_t pid, 
 
 void trace_callers_add(const struct trace_run *run, pid_t pid, uint64_t group, uint64_t calls)
 {
-	const struct trace_callers *processes = &run->trace->top.processes;
+	const struct trace_callers *processes = &run->trace->callers;
 	struct trace_caller *process = find_process(processes, pid, &group);
 	struct trace_caller *sampled = process ? NULL : find_process(processes, pid, NULL);
 
@@ -86,7 +86,7 @@ void trace_callers_add(const struct trace_run *run, pid_t pid, uint64_t group, u
 /* A sample does not say which group it is from: the process has one already, or its present one. */
 void trace_callers_sample(const struct trace_run *run, pid_t pid)
 {
-	struct trace_caller *process = find_process(&run->trace->top.processes, pid, NULL);
+	struct trace_caller *process = find_process(&run->trace->callers, pid, NULL);
 
 	if (!process)
 		process = add_process(run, pid, CGROUP_ROOT_ID);
@@ -116,8 +116,16 @@ static int by_time(const void *left, const void *right)
 	return (a->spent_ns < b->spent_ns) - (a->spent_ns > b->spent_ns);
 }
 
-static void keep_most(struct trace_callers *callers, uint64_t most, double ns_per_call)
+void trace_callers_finish(struct trace_evidence *trace, uint64_t most, double ns_per_call)
 {
+	struct trace_callers *callers = &trace->callers, groups = {.count = 0};
+
+	if (trace->lists_groups) {
+		for (size_t i = 0; i < callers->count; i++)
+			add_to_group(&groups, &callers->list[i]);
+		trace_callers_forget(callers);
+		*callers = groups;
+	}
 	for (size_t i = 0; i < callers->count; i++) {
 		struct trace_caller *caller = &callers->list[i];
 		double vdso_ns = (double)caller->in_vdso * TRACE_SAMPLE_NS;
@@ -131,21 +139,8 @@ static void keep_most(struct trace_callers *callers, uint64_t most, double ns_pe
 		callers->count = (size_t)most;
 }
 
-void trace_callers_finish(
-	struct trace_top *top, bool lists_groups, uint64_t most, double ns_per_call)
+void trace_callers_forget(struct trace_callers *callers)
 {
-	if (lists_groups) {
-		for (size_t i = 0; i < top->processes.count; i++)
-			add_to_group(&top->groups, &top->processes.list[i]);
-		top->processes.count = 0;
-	}
-	keep_most(&top->processes, most, ns_per_call);
-	keep_most(&top->groups, most, ns_per_call);
-}
-
-void trace_callers_forget(struct trace_top *top)
-{
-	free(top->processes.list);
-	free(top->groups.list);
-	memset(top, 0, sizeof(*top));
+	free(callers->list);
+	memset(callers, 0, sizeof(*callers));
 }

@@ -75,7 +75,7 @@ struct trace_run {
 	void (*show)(double done); /* gets the part of limit_ns that is over; or NULL */
 	uint64_t privileges;       /* needed after the run, see base/privileges.h */
 	bool is_repeated;          /* the program runs again, with all privileges that it had */
-	uint64_t shown;            /* processes that are kept of trace->top, or places */
+	uint64_t shown;            /* processes that are kept of trace->callers, or places */
 	bool serves;               /* the program's calls into the vDSO are counted, too */
 	int64_t interval_ns; /* of the whole host: time between two reports; 0: one at the end */
 	bool (*report)(void *argument); /* prints the counts of an interval; false ends the run */
@@ -150,8 +150,9 @@ void trace_run_counted(struct trace_run *run);
  * trace_ptrace_run() runs the program until it and its children have ended; if false it was not
  * started. trace_running() counts the calls of the running process
  * trace->program.pid and of the children that it starts, until the run is over or the process ends,
- * or if trace->system_wide is set those of the whole host, and fills in trace->top; it also fills
- * in trace->sampled. If only samples of the process could be taken, trace->method_fact says why.
+ * or if trace->system_wide is set those of the whole host, and fills in trace->callers; it also
+ * fills in trace->sampled. If only samples of the process could be taken, trace->method_fact says
+ * why.
  */
 bool trace_ptrace_run(struct trace_run *run, struct fact *why);
 bool trace_running(struct trace_run *run);
@@ -202,11 +203,10 @@ void trace_callers_sample(const struct trace_run *run, pid_t pid);
  * Adds processes to their groups, if groups are listed, and keeps those that spend the most time by
  * calls, of which one takes so many ns, and in the vDSO.
  */
-void trace_callers_finish(
-	struct trace_top *top, bool lists_groups, uint64_t most, double ns_per_call);
+void trace_callers_finish(struct trace_evidence *trace, uint64_t most, double ns_per_call);
 
-/* Frees the lists, which are empty then. */
-void trace_callers_forget(struct trace_top *top);
+/* Frees the list, which is empty then. */
+void trace_callers_forget(struct trace_callers *callers);
 
 /* ---- cgroup.c ---- */
 

@@ -81,11 +81,6 @@ struct trace_callers {
 	size_t count, room;
 };
 
-/* The processes, or the control groups, that made the most calls, in descending order. */
-struct trace_top {
-	struct trace_callers processes, groups;
-};
-
 /*
  * A system call is made by the vDSO, which could not read the clock itself, by syscall(2) of the C
  * library, by another function of the C library, or by any other code.
@@ -141,7 +136,7 @@ struct trace_sampled {
 struct trace_evidence {
 	bool system_wide;                   /* all programs of the host were counted */
 	bool lists_processes, lists_groups; /* one of the two is set then */
-	struct trace_top top;
+	struct trace_callers callers;       /* of that kind; at the end those with the most calls */
 	const struct trace_plan *plan;
 	struct fact method_fact; /* why the system calls were not counted; known: they were */
 	enum trace_method method;

@@ -336,10 +336,10 @@ const struct field trace_fields[] = {
 		.doc = "places that make the most system calls, in this order; empty for a whole "
 		       "host"},
 	{REASON("reason")},
-	{LIST_AT("top", trace.top.processes.list, trace.top.processes.count, process_fields),
+	{LIST_AT("top", trace.callers.list, trace.callers.count, process_fields),
 		.given = GIVEN(trace.lists_processes),
 		.doc = "processes that made the most calls, in this order; null: not asked for"},
-	{LIST_AT("control_groups", trace.top.groups.list, trace.top.groups.count, group_fields),
+	{LIST_AT("control_groups", trace.callers.list, trace.callers.count, group_fields),
 		.given = GIVEN(trace.lists_groups),
 		.doc = "control groups whose processes made the most calls, in this order; null: "
 		       "not asked for"},
@@ -508,13 +508,11 @@ static void write_tables(const struct trace_report *report, struct page *page)
 {
 	const struct trace_evidence *trace = &report->trace;
 	const struct trace_diagnosis *diagnosis = &report->diagnosis;
-	const struct trace_callers *processes = &trace->top.processes, *groups = &trace->top.groups;
 	struct trace_line folded[TRACE_ROW_MAX];
 	const size_t row_size = sizeof(folded[0]);
 
-	write_table(
-		page, process_fields, processes->list, processes->count, sizeof(*processes->list));
-	write_table(page, group_fields, groups->list, groups->count, sizeof(*groups->list));
+	write_table(page, trace->lists_groups ? group_fields : process_fields, trace->callers.list,
+		trace->callers.count, sizeof(*trace->callers.list));
 	if (trace->system_wide)
 		write_table(page, line_fields, folded, fold_lines(diagnosis, folded), row_size);
 	else
@@ -534,7 +532,7 @@ static void write_interval(const struct trace_report *report, FILE *out)
 {
 	const struct text_fact *time = &report->report.timestamp.time;
 	const struct trace_sums *sums = &report->diagnosis.sums;
-	const struct trace_top *top = &report->trace.top;
+	const struct trace_callers *callers = &report->trace.callers;
 	double duration_s = report->trace.duration_s.value;
 	double per_s = duration_s > 0 ? (double)sums->calls / duration_s : 0;
 
@@ -545,12 +543,10 @@ static void write_interval(const struct trace_report *report, FILE *out)
 		fact_is_known(&time->fact) ? time->value + TIME_OF_DAY : "unknown",
 		as_count(sums->calls), as_count((uint64_t)(per_s + 0.5)), as_count(sums->avoidable),
 		fact_is_known(&sums->lost_s.fact) ? as_seconds(sums->lost_s.value) : "-");
-	if (top->processes.count)
-		fprintf(out, "  %s (%d)",
-			*top->processes.list->name ? top->processes.list->name : "-",
-			top->processes.list->pid);
-	else if (top->groups.count)
-		fprintf(out, "  %s", *top->groups.list->name ? top->groups.list->name : "-");
+	if (callers->count)
+		fprintf(out, "  %s", *callers->list->name ? callers->list->name : "-");
+	if (callers->count && report->trace.lists_processes)
+		fprintf(out, " (%d)", callers->list->pid);
 	fputc('\n', out);
 }
 

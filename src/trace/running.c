@@ -18,7 +18,7 @@ static void take(struct trace_run *run)
 
 	trace_run_take(run, 0, (struct span){NULL, 0});
 	trace_run_counted(run);
-	trace_callers_finish(&trace->top, trace->lists_groups, run->shown,
+	trace_callers_finish(trace, run->shown,
 		fact_is_known(&timing->syscall_floor_fact) ? timing->syscall_floor_ns : 1);
 }
 
@@ -34,7 +34,7 @@ static bool report_interval(struct trace_run *run)
 		return false;
 	memset(trace->counts, 0, sizeof(trace->counts));
 	trace->sampled.taken = trace->sampled.in_vdso = trace->sampled.lost = 0;
-	trace_callers_forget(&trace->top);
+	trace_callers_forget(&trace->callers);
 	run->begin_ns += (int64_t)(trace->duration_s.value * NS_PER_SECOND);
 	while (run->next_ns <= run->begin_ns)
 		run->next_ns += run->interval_ns;

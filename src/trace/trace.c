@@ -488,7 +488,7 @@ static void release(void *data)
 {
 	struct trace_evidence *trace = &((struct trace_report *)data)->trace;
 
-	trace_callers_forget(&trace->top);
+	trace_callers_forget(&trace->callers);
 	places_free(&trace->places);
 	places_free(&trace->call_places);
 }

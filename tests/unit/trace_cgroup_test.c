@@ -78,9 +78,11 @@ static void a_group_is_named_by_its_manager(void **state)
 	}
 }
 
-static void add_process(struct trace_top *top, pid_t pid, const char *path, uint64_t calls)
+static struct trace_evidence trace;
+
+static void add_process(pid_t pid, const char *path, uint64_t calls)
 {
-	struct trace_callers *processes = &top->processes;
+	struct trace_callers *processes = &trace.callers;
 	struct trace_caller process = {.pid = pid, .calls = calls};
 
 	text_copy(process.cgroup, sizeof(process.cgroup), path);
@@ -91,45 +93,41 @@ static void add_process(struct trace_top *top, pid_t pid, const char *path, uint
 
 static void processes_of_a_group_are_added_up(void **state)
 {
-	struct trace_top top = {.processes.count = 0};
-
 	(void)state;
+	trace.lists_groups = true;
 	for (int i = 0; i < 100; i++)
-		add_process(&top, i + 1, i % 2 ? "/odd" : "/even", (uint64_t)i);
-	add_process(&top, 101, "", 7);
-	trace_callers_finish(&top, true, 2, 1);
-	assert_int_equal(top.processes.count, 0);
-	assert_int_equal(top.groups.count, 2);
-	assert_string_equal(top.groups.list[0].cgroup, "/odd");
-	assert_int_equal(top.groups.list[0].calls, 2500);
-	assert_int_equal(top.groups.list[0].processes, 50);
-	assert_string_equal(top.groups.list[1].cgroup, "/even");
-	assert_int_equal(top.groups.list[1].calls, 2450);
-	trace_callers_forget(&top);
-	assert_null(top.groups.list);
-	assert_int_equal(top.groups.count, 0);
+		add_process(i + 1, i % 2 ? "/odd" : "/even", (uint64_t)i);
+	add_process(101, "", 7);
+	trace_callers_finish(&trace, 2, 1);
+	assert_int_equal(trace.callers.count, 2);
+	assert_string_equal(trace.callers.list[0].cgroup, "/odd");
+	assert_int_equal(trace.callers.list[0].calls, 2500);
+	assert_int_equal(trace.callers.list[0].processes, 50);
+	assert_string_equal(trace.callers.list[1].cgroup, "/even");
+	assert_int_equal(trace.callers.list[1].calls, 2450);
+	trace_callers_forget(&trace.callers);
+	assert_null(trace.callers.list);
+	assert_int_equal(trace.callers.count, 0);
 }
 
 static void processes_with_the_most_calls_are_kept(void **state)
 {
-	struct trace_top top = {.processes.count = 0};
-
 	(void)state;
+	trace.lists_groups = false;
 	for (int i = 0; i < 100; i++)
-		add_process(&top, i + 1, "/", (uint64_t)(i * 37 % 100));
-	trace_callers_finish(&top, false, 3, 1);
-	assert_int_equal(top.groups.count, 0);
-	assert_int_equal(top.processes.count, 3);
+		add_process(i + 1, "/", (uint64_t)(i * 37 % 100));
+	trace_callers_finish(&trace, 3, 1);
+	assert_int_equal(trace.callers.count, 3);
 	for (uint64_t i = 0; i < 3; i++)
-		assert_int_equal(top.processes.list[i].calls, 99 - i);
+		assert_int_equal(trace.callers.list[i].calls, 99 - i);
 	/* 250 us in the vDSO are more than two calls of 120 us, and less than three. */
 	for (size_t i = 0; i < 3; i++)
-		top.processes.list[i].calls = i + 1;
-	top.processes.list[0].in_vdso = 1;
-	trace_callers_finish(&top, false, 2, 120000);
-	assert_int_equal(top.processes.list[0].in_vdso, 1);
-	assert_int_equal(top.processes.list[1].calls, 3);
-	trace_callers_forget(&top);
+		trace.callers.list[i].calls = i + 1;
+	trace.callers.list[0].in_vdso = 1;
+	trace_callers_finish(&trace, 2, 120000);
+	assert_int_equal(trace.callers.list[0].in_vdso, 1);
+	assert_int_equal(trace.callers.list[1].calls, 3);
+	trace_callers_forget(&trace.callers);
 }
 
 int main(void)
