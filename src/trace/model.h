@@ -208,6 +208,7 @@ struct trace_sums {
 struct trace_inside {
 	struct fact fact;
 	double share_percent, error_percent; /* of the CPU time, or of one CPU for a whole host */
+	double most_percent;                 /* bounds the share, where that has a large error */
 	double reads_per_s_most;
 	double fallback_percent_most; /* of one CPU, if the reads were system calls */
 };

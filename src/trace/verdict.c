@@ -233,20 +233,6 @@ static void find_hints(const struct trace_evidence *trace, struct trace_diagnosi
 
 /* ---- the samples ---- */
 
-/* Returns the least ns of a read by the vDSO on this host; NAN: it was not measured. */
-static double least_read_ns(const struct evidence *host)
-{
-	double least = NAN;
-
-	for (size_t i = 0; i < host->call_count; i++) {
-		const struct call_evidence *call = &host->calls[i];
-
-		if (call->decides && is_served(call) && fact_is_known(&call->path[PATH_VDSO].fact))
-			least = fmin(least, call->path[PATH_VDSO].min_ns);
-	}
-	return least;
-}
-
 /*
  * The number of samples has the error of a Poisson distribution, its square root; more than three
  * times that, it is seldom off. A read takes at least as long as in a loop of reads: in a program
@@ -254,31 +240,35 @@ static double least_read_ns(const struct evidence *host)
  */
 static void judge_samples(const struct trace_evidence *trace, struct trace_inside *inside)
 {
-	const struct trace_sampled *sampled = &trace->sampled;
 	const struct real_fact *base = trace->system_wide ? &trace->duration_s : &trace->cpu_s;
 	const struct timing_evidence *timing = &trace->host.timing;
-	double taken = (double)sampled->in_vdso, most = taken + 3 * sqrt(taken) + 3;
-	double sample_s = (double)TRACE_SAMPLE_NS / NS_PER_SECOND, call_ns;
+	const double taken = (double)trace->sampled.in_vdso, most = taken + 3 * sqrt(taken) + 3;
+	const double sample_s = (double)TRACE_SAMPLE_NS / NS_PER_SECOND;
+	double read_ns = NAN, call_ns = NAN;
 
-	*inside = (struct trace_inside){
-		sampled->fact, NAN, NAN, .reads_per_s_most = NAN, .fallback_percent_most = NAN};
-	if (!fact_is_known(&sampled->fact))
+	*inside = (struct trace_inside){trace->sampled.fact, NAN, NAN, NAN, NAN, NAN};
+	if (!fact_is_known(&inside->fact))
 		return;
 	if (!fact_is_known(&base->fact) || base->value < sample_s) {
 		fact_set(&inside->fact, FACT_ABSENT, "it used no CPU time");
 		return;
 	}
-	inside->share_percent = 100 * taken * sample_s / base->value;
-	inside->error_percent = 100 * (sampled->in_vdso ? sqrt(taken) : 3) * sample_s / base->value;
-	call_ns = fact_is_known(&timing->syscall_floor_fact) ? timing->syscall_floor_ns : NAN;
+	if (fact_is_known(&timing->syscall_floor_fact))
+		call_ns = timing->syscall_floor_ns;
 	for (size_t i = 0; i < trace->host.call_count; i++) {
 		const struct call_evidence *call = &trace->host.calls[i];
+		const struct path_evidence *vdso = &call->path[PATH_VDSO];
 
+		if (call->decides && is_served(call) && fact_is_known(&vdso->fact))
+			read_ns = fmin(read_ns, vdso->min_ns);
 		if (call->decides && fact_is_known(&call->path[PATH_SYSCALL].fact))
 			call_ns = fmax(call_ns, call->path[PATH_SYSCALL].min_ns);
 	}
-	inside->reads_per_s_most = most * sample_s * NS_PER_SECOND / least_read_ns(&trace->host) /
-	                           trace->duration_s.value;
+	inside->share_percent = 100 * taken * sample_s / base->value;
+	inside->error_percent = 100 * (taken > 0 ? sqrt(taken) : 3) * sample_s / base->value;
+	inside->most_percent = 100 * most * sample_s / base->value;
+	inside->reads_per_s_most =
+		most * sample_s * NS_PER_SECOND / read_ns / trace->duration_s.value;
 	inside->fallback_percent_most = 100 * inside->reads_per_s_most * call_ns / NS_PER_SECOND;
 }
 
@@ -357,6 +347,9 @@ static uint64_t round_up(double bound)
 	return (uint64_t)(ceil(bound / unit) * unit);
 }
 
+/* The error of fewer is half of their number, or more: their bound says more. */
+#define FEW_SAMPLES 5
+
 /* Adds what the samples mean, a part of a sentence; false: there are none. */
 static bool say_inside(const struct view *v)
 {
@@ -366,11 +359,11 @@ static bool say_inside(const struct view *v)
 
 	if (!fact_is_known(&inside->fact))
 		return false;
-	if (v->trace->sampled.in_vdso)
+	if (v->trace->sampled.in_vdso >= FEW_SAMPLES)
 		SAY(v, "%.*f%% +/- %.*f%%", digits, inside->share_percent, digits,
 			inside->error_percent);
 	else
-		SAY(v, "less than %.2g%%", inside->error_percent);
+		SAY(v, "less than %.2g%%", inside->most_percent);
 	SAY(v, " of %s is spent reading the clock in the vDSO",
 		v->trace->system_wide ? "one CPU" : "its CPU time");
 	if (!isnan(inside->reads_per_s_most))

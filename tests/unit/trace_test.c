@@ -321,12 +321,16 @@ static void samples_in_the_vdso_are_a_share_with_its_error(void **state)
 			    diagnosis->inside.reads_per_s_most * 530e-9 * 100) < 1e-6);
 }
 
-static void no_sample_in_the_vdso_is_less_than_three(void **state)
+static void few_samples_in_the_vdso_are_a_bound_alone(void **state)
 {
 	(void)state;
 	set_samples(0);
 	assert_true(diagnosis->inside.share_percent == 0);
 	assert_non_null(strstr(run.report.summary, "; less than 0.019% of its CPU time"));
+	set_samples(4);
+	assert_non_null(strstr(run.report.summary, "; less than 0.081% of its CPU time"));
+	set_samples(5);
+	assert_non_null(strstr(run.report.summary, "; 0.03% +/- 0.01% of its CPU time"));
 	fact_set_real(&trace->cpu_s, 0);
 	trace_judge(&run);
 	assert_false(fact_is_known(&diagnosis->inside.fact));
@@ -560,7 +564,7 @@ int main(void)
 		cmocka_unit_test(the_share_of_a_time_with_stops_is_a_lower_bound),
 		cmocka_unit_test(no_system_calls_are_the_good_news),
 		cmocka_unit_test(samples_in_the_vdso_are_a_share_with_its_error),
-		cmocka_unit_test(no_sample_in_the_vdso_is_less_than_three),
+		cmocka_unit_test(few_samples_in_the_vdso_are_a_bound_alone),
 		cmocka_unit_test(samples_alone_are_no_verdict),
 		cmocka_unit_test(a_program_that_was_not_counted_is_unknown),
 		cmocka_unit_test(why_only_this_program),
