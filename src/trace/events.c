@@ -361,12 +361,15 @@ static void take(struct trace_source *source, pid_t gone, struct span maps)
 		struct seen_counts *seen = &events->seen[cpu];
 		const uint64_t now = __atomic_load_n(&counts->changes, __ATOMIC_ACQUIRE);
 
-		for (size_t i = 0; now != seen->changes && i < EVENT_SLOTS; i++) {
+		/* At the end all are read: a count may be seen after its change. */
+		if (now == seen->changes && events->link_count)
+			continue;
+		for (size_t i = 0; i < EVENT_SLOTS; i++) {
 			changes = array_grow(changes, count, &room, sizeof(*changes));
 			if (read_slot(&counts->slots[i], &seen->slots[i], &changes[count]))
 				add_change(events, &changes[count++]);
 		}
-		for (size_t i = 0; now != seen->changes && i < 2 * EVENT_INDEXES; i++) {
+		for (size_t i = 0; i < 2 * EVENT_INDEXES; i++) {
 			const uint64_t rest = __atomic_load_n(&counts->rest[i], __ATOMIC_RELAXED);
 
 			changes = array_grow(changes, count, &room, sizeof(*changes));

@@ -150,6 +150,7 @@ enum {
 
 /* Registers with one meaning. */
 #define CONTEXT R6 /* the arguments of the tracepoint */
+#define COUNTS R6  /* of this CPU */
 #define KEY R7     /* at first the number of the call; then process and call of a slot */
 #define WANTED R8
 #define WHERE R8 /* once WANTED is known */
@@ -280,23 +281,22 @@ static const struct step enter_steps[] = {
 
 	/* Its slot. */
 	HELPER(BPF_FUNC_get_smp_processor_id), STEP(LAST_CPU, BPF_ALU64 | BPF_AND | BPF_K, R0, 0, 0, 0),
-	STORE(W, R10, CPU, R0), LOOK_UP(EVENT_COUNTS, CPU), JUMP(JEQ, R0, 0, END),
-	LOAD(DW, R1, R0, COUNTS_AT(changes)), ALU(ADD, R1, 1), STORE(DW, R0, COUNTS_AT(changes), R1),
+	STORE(W, R10, CPU, R0), LOOK_UP(EVENT_COUNTS, CPU), JUMP(JEQ, R0, 0, END), COPY(COUNTS, R0),
 	COPY(R1, KEY), ALU(MUL, R1, 0x2c9277b5), ALU_X(XOR, R1, WHERE), ALU(MUL, R1, 0x5851f42d),
 	ALU(RSH, R1, 64 - EVENT_SLOT_BITS), ALU(MUL, R1, (int)sizeof(struct event_slot)),
 	ALU_X(ADD, R0, R1), ALU(ADD, R0, COUNTS_AT(slots)),
 	PROBE, PROBE, PROBE, PROBE, PROBE, PROBE, PROBE, PROBE,
 
 	/* None is free. */
-	LOOK_UP(EVENT_COUNTS, CPU), JUMP(JEQ, R0, 0, END),
-	COPY(R1, KEY), ALU(RSH, R1, 32), ALU(AND, R1, 2 * EVENT_INDEXES - 1), ALU(MUL, R1, 8),
-	ALU_X(ADD, R0, R1), ALU(ADD, R0, COUNTS_AT(rest) - SLOT_AT(count)), SET(CONTEXT, 0), GO(IS_NEW),
+	COPY(R0, COUNTS), COPY(R1, KEY), ALU(RSH, R1, 32), ALU(AND, R1, 2 * EVENT_INDEXES - 1),
+	ALU(MUL, R1, 8), ALU_X(ADD, R0, R1), ALU(ADD, R0, COUNTS_AT(rest) - SLOT_AT(count)),
+	SET(R2, 0), GO(IS_NEW),
 	MARK(LABEL, FREE),
-	SET(CONTEXT, 1),
+	SET(R2, 1),
 
 	/* The first call with this key: a process that has one is followed. */
 	MARK(LABEL, IS_NEW),
-	COPY(SLOT, R0),
+	COPY(SLOT, R0), STORE(DW, R10, VALUE, R2),
 	MARK(IF, EVENTS_OF_PROCESS),
 	COPY(R1, KEY), ALU(LSH, R1, 32), ALU(RSH, R1, 32), JUMP_OURS(JEQ, R1, IS_FOLLOWED),
 	MARK(END_IF, 0),
@@ -304,10 +304,12 @@ static const struct step enter_steps[] = {
 	FIND_TASK, LOOK_UP(EVENT_FOLLOWED, TASK), JUMP(JEQ, R0, 0, END),
 	MARK(LABEL, IS_FOLLOWED),
 	MARK(END_IF, 0),
-	COPY(R0, SLOT), JUMP(JEQ, CONTEXT, 0, FOUND),
+	COPY(R0, SLOT), LOAD(DW, R1, R10, VALUE), JUMP(JEQ, R1, 0, FOUND),
 	STORE(DW, R0, SLOT_AT(where), WHERE), STORE(DW, R0, SLOT_AT(key), KEY),
 	MARK(LABEL, FOUND),
 	ADD_1(R0, SLOT_AT(count)),
+	LOAD(DW, R1, COUNTS, COUNTS_AT(changes)), ALU(ADD, R1, 1),
+	STORE(DW, COUNTS, COUNTS_AT(changes), R1),
 	MARK(LABEL, END),
 	EXIT,
 };
