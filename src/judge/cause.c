@@ -50,15 +50,19 @@ static const struct {
 	{rows_notes, cause_notes, false},
 };
 
-const struct cause_row *cause_row_at(size_t place)
+size_t cause_list_rows(const struct cause_row *rows[CAUSE_ROW_MAX])
 {
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-		for (size_t k = 0; tables[i].rows[k]; k++) {
-			if (place-- == 0)
-				return tables[i].rows[k];
+	size_t count = 0;
+
+	for (enum cause_group group = 0; group < GROUP_COUNT; group++) {
+		for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+			for (const struct cause_row *const *row = tables[i].rows; *row; row++) {
+				if ((*row)->group == group && count < CAUSE_ROW_MAX)
+					rows[count++] = *row;
+			}
 		}
 	}
-	return NULL;
+	return count;
 }
 
 void cause_find(const struct view *v, struct cause causes[CAUSE_MAX], struct cause_list *list)

@@ -17,27 +17,14 @@ const char *const cause_group_names[] = {
 	NULL,
 };
 
-/* Returns the row in this place of all, sorted by group; or NULL. */
-static const struct cause_row *find_row(size_t place)
-{
-	for (enum cause_group group = 0; group < GROUP_COUNT; group++) {
-		const struct cause_row *row;
-
-		for (size_t i = 0; (row = cause_row_at(i)); i++) {
-			if (row->group == group && place-- == 0)
-				return row;
-		}
-	}
-	return NULL;
-}
-
 bool explain_cause(size_t place, struct cause_explanation *cause)
 {
 	static const struct word words[] = {{"from", ADVICE_WORD_FROM}, {"when", ""}, {0}};
-	const struct cause_row *row = find_row(place);
+	const struct cause_row *rows[CAUSE_ROW_MAX], *row;
 
-	if (!row)
+	if (place >= cause_list_rows(rows))
 		return false;
+	row = rows[place];
 	*cause = (struct cause_explanation){.id = row->id,
 		.group = row->group,
 		.signs = row->signs ? row->signs : row->detail,
@@ -73,12 +60,13 @@ static void add_advice(struct rows *list, const struct advice_row *row)
 
 bool explain_advice(size_t place, struct advice *advice)
 {
+	const struct cause_row *causes[CAUSE_ROW_MAX];
+	size_t count = cause_list_rows(causes);
 	struct rows list = {.count = 0};
-	const struct cause_row *cause;
 
-	for (size_t i = 0; (cause = find_row(i)); i++) {
-		for (size_t k = 0; k < CAUSE_ADVICE_MAX && cause->advice[k]; k++)
-			add_advice(&list, cause->advice[k]);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = 0; k < CAUSE_ADVICE_MAX && causes[i]->advice[k]; k++)
+			add_advice(&list, causes[i]->advice[k]);
 	}
 	for (size_t i = 0; i < ADVICE_GENERAL; i++)
 		add_advice(&list, advice_general[i]);

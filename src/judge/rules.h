@@ -181,9 +181,9 @@ cause_table cause_process, cause_vdso, cause_current, cause_xen, cause_pvclock, 
 	cause_slow, cause_selected, cause_unstable, cause_tsc, cause_watchdog, cause_unused,
 	cause_without_vdso, cause_unread, cause_notes;
 
-/* Returns the row in this place of all tables, in the order in which causes are printed; or NULL.
- */
-const struct cause_row *cause_row_at(size_t place);
+/* Lists the rows of all tables by group, and returns how many there are. */
+#define CAUSE_ROW_MAX 128
+size_t cause_list_rows(const struct cause_row *rows[CAUSE_ROW_MAX]);
 
 /* Advice of several causes. */
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
