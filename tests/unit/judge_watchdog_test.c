@@ -65,6 +65,12 @@ static const struct log {
 			"clocksource: 'tsc' cs_now: 1981c973dc9 cs_last: 1940283c820 mask: "
 			"ffffffffffffffff"},
 		NULL, false, WATCHDOG_UNDETERMINED, 0, 0},
+	/* With a rate that may be off by 1%, 100 s fit some number of wraps of 4.7 s. */
+	{"a wrap that chance would show",
+		{"clocksource: 'acpi_pm' wd_now: 469e99 wd_last: 100000 mask: ffffff",
+			"clocksource: 'tsc' cs_now: 3e90edd000 cs_last: 1000000000 mask: "
+			"ffffffffffffffff"},
+		"Intel(R) Xeon(R) CPU E5-2660 v4 @ 2.00GHz", true, WATCHDOG_UNDETERMINED, 0, 0},
 	/* The TSC's figures are not in the mail. */
 	{"lkml 2019-07: an hpet that does not count",
 		{"clocksource: 'hpet' wd_now: 33 wd_last: 33 mask: ffffffff",
