@@ -71,6 +71,13 @@ static const struct log {
 			"clocksource: 'tsc' cs_now: 3e90edd000 cs_last: 1000000000 mask: "
 			"ffffffffffffffff"},
 		"Intel(R) Xeon(R) CPU E5-2660 v4 @ 2.00GHz", true, WATCHDOG_UNDETERMINED, 0, 0},
+	/* The kernel counts an interval of less than half of the range. */
+	{"a third of the range of hpet",
+		{"clocksource: 'hpet' wd_now: 60000000 wd_last: 10000000 mask: ffffffff",
+			"clocksource: 'tsc' cs_now: 2a0d0d04aa cs_last: 1000000000 mask: ffffffffffffffff",
+			"tsc: Detected 2000.000 MHz processor",
+			"hpet0: 8 comparators, 64-bit 24.000000 MHz counter"},
+		NULL, true, WATCHDOG_LATE, 0, 0},
 	/* The TSC's figures are not in the mail. */
 	{"lkml 2019-07: an hpet that does not count",
 		{"clocksource: 'hpet' wd_now: 33 wd_last: 33 mask: ffffffff",
