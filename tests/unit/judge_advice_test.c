@@ -783,6 +783,20 @@ static void an_old_kernel_that_drops_tsc_early_comes_first(void **state)
 	}
 }
 
+/* The kernel makes its own choice once the setting is gone. */
+static void removing_a_setting_says_nothing_of_tsc(void **state)
+{
+	static struct evidence evidence;
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	evidence_set_available(&evidence, "tsc hpet acpi_pm");
+	fact_set_text(&evidence.host.boot, "quiet notsc");
+	assert_true(find(&evidence) > 0);
+	assert_string_equal(advice[0].id, "drop-tsc-boot-parameters");
+	assert_null(strstr(advice[0].text, "Do not switch to tsc"));
+}
+
 /* A command that was cut off would do something else. */
 static void a_text_that_does_not_fit_is_refused(void **state)
 {
@@ -820,6 +834,7 @@ int main(void)
 		cmocka_unit_test(boot_parameters_are_removed_together),
 		cmocka_unit_test(the_way_of_this_system_comes_first),
 		cmocka_unit_test(alternatives_have_the_same_effect),
+		cmocka_unit_test(removing_a_setting_says_nothing_of_tsc),
 		cmocka_unit_test(a_text_that_does_not_fit_is_refused),
 		cmocka_unit_test(ids_are_unique),
 		cmocka_unit_test(parameters_that_are_newer_than_the_kernel_are_not_added),

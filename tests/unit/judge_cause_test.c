@@ -221,6 +221,21 @@ static void a_healthy_host_has_no_causes(void **state)
 	assert_int_equal(find(&evidence), 0);
 }
 
+/* A clock that enters the kernel now and then was disturbed; the vDSO serves it. */
+static void a_clock_that_enters_once_is_served(void **state)
+{
+	static struct evidence evidence;
+	struct path_evidence *path;
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	path = &evidence_find_call(&evidence, "clock_gettime", "CLOCK_BOOTTIME")->path[PATH_VDSO];
+	path->entered = 1;
+	assert_false(is_found("old-vdso-clocks", find(&evidence)));
+	path->entered = path->attempts;
+	assert_true(is_found("old-vdso-clocks", find(&evidence)));
+}
+
 /* What a log does not say counts only where none of its lines can be missing. */
 static void an_incomplete_log_does_not_prove_an_absence(void **state)
 {
@@ -475,6 +490,7 @@ int main(void)
 		cmocka_unit_test(a_mode_that_was_read_as_none_is_proof),
 		cmocka_unit_test(a_healthy_host_has_no_causes),
 		cmocka_unit_test(an_incomplete_log_does_not_prove_an_absence),
+		cmocka_unit_test(a_clock_that_enters_once_is_served),
 		cmocka_unit_test(why_the_kernel_selected_a_clocksource_comes_first),
 		cmocka_unit_test(exclusive_causes_exclude_each_other),
 		cmocka_unit_test(every_fault_has_a_cause_and_none_twice),

@@ -119,12 +119,52 @@ static void a_tsc_that_another_clock_replaces_has_no_such_cause(void **state)
 	assert_false(has_cause("tsc-halts-in-idle"));
 }
 
+/* Programs that read the TSC themselves are affected by what makes it wrong, not by a guess. */
+static void a_measured_fault_of_the_tsc_is_one_for_its_readers(void **state)
+{
+	static const struct {
+		const char *reason;
+		enum counter_standing standing;
+	} reasons[] = {
+		{"UV BIOS", COUNTER_FAULTY},
+		{"TSC halts in idle", COUNTER_FAULTY},
+		{"cpufreq changes", COUNTER_FAULTY},
+		{"TSCs unsynchronized", COUNTER_DISTRUSTED},
+		{"running on Hyper-V", COUNTER_DISTRUSTED},
+		{"clocksource watchdog", COUNTER_DISTRUSTED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(reasons); i++) {
+		struct counter_judgment counter;
+
+		judge(reasons[i].reason, NULL);
+		judge_counter(&evidence, &counter);
+		assert_int_equal(counter.standing, reasons[i].standing);
+	}
+}
+
+/* CPUs that were there at boot are a matter of the machine. */
+static void a_cpu_that_warps_was_added_after_boot(void **state)
+{
+	(void)state;
+	for (int seconds = 5; seconds <= 100; seconds += 95) {
+		evidence_make_falling_back(&evidence, "kvm-clock");
+		evidence_add_log(&evidence, "TSC warp between CPUs, turning off TSC clock.");
+		evidence.kernel_log.lines[evidence.kernel_log.count - 1].seconds = seconds;
+		diagnose(&evidence, &diagnosis);
+		assert_int_equal(has_cause("kvm-clock-cpu-added"), seconds == 100);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_reason_has_its_cause_and_remedy),
 		cmocka_unit_test(a_reason_counts_without_a_readable_command_line),
 		cmocka_unit_test(a_tsc_that_another_clock_replaces_has_no_such_cause),
+		cmocka_unit_test(a_measured_fault_of_the_tsc_is_one_for_its_readers),
+		cmocka_unit_test(a_cpu_that_warps_was_added_after_boot),
 	};
 
 	return cmocka_run_group_tests_name("judge/cause_unstable", tests, NULL, NULL);

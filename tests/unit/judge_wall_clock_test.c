@@ -85,6 +85,11 @@ static void the_hosts_clock_shows_how_far_behind_a_restored_guest_is(void **stat
 	assert_true(wall.restored);
 	assert_int_equal(wall.source, WITNESS_PTP);
 	assert_true(wall.offset_s == -2472.3);
+	/* The page was read as it was replaced, or its base is of the boot itself. */
+	restore(0, 0);
+	find(WALL_CLOCK_BEHIND, NULL);
+	assert_false(wall.restored);
+	restore(7200, 0);
 	/* NTP has set it since, or the host is wrong: the difference is what counts. */
 	evidence.ntp = (struct ntp_evidence){
 		.fact.state = FACT_KNOWN, .synchronized = true, .max_error_us = 3000};
