@@ -340,11 +340,14 @@ static bool has_pointer(const struct elf *file, const struct function *function)
 		if (code == 0xf81f83fd && elf_number(file, at + 4, 4) == 0xd10023fd)
 			return true;
 #else
-		/* push %rbp; mov %rsp, %rbp, or before Go 1.21 mov %rbp, n(%rsp); lea n(%rsp), %rbp
+		/* push %rbp; mov %rsp, %rbp; before Go 1.21: mov %rbp, n(%rsp); lea n(%rsp), %rbp
 		 */
+		size_t n = code >> 22 & 1 ? 1 : code >> 23 & 1 ? 4 : 0;
+
 		if (code == 0xe5894855 ||
-			(code == 0x246c8948 && elf_number(file, at + 5, 4) == 0x246c8d48 &&
-				elf_number(file, at + 4, 1) == elf_number(file, at + 9, 1)))
+			((code & ~(3ULL << 22)) == 0x242c8948 &&
+				elf_number(file, at + 4 + n, 4) == (code ^ 0x0400) &&
+				elf_number(file, at + 4, n) == elf_number(file, at + 8 + n, n)))
 			return true;
 #endif
 	}

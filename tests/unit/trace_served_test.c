@@ -364,6 +364,13 @@ BARE("bare_frame_by_a_register", "sub $8, %rsp\nsub %rax, %rsp\ncall *%rdi\nleav
 BARE("bare_frame_that_is_aligned", "sub $8, %rsp\nand $-16, %rsp\ncall *%rdi\nleave\n");
 BARE("time_by_pointer", "sub $8, %rsp\npush %rbp\nmov %rsp, %rbp\nand $-16, %rsp\ncall *%rdi\n"
 			"leave\nadd $8, %rsp\n");
+BARE("time_by_near_pointer", "sub $8, %rsp\nmov %rbp, (%rsp)\nlea (%rsp), %rbp\ncall *%rdi\n"
+			     "add $8, %rsp\n");
+BARE("time_by_far_pointer",
+	"sub $0x208, %rsp\nmov %rbp, 0x200(%rsp)\nlea 0x200(%rsp), %rbp\ncall *%rdi\n"
+	"add $0x208, %rsp\n");
+BARE("time_by_another_pointer", "sub $24, %rsp\nmov %rbp, 16(%rsp)\nlea 8(%rsp), %rbp\ncall *%rdi\n"
+				"add $24, %rsp\n");
 BARE("time_by_older_pointer", "sub $24, %rsp\nmov %rbp, 16(%rsp)\nlea 16(%rsp), %rbp\ncall *%rdi\n"
 			      "add $24, %rsp\n");
 BARE("bare_frame_that_is_moved", "sub $8, %rsp\nlea -32(%rdi), %rsp\ncall *%rdi\nleave\n");
@@ -426,8 +433,8 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 	}
 	assert_int_equal(frames_find(&elf, &elf, (const char *const[]){"time_by_*pointer", NULL},
 				 true, frames),
-		2);
-	for (size_t i = 0; i < 2; i++)
+		4);
+	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(frames[i].up, 8 | SERVED_BY_POINTER);
 	assert_int_equal(frames_find(&elf, &elf, (const char *const[]){"times_of_two_sizes", NULL},
 				 true, frames),
