@@ -248,6 +248,20 @@ static void add(uint64_t address, size_t row, uint64_t count)
 	maps_free(&parsed);
 }
 
+static void a_c_library_is_known_by_its_name(void **state)
+{
+	static const char *const libraries[] = {"/usr/lib/libc.so.6", "/lib/libc-2.31.so",
+		"/lib/ld-musl-x86_64.so.1", "/lib/libc.musl-x86_64.so.1"};
+	static const char *const others[] = {"/usr/lib/libc-client.so.2007e", "/lib/libcrypt.so.1",
+		"/opt/libc.so.6/libm.so.6", "/lib/ld-linux-x86-64.so.2", ""};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(libraries); i++)
+		assert_true(places_is_c_library(text_span(libraries[i])));
+	for (size_t i = 0; i < COUNT(others); i++)
+		assert_false(places_is_c_library(text_span(others[i])));
+}
+
 static void a_place_is_a_file_and_an_address_in_it(void **state)
 {
 	(void)state;
@@ -722,6 +736,7 @@ int main(void)
 		cmocka_unit_test(a_stub_finds_the_caller_of_the_c_library),
 		cmocka_unit_test(the_symbols_of_the_vdso_lead_to_stubs),
 #endif
+		cmocka_unit_test(a_c_library_is_known_by_its_name),
 		cmocka_unit_test(a_place_is_a_file_and_an_address_in_it),
 		cmocka_unit_test(a_function_is_found_in_the_file),
 		cmocka_unit_test(names_of_cpp_and_rust_are_read),
