@@ -128,11 +128,6 @@ static const struct advice_row accelerate_guest = {"accelerate-guest", RANK_UPDA
 		"several CPUs, with a single one.",
 	.where = HERE};
 
-static bool has_lost_tsc(const struct view *v)
-{
-	return v->unsupported_on_x86 && !v->tsc_avoided && (v->tsc_distrusted || v->tsc_delay);
-}
-
 const struct advice_row *const advice_general[ADVICE_GENERAL] = {&switch_to_paravirtual,
 	&switch_to_tsc, &switch_to_tsc_on_ec2, &accelerate_guest, &allow_processes, &give_cpu_time,
 	&allow_proof};
@@ -153,8 +148,10 @@ static bool general_fits(const struct view *v, size_t place)
 	bool lacks_permission = !v->emulated && !lacks_processes &&
 	                        (proof->state == FACT_DENIED || proof->state == FACT_ABSENT);
 	bool is_unknown = v->verdict == VERDICT_UNKNOWN && v->evidence->live;
+	bool has_lost_tsc =
+		v->unsupported_on_x86 && !v->tsc_avoided && (v->tsc_distrusted || v->tsc_delay);
 	const bool fits[ADVICE_GENERAL] = {v->paravirtual, v->tsc_advisable && !is_ec2(v),
-		v->tsc_advisable && is_ec2(v), v->on_tcg && has_lost_tsc(v),
+		v->tsc_advisable && is_ec2(v), v->on_tcg && has_lost_tsc,
 		is_unknown && lacks_processes, is_unknown && lacks_time,
 		is_unknown && lacks_permission};
 
@@ -267,13 +264,6 @@ static bool is_for_host(const struct view *v, const struct advice_row *row)
 	       (row->where ? row->where : ranks[row->rank].where) == ON_HOST;
 }
 
-/* The manual has no remark: they are for kernels that are older than its reader's. */
-static bool remark_applies(const struct view *v, const struct remark *remark)
-{
-	return v && kernel_is_before(v->evidence, remark->major, remark->minor) &&
-	       (!remark->applies || remark->applies(v));
-}
-
 static bool write_text(const struct view *v, const struct advice_row *row, const struct word *words,
 	bool adds_boot, char text[ADVICE_TEXT_SIZE])
 {
@@ -292,9 +282,13 @@ static bool write_text(const struct view *v, const struct advice_row *row, const
 		text[at] = (char)tolower((unsigned char)text[at]);
 	if (adds_boot && row->boot_text)
 		text_append(text, ADVICE_TEXT_SIZE, " %s", row->boot_text);
-	for (size_t i = 0; i < REMARK_MAX && row->remarks[i].text; i++) {
-		if (remark_applies(v, &row->remarks[i]))
-			text_append(text, ADVICE_TEXT_SIZE, " %s", row->remarks[i].text);
+	/* The manual has no remark: they are for kernels that are older than its reader's. */
+	for (size_t i = 0; v && i < REMARK_MAX && row->remarks[i].text; i++) {
+		const struct remark *remark = &row->remarks[i];
+
+		if (kernel_is_before(v->evidence, remark->major, remark->minor) &&
+			(!remark->applies || remark->applies(v)))
+			text_append(text, ADVICE_TEXT_SIZE, " %s", remark->text);
 	}
 	return true;
 }

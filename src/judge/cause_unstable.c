@@ -68,14 +68,6 @@ static const struct kernel_log_line *find_warp(const struct evidence *evidence)
 	return line ? line : log_find(evidence, "check_tsc_sync_source failed");
 }
 
-/* Finds the warp that a CPU showed which was added long after the kernel had started. */
-static const struct kernel_log_line *find_added_cpu(const struct evidence *evidence)
-{
-	const struct kernel_log_line *line = find_warp(evidence);
-
-	return line && line->seconds > BOOTED_S ? line : NULL;
-}
-
 static const struct cause_row tsc_unsynchronized = {"tsc-unsynchronized", GROUP_TSC,
 	"The kernel found that the TSCs of this machine's CPUs "
 	"disagree." TSC_READERS_AFFECTED,
@@ -163,8 +155,9 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 	bool is_wanted = v->unsupported_on_x86 || v->tsc_lost;
 	enum unstable_reason reason = is_wanted ? v->unstable_reason : UNSTABLE_UNSAID;
 	const struct kernel_log_line *line = log_find(evidence, "Marking TSC unstable due to ");
-	const struct kernel_log_line *added = find_added_cpu(evidence);
 	const struct kernel_log_line *warp = find_warp(evidence);
+	/* A CPU that was added long after the kernel had started. */
+	const struct kernel_log_line *added = warp && warp->seconds > BOOTED_S ? warp : NULL;
 	bool is_at_boot = warp && !(warp->seconds > BOOTED_S) && !log_is_after_resume(v, warp);
 	bool has_host = v->guest && !v->on_tcg && !v->lacks_driver;
 	/* A constant rate, which an invariant TSC has, is what the kernel trusts. */
