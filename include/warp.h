@@ -36,13 +36,13 @@ struct warp_result {
 	const char *name; /* "rdtsc" or its like, "CLOCK_MONOTONIC", ...; static storage */
 	struct fact fact; /* known: the clock was tested */
 	uint64_t reads;
-	uint64_t warps;           /* readings that were earlier than one already taken */
-	int64_t largest_ns;       /* size of the largest warp; 0: no warp */
-	struct fact cpu_fact;     /* known: a warp was seen */
-	int cpu_behind;           /* CPU whose clock was behind in the largest warp */
-	int cpu_ahead;            /* CPU that had read the later time; may be the same */
-	struct number_fact apart; /* upper bound, ns, on the offset between any two CPUs */
-	unsigned discarded;       /* slices not counted, because the clock was set */
+	uint64_t warps;                /* readings that were earlier than one already taken */
+	int64_t largest_ns;            /* size of the largest warp; 0: no warp */
+	struct fact cpu_fact;          /* known: a warp was seen */
+	int cpu_behind;                /* CPU whose clock was behind in the largest warp */
+	int cpu_ahead;                 /* CPU that had read the later time; may be the same */
+	struct number_fact max_offset; /* upper bound, ns, on the offset between any two CPUs */
+	unsigned discarded;            /* slices not counted, because the clock was set */
 };
 
 /* The clock, reads, warps and largest_warp_ns of a struct warp_result: keys and columns. */

@@ -144,7 +144,7 @@ struct cli {
 	/* These belong to the driver. */
 	FILE *out;                      /* NULL: nothing is printed */
 	struct memory_stream collected; /* text written to `out` */
-	bool answered;                  /* the output was written, or its stream failed */
+	bool written;                   /* the output was written, or its stream failed */
 };
 
 /* Runs the command that the words name, by default the first of the list that NULL ends. */

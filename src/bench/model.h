@@ -264,7 +264,7 @@ struct noise {
 	struct fact fact;       /* known: something was measured often enough for a mean */
 	bool quiet;             /* the answer can be trusted */
 	uint64_t batches;       /* batches begun, over all rows */
-	double discarded_share; /* share of the batches in which others had the CPU, 0 to 1 */
+	double discarded_share; /* share of the batches discarded because the thread lost its CPU */
 	double outlier_share;   /* share of the samples that is left out of the means */
 	double median_excess;   /* median of the rows' medians over their minima, less 1 */
 	double answer_excess;   /* the largest of these of the call that the answer names */

@@ -160,7 +160,7 @@ static void add_vclock(const struct evidence *evidence, bool all, struct strbuf 
 		strbuf_add(sb, " (%s)", vclock->fact.reason);
 }
 
-const char *describe_mode(const struct vclock_evidence *vclock)
+const char *mode_word(const struct vclock_evidence *vclock)
 {
 	if (vclock->how == VCLOCK_UNKNOWN)
 		return "";

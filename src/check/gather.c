@@ -35,7 +35,7 @@ static void skip_measuring(struct evidence *evidence)
  */
 #define SETTLE_NS 300000000
 
-/* A step is begun if this many of the longest one so far fit into the time that is left. */
+/* Begins a step only if this many of the longest one so far would still fit. */
 #define STEPS_LEFT_LEAST 3
 
 /* The state of a measurement, for all its steps. */
@@ -217,7 +217,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	clocksource_collect(root, &evidence->clocksource);
 	vdso_collect(root, &evidence->vdso, &measuring.vdso);
 	host_collect(root, &evidence->host);
-	fact_set(&evidence->kernel_log.fact, FACT_UNREAD, "read only if something is wrong");
+	fact_set(&evidence->kernel_log.fact, FACT_UNREAD, "needed only if something is wrong");
 	fact_set(&evidence->host.name.fact, FACT_UNREAD, "not asked for");
 	evidence->host.instance_type.fact = evidence->host.name.fact;
 	evidence->host.instance_id.fact = evidence->host.name.fact;

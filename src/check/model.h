@@ -176,7 +176,7 @@ extern const struct evidence_line {
 const char *describe_why(const struct check_request *request);
 
 /* The clock mode as a word: "none", "tsc" ..., "other" without a name; "" if it is not known. */
-const char *describe_mode(const struct vclock_evidence *vclock);
+const char *mode_word(const struct vclock_evidence *vclock);
 
 /* "2026-11-21T15:02:11Z, 3 days after boot"; empty if the time is not known. */
 void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbuf *sb);

@@ -165,7 +165,7 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 					   : "");
 	write_word(out, 8, verdict_names[diagnosis->verdict.kind]);
 	write_word(out, 9, fact_is_known(&clocksource->current_fact) ? clocksource->current : "");
-	write_word(out, 7, describe_mode(&evidence->vclock));
+	write_word(out, 7, mode_word(&evidence->vclock));
 	fprintf(out, "%7s ", ns);
 	write_word(out, 24, diagnosis->cause_count ? diagnosis->causes[0].id : "");
 	fputs(fact_is_known(&evidence->host.kernel.fact) ? evidence->host.kernel.value : "-", out);

@@ -63,7 +63,7 @@ static void write_clocksource(const struct evidence *evidence, FILE *out)
 		.help = "Current clocksource and the vDSO's clock mode."};
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	const char *current = fact_is_known(&clocksource->current_fact) ? clocksource->current : "";
-	const char *mode = describe_mode(&evidence->vclock);
+	const char *mode = mode_word(&evidence->vclock);
 
 	if (!*current && !*mode)
 		return;

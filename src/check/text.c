@@ -413,7 +413,8 @@ static void write_others(const struct screen *screen)
 			strbuf_add(&sb, "%snot recommended, because %s", timed ? "; " : "",
 				other->why_not);
 		else if (!timed)
-			strbuf_add(&sb, "no reason against it; vdsocheck compare measures it");
+			strbuf_add(
+				&sb, "no objection is known; measure it with 'vdsocheck compare'");
 		wrap_format(screen->out, i ? "" : "Other", PARAGRAPH_INDENT, "%s.", sb.text);
 	}
 }

@@ -127,7 +127,7 @@ static int write_output(struct cli *cli, int status)
 						collected->length, &why)
 		                      : output_write_stream(cli_stream(cli), collected->text,
 						collected->length, &why);
-		cli->answered = written || !cli->output;
+		cli->written = written || !cli->output;
 	}
 	if (!written) {
 		cli_error("cannot write %s", why.reason);
@@ -151,7 +151,7 @@ bool cli_flush(struct cli *cli)
 /* Some formats have readers that do not see standard error. */
 static void report_failure(struct cli *cli)
 {
-	if (cli->answered || cli->quiet || !cli->format || !cli->format->fail)
+	if (cli->written || cli->quiet || !cli->format || !cli->format->fail)
 		return;
 	cli->output = NULL;
 	cli->out = memory_stream_open(&cli->collected);

@@ -74,7 +74,7 @@ static void collect_tick(const struct root *root, struct clocksource_evidence *c
 	struct timespec tick;
 
 	if (!text_contains(text_span(clocksource->current), "jiffies"))
-		fact_set(&clocksource->tick_ns.fact, FACT_UNREAD, "read only on jiffies");
+		fact_set(&clocksource->tick_ns.fact, FACT_UNREAD, "needed on jiffies only");
 	else if (!root->live)
 		fact_set(&clocksource->tick_ns.fact, FACT_ABSENT, "not this host's clock");
 	else if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) < 0)

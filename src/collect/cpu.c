@@ -174,7 +174,7 @@ static void collect_from_cpuinfo(const struct root *root, struct host_evidence *
 	/* Otherwise the firmware names the machine. */
 	root_read_line(root, "/proc/device-tree/model", &host->cpu);
 	if (!fact_is_known(&host->cpu.fact))
-		fact_set(&host->cpu.fact, FACT_ABSENT, "/proc/cpuinfo: no name of the CPU");
+		fact_set(&host->cpu.fact, FACT_ABSENT, "/proc/cpuinfo: no CPU name");
 }
 
 /* arch/x86/include/uapi/asm/kvm_para.h; hosts before 2.6.35 have the first clock only. */

@@ -241,7 +241,7 @@ static void collect_region(const struct root *root, struct text_fact *region)
 
 void host_collect_identity(const struct root *root, struct host_evidence *host)
 {
-	static const char unknown[] = "no file on this kind of host gives it";
+	static const char unknown[] = "not available on this kind of host";
 
 	root_read_line(root, "/proc/sys/kernel/hostname", &host->name);
 	collect_region(root, &host->region);

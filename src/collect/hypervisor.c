@@ -165,5 +165,5 @@ static const char *find_word(const struct root *root)
 
 void hypervisor_collect(const struct root *root, struct text_fact *hypervisor)
 {
-	fact_set_found(hypervisor, find_word(root), "nothing points to a hypervisor");
+	fact_set_found(hypervisor, find_word(root), "no sign of a hypervisor");
 }

@@ -28,7 +28,7 @@ struct mark {
 /* Returns the word of the first mark that is found, or NULL. */
 const char *mark_find(const struct root *root, const struct mark *marks, size_t count);
 
-/* Finds systemd-detect-virt --vm's word. Absent: nothing points to a hypervisor. */
+/* Finds systemd-detect-virt --vm's word. Absent: no sign of a hypervisor. */
 void hypervisor_collect(const struct root *root, struct text_fact *hypervisor);
 
 /*

@@ -185,5 +185,5 @@ void container_collect(const struct root *root, struct text_fact *container)
 {
 	if (!take_declared(root, container))
 		fact_set_found(container, mark_find(root, containers, ARRAY_SIZE(containers)),
-			"nothing points to a container");
+			"no sign of a container");
 }

@@ -107,7 +107,7 @@ void process_collect(const struct root *root, struct host_evidence *host)
 	/* valgrind preloads a library and replaces CPU, system calls and auxiliary vector. */
 	fact_set_found(&host->emulator,
 		preload && strstr(preload, "/vgpreload_core") ? "valgrind" : emulator_by_link(),
-		"nothing points to an emulator");
+		"no sign of an emulator");
 	fact_set_number(&host->pointer_bits, (int64_t)(sizeof(void *) * CHAR_BIT));
 #if defined(__GLIBC__)
 	snprintf(libc, sizeof(libc), "glibc %s", gnu_get_libc_version());

@@ -59,8 +59,8 @@ static const struct field call_fields[] = {
 
 static const struct field clock_fields[] = {
 	{.key = "clock", .kind = FIELD_INLINE, .fields = warp_clock_fields},
-	{COUNT("max_offset_ns", apart.value), .fact = FACT(apart.fact), .whole = FACT(fact),
-		.reason = "reason",
+	{COUNT("max_offset_ns", max_offset.value), .fact = FACT(max_offset.fact),
+		.whole = FACT(fact), .reason = "reason",
 		.doc = "upper bound in ns on the offset between the clocks of any two CPUs"},
 	{REASON("reason"), .fact = FACT(fact),
 		.doc = "why the clock was not tested or the bound is null; null: neither"},

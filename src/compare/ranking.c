@@ -26,7 +26,7 @@ static const char *find_gap(const struct candidate *candidate)
 	const struct fact *facts[] = {&candidate->evidence.proof.fact,
 		&candidate->evidence.timing.fact, &candidate->warp.fact, &warp->fact,
 		/* A single CPU is compared with no other. */
-		candidate->warp.cpu_count > 1 ? &warp->apart.fact : &warp->fact};
+		candidate->warp.cpu_count > 1 ? &warp->max_offset.fact : &warp->fact};
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
 		if (!fact_is_known(facts[i]))

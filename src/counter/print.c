@@ -92,9 +92,10 @@ static const struct field evidence_fields[] = {
 		.fact = FACT(warp.results[WARP_COUNTER].fact), .reason = "warps_reason",
 		.doc = "readings that were earlier than one already taken"},
 	{REASON("warps_reason")},
-	{INTEGER("max_offset_ns", warp.results[WARP_COUNTER].apart.value, INT64_MAX),
+	{INTEGER("max_offset_ns", warp.results[WARP_COUNTER].max_offset.value, INT64_MAX),
 		.whole = FACT(warp.results[WARP_COUNTER].fact),
-		.fact = FACT(warp.results[WARP_COUNTER].apart.fact), .reason = "max_offset_reason",
+		.fact = FACT(warp.results[WARP_COUNTER].max_offset.fact),
+		.reason = "max_offset_reason",
 		.doc = "upper bound in ns on the offset between the counters of any two CPUs"},
 	{REASON("max_offset_reason")},
 	{0},
@@ -197,9 +198,9 @@ static void write_cpus(const struct warp_evidence *warp, struct page *page)
 	} else if (warp->cpu_count == 1) {
 		page_add(page, "CPU %d alone, nothing to compare", warp->cpus[0]);
 	} else {
-		if (fact_is_known(&counter->apart.fact))
-			page_add(page, "within %lld ns%s", (long long)counter->apart.value,
-				warp_is_one_tick(&warp->drift, (double)counter->apart.value)
+		if (fact_is_known(&counter->max_offset.fact))
+			page_add(page, "within %lld ns%s", (long long)counter->max_offset.value,
+				warp_is_one_tick(&warp->drift, (double)counter->max_offset.value)
 					? ", one tick,"
 					: "");
 		else

@@ -86,7 +86,7 @@ static void note_host(struct counter *counter)
 			moves->value);
 	if (counter->view.standing == COUNTER_CLEARED)
 		note(counter, "watchdog-erred",
-			"The kernel dropped the TSC, but by the figures in its log the other clock "
+			"The kernel marked the TSC unstable, but by the figures in its log the other clock "
 			"or the check was at fault.");
 	if (counter->view.standing == COUNTER_DISTRUSTED && counter->view.line)
 		note(counter, "kernel-log", "Kernel log: \"%.200s\"", counter->view.line->text);
@@ -195,10 +195,10 @@ static bool judge_doubts(struct counter *counter)
 		report_answer(report, unknown, "one-cpu", NULL,
 			"this process may run on CPU %d only, and the %s of CPUs cannot be compared.",
 			warp->cpus[0], name);
-	else if (warp->cpu_count > 1 && !fact_is_known(&found->apart.fact))
+	else if (warp->cpu_count > 1 && !fact_is_known(&found->max_offset.fact))
 		report_answer(report, unknown, "not-compared", NULL,
 			"the %s of some CPUs could not be compared: %s.", name,
-			found->apart.fact.reason);
+			found->max_offset.fact.reason);
 	else
 		return false;
 	return true;

@@ -192,7 +192,7 @@ const char *settle_call(void *object, const json_t *from)
 	for (int path = 0; path < PATH_COUNT; path++) {
 		call->path[path].available = fact_is_known(&call->path[path].fact);
 		if (!call->path[path].available && !reason)
-			return "has a time that is null, but no reason";
+			return "has a null time without a reason";
 	}
 	if (judged != &call->path[PATH_VDSO] && call->path[PATH_VDSO].available)
 		return "is judged by libc, although the vDSO has it";

@@ -33,12 +33,12 @@ const struct advice_row advice_drop_tsc_boot = {"drop-tsc-boot-parameters", RANK
 		"own choice.",
 	.steps = {{DROP_STEP}, {.command = "sudo reboot"},
 		{.text = "if this fails, undo step 1", .command = "vdsocheck warp && vdsocheck"}},
-	.risk = "It may be there because the TSC is unstable: see old kernel logs."};
+	.risk = "The parameter may be there because the TSC is unstable: see old kernel logs."};
 
 const struct advice_row advice_drop_boot = {"drop-boot-parameters", RANK_UNDO,
 	.text = "Remove {boot} from the kernel command line and reboot.",
 	.steps = {{DROP_STEP}, {.command = "sudo reboot"}, {.command = "vdsocheck"}},
-	.risk = "It may be there for a reason: find out which before you remove it."};
+	.risk = "Find out why the parameter was set before you remove it."};
 
 static const char *target_paravirtual(const struct view *v)
 {

@@ -83,7 +83,7 @@ const char *reason_against(const struct view *v, const char *name)
 	if (v->vdso_replaced)
 		return "this process does not use the kernel's vDSO";
 	if (clocksource_has_no_mode(v->evidence, name))
-		return "the vDSO does not support it";
+		return "each read is a system call";
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		if (strcmp(rules[i].name, name) != 0)
 			continue;

@@ -303,8 +303,7 @@ static const struct cause_row old_vdso_clocks = {"old-vdso-clocks", GROUP_VDSO,
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_other_clocks, .more = "vdso(7)"};
 
 static const struct cause_row gvisor_few_clocks = {"gvisor-few-clocks", GROUP_PROCESS,
-	"gVisor's vDSO does not serve all the clocks that Linux's does; that of newer releases "
-	"serves more.",
+	"gVisor's vDSO serves fewer clocks than Linux's; newer releases serve more.",
 	.signs = "The verdict is ok in a sandbox of gVisor, and each vDSO call for "
 		 "CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC_COARSE entered the kernel.",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_other_clocks,
@@ -319,7 +318,7 @@ static const struct cause_row libc_without_vdso_getrandom = {"libc-without-vdso-
 	.certainty = CERTAINTY_PROVEN, .evidence = cite_getrandom, .more = "getrandom(2)"};
 
 static const struct cause_row tsc_readers_affected = {"tsc-readers-affected", GROUP_TSC,
-	"The kernel dropped the TSC: programs that read it themselves are affected, too.",
+	"The kernel marked the TSC unstable: programs that read it themselves are affected, too.",
 	.signs = "The verdict is ok on another clocksource, and the kernel log shows that the TSC "
 		 "was dropped, not that this was a mistake.",
 	.certainty = CERTAINTY_PROVEN, .with_switch = true, .more = "vdsocheck-counter(1)"};

@@ -148,8 +148,8 @@ static const struct cause_row tsc_not_invariant = {"tsc-not-invariant", GROUP_TS
 	.advice = {&advice_ask_for_invariant_tsc}};
 
 static const struct cause_row tsc_not_offered = {"tsc-not-offered", GROUP_TSC,
-	"The kernel is too old to know this CPU's invariant TSC, or rejected it in a log entry "
-	"that is gone or unreadable.",
+	"The kernel is too old to know this CPU's invariant TSC, or it rejected the TSC, and the "
+	"log entry is gone or cannot be read.",
 	.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel log does not "
 		 "say why.",
 	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_invariance,

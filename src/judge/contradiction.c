@@ -75,8 +75,8 @@ void contradiction_list(const struct view *v, struct contradiction_row rows[CONT
 				timing->counter_ns < timing->syscall_floor_ns &&
 				vdso->min_ns >= timing->counter_ns,
 			false,
-			"Reading the counter takes much longer than a register read does on this "
-			"architecture, if less than a system call: the hypervisor or the firmware "
+			"Reading the counter takes much longer than a register read on this "
+			"architecture, though less than a system call: the hypervisor or the firmware "
 			"may intercept it."},
 	};
 

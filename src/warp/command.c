@@ -98,10 +98,10 @@ void warp_judge(const struct warp_evidence *warp, struct report *report)
 			"nothing to compare it with.",
 			warp->cpus[0]);
 	/* Threads that never ran at the same time saw no warp and could not have seen one. */
-	else if (!fact_is_known(&monotonic->apart.fact))
+	else if (!fact_is_known(&monotonic->max_offset.fact))
 		report_answer(report, &answers[UNKNOWN], "not-compared", again,
 			"CLOCK_MONOTONIC could not be compared between all CPUs: %s.",
-			monotonic->apart.fact.reason);
+			monotonic->max_offset.fact.reason);
 	else if (warp->duration_s < 1)
 		report_answer(report, &answers[OK], "no-warps", NULL,
 			"no clock ran backwards between %zu CPUs in %.0f ms.", warp->cpu_count,
@@ -154,7 +154,7 @@ const struct field warp_result_fields[] = {
 		.doc = "CPU on which the later time was read before"},
 	{REASON("cpu_reason"),
 		.doc = "why the CPUs of the largest warp are null; null: a warp was seen"},
-	{INTEGER("max_offset_ns", apart.value, INT64_MAX), .fact = FACT(apart.fact),
+	{INTEGER("max_offset_ns", max_offset.value, INT64_MAX), .fact = FACT(max_offset.fact),
 		.whole = FACT(fact), .reason = "max_offset_reason", .title = "apart ns",
 		.width = 11,
 		.doc = "upper bound in ns on the offset between the clocks of any two CPUs"},

@@ -77,7 +77,7 @@ static void finish_result(struct warp_state *state, enum warp_clock_id id)
 	if (!fact_is_known(&result->fact))
 		return;
 	if (!result->reads && result->discarded)
-		fact_set(&result->fact, FACT_FAILED, "the clock was set all the time (%u slices)",
+		fact_set(&result->fact, FACT_FAILED, "the clock was set in every slice (%u)",
 			result->discarded);
 	else if (!result->reads)
 		fact_set(&result->fact, FACT_UNREAD, "the test had no CPU time for it");
@@ -93,14 +93,15 @@ static void finish_result(struct warp_state *state, enum warp_clock_id id)
 			moved |= has_moved(state, id, a, b);
 	}
 	if (state->count < 2)
-		fact_set(&result->apart.fact, FACT_ABSENT, "one CPU only");
+		fact_set(&result->max_offset.fact, FACT_ABSENT, "one CPU only");
 	else if (gap == CROSS_CPU_NO_GAP)
-		fact_set(&result->apart.fact, FACT_FAILED,
+		fact_set(&result->max_offset.fact, FACT_FAILED,
 			"some CPUs did not run at the same time, so they were not compared");
 	else if (moved)
-		fact_set(&result->apart.fact, FACT_FAILED, "no single offset fits all readings");
+		fact_set(&result->max_offset.fact, FACT_FAILED,
+			"no single offset fits all readings");
 	else
-		fact_set_number(&result->apart,
+		fact_set_number(&result->max_offset,
 			(int64_t)ceil((double)gap * unit_ns(state, id) + step_ns(state, id)));
 }
 
@@ -112,19 +113,19 @@ static void find_pairs(struct warp_state *state)
 
 	for (size_t a = 0; a < state->count; a++) {
 		for (size_t b = a + 1; b < state->count; b++) {
-			int64_t most = least[b * state->count + a];
-			int64_t fewest = least[a * state->count + b];
+			int64_t gap_ahead = least[b * state->count + a];
+			int64_t gap_behind = least[a * state->count + b];
 			struct warp_pair *pair = &state->job->shared->pairs[warp->pair_count++];
 
 			*pair = (struct warp_pair){.state = WARP_PAIR_UNSEEN,
 				.cpu = warp->cpus[a],
 				.other_cpu = warp->cpus[b]};
-			if (most == CROSS_CPU_NO_GAP || fewest == CROSS_CPU_NO_GAP)
+			if (gap_ahead == CROSS_CPU_NO_GAP || gap_behind == CROSS_CPU_NO_GAP)
 				continue;
 			pair->state = has_moved(state, WARP_COUNTER, a, b) ? WARP_PAIR_MOVED
 			                                                   : WARP_PAIR_KNOWN;
-			pair->offset_ns = (double)(most - fewest) / 2 * ns_per_tick;
-			pair->error_ns = ((double)(most + fewest) / 2 + 1) * ns_per_tick;
+			pair->offset_ns = (double)(gap_ahead - gap_behind) / 2 * ns_per_tick;
+			pair->error_ns = ((double)(gap_ahead + gap_behind) / 2 + 1) * ns_per_tick;
 		}
 	}
 }

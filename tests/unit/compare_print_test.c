@@ -51,8 +51,8 @@ static void make_candidate(struct candidate *candidate, const char *name, double
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 		candidate->warp.results[id] = (struct warp_result){.fact.state = FACT_KNOWN,
 			.reads = 999999999,
-			.apart.fact.state = FACT_KNOWN,
-			.apart.value = 999999999};
+			.max_offset.fact.state = FACT_KNOWN,
+			.max_offset.value = 999999999};
 }
 
 /* The one in use falls back and is slow; the last was not tried. */

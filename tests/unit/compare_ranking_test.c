@@ -24,7 +24,7 @@ static void make_candidate(struct candidate *candidate, const char *name, double
 	candidate->warp.cpu_count = 2;
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
 		candidate->warp.results[id].fact.state = FACT_KNOWN;
-		candidate->warp.results[id].apart.fact.state = FACT_KNOWN;
+		candidate->warp.results[id].max_offset.fact.state = FACT_KNOWN;
 	}
 }
 
@@ -167,7 +167,8 @@ static void an_unverified_clocksource_is_not_recommended(void **state)
 	fact_set(&candidates[1].evidence.proof.fact, FACT_DENIED, "no filter");
 	assert_int_equal(concluded(1)->state, CANDIDATE_INCOMPLETE);
 	assert_string_equal(concluded(1)->reason, "no filter");
-	fact_set(&candidates[2].warp.results[WARP_MONOTONIC].apart.fact, FACT_FAILED, "never met");
+	fact_set(&candidates[2].warp.results[WARP_MONOTONIC].max_offset.fact, FACT_FAILED,
+		"never met");
 	assert_string_equal(concluded(2)->reason, "never met");
 	assert_ptr_equal(rank()->fastest, &candidates[0]);
 }
@@ -176,7 +177,7 @@ static void one_cpu_needs_no_comparison(void **state)
 {
 	(void)state;
 	candidates[1].warp.cpu_count = 1;
-	fact_set(&candidates[1].warp.results[WARP_MONOTONIC].apart.fact, FACT_ABSENT,
+	fact_set(&candidates[1].warp.results[WARP_MONOTONIC].max_offset.fact, FACT_ABSENT,
 		"one CPU only");
 	assert_int_equal(concluded(1)->state, CANDIDATE_MEASURED);
 }

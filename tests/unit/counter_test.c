@@ -50,7 +50,7 @@ static void make_sound(struct counter_evidence *evidence)
 	fact_set_known(&warp->fact);
 	fact_set_known(&warp->drift.fact);
 	fact_set_known(&warp->results[WARP_COUNTER].fact);
-	fact_set_number(&warp->results[WARP_COUNTER].apart, 50);
+	fact_set_number(&warp->results[WARP_COUNTER].max_offset, 50);
 }
 
 static const struct counter *judge(const struct counter_evidence *evidence)
@@ -276,7 +276,8 @@ static void cpus_that_were_not_compared_are_unknown(void **state)
 
 	(void)state;
 	make_sound(&evidence);
-	fact_set(&evidence.warp.results[WARP_COUNTER].apart.fact, FACT_FAILED, "they never met");
+	fact_set(&evidence.warp.results[WARP_COUNTER].max_offset.fact, FACT_FAILED,
+		"they never met");
 	expect(&evidence, "not-compared", 2, "they never met");
 	fact_set(&evidence.warp.results[WARP_COUNTER].fact, FACT_UNREAD, "no CPU time");
 	expect(&evidence, "not-tested", 2, "no CPU time");
@@ -498,7 +499,7 @@ static void the_text_fits_a_terminal(void **state)
 	free(text);
 	/* A counter that ticks every 16 ns. */
 	evidence.warp.drift.counter_hz = 62.5e6;
-	evidence.warp.results[WARP_COUNTER].apart.value = 16;
+	evidence.warp.results[WARP_COUNTER].max_offset.value = 16;
 	text = unit_print(report_text, judge(&evidence));
 	assert_non_null(strstr(text, "within 16 ns, one tick, on"));
 	free(text);

@@ -610,8 +610,8 @@ static void a_null_that_decides_without_its_reason_is_refused(void **state)
 		"timing.getppid_reason is null, although getppid_ns is null");
 	assert_refused_with("host", 0, "libc_static", json_null(),
 		"host.libc_static_reason is missing, although libc_static is null");
-	assert_refused_with("calls", 2, "vdso_ns", json_null(),
-		"calls[2] has a time that is null, but no reason");
+	assert_refused_with(
+		"calls", 2, "vdso_ns", json_null(), "calls[2] has a null time without a reason");
 }
 
 static void a_document_that_contradicts_itself_is_refused(void **state)

@@ -136,9 +136,9 @@ static void set_host(struct host_evidence *host)
 	fact_set_text(&host->arch, "x86_64");
 	fact_set_text(&host->cpu, "AMD EPYC");
 	fact_set_text(&host->hypervisor, "kvm");
-	fact_set(&host->container.fact, FACT_ABSENT, "nothing points to a container");
+	fact_set(&host->container.fact, FACT_ABSENT, "no sign of a container");
 	fact_set(&host->platform.fact, FACT_ABSENT, "no platform known here");
-	fact_set(&host->emulator.fact, FACT_ABSENT, "nothing points to an emulator");
+	fact_set(&host->emulator.fact, FACT_ABSENT, "no sign of an emulator");
 	fact_set_text(&host->libc, "glibc 2.36");
 	fact_set_flag(&host->libc_static, false);
 	fact_set_text(&host->boot, "");

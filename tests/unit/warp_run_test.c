@@ -173,7 +173,7 @@ static unsigned invisible;
 /* A hypervisor or other load may keep our CPUs apart: then the run itself shows larger gaps. */
 static bool was_visible(enum warp_clock_id id, int64_t offset_ns)
 {
-	const struct number_fact *apart = &warp.results[id].apart;
+	const struct number_fact *apart = &warp.results[id].max_offset;
 
 	return fact_is_known(&apart->fact) && apart->value - llabs(offset_ns) < NEAR_ENOUGH_NS;
 }
@@ -253,7 +253,7 @@ static void finds_100_ns(void **state)
 	expect_sizes(WARP_REALTIME, 100);
 	assert_int_not_equal(
 		warp.results[WARP_MONOTONIC].cpu_behind, warp.results[WARP_MONOTONIC].cpu_ahead);
-	assert_true(warp.results[WARP_MONOTONIC].apart.value >= 100);
+	assert_true(warp.results[WARP_MONOTONIC].max_offset.value >= 100);
 }
 
 static void finds_100_ns_in_either_direction(void **state)
@@ -314,8 +314,8 @@ static void clocks_that_disagree_have_no_offset(void **state)
 	if (!is_watched(WARP_KERNEL))
 		unit_skip("no vDSO function to compare with the kernel");
 	assert_in_range((uint64_t)result->largest_ns, NS_PER_SECOND / 2, NS_PER_SECOND);
-	assert_int_equal(result->apart.fact.state, FACT_FAILED);
-	assert_true(fact_is_known(&warp.results[WARP_MONOTONIC].apart.fact));
+	assert_int_equal(result->max_offset.fact.state, FACT_FAILED);
+	assert_true(fact_is_known(&warp.results[WARP_MONOTONIC].max_offset.fact));
 }
 
 static pid_t start_burner(void)

@@ -44,8 +44,8 @@ static struct warp_evidence large_values(void)
 				.largest_ns = 999999999,
 				.cpu_behind = 1023,
 				.cpu_ahead = 1022,
-				.apart.fact.state = FACT_KNOWN,
-				.apart.value = 999999999,
+				.max_offset.fact.state = FACT_KNOWN,
+				.max_offset.value = 999999999,
 				.discarded = 7};
 	return warp;
 }

@@ -16,7 +16,7 @@ static struct warp_evidence two_quiet_cpus(void)
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
 		quiet.results[id].name = warp_clock_name((enum warp_clock_id)id);
 		quiet.results[id].fact.state = FACT_KNOWN;
-		quiet.results[id].apart.fact.state = FACT_KNOWN;
+		quiet.results[id].max_offset.fact.state = FACT_KNOWN;
 		quiet.results[id].reads = 1000;
 	}
 	return quiet;
@@ -96,7 +96,7 @@ static void rules_not_compared(void **state)
 	struct warp_evidence evidence = two_quiet_cpus();
 
 	(void)state;
-	fact_set(&evidence.results[WARP_MONOTONIC].apart.fact, FACT_FAILED, "they never met");
+	fact_set(&evidence.results[WARP_MONOTONIC].max_offset.fact, FACT_FAILED, "they never met");
 	expect_verdict(&evidence, "not-compared", 2, "they never met");
 }
 
