@@ -17,11 +17,18 @@ void wrap_set_columns(int number);
 
 /* Escape sequences: bold or a color, mostly both, and the end of it. */
 #define COLOR_BOLD "\033[1m"
+#define COLOR_DIM "\033[2m"
 #define COLOR_RED "\033[1;31m"
 #define COLOR_GREEN "\033[1;32m"
 #define COLOR_YELLOW "\033[33m" /* bold would be unreadable on a light background */
 #define COLOR_MAGENTA "\033[1;35m"
 #define COLOR_RESET "\033[0m"
+
+/* Escape sequences of the labels, and of the texts behind them; "": none, as it is at first. */
+void wrap_set_styles(const char *label, const char *text);
+
+/* Prints "  label   ", up to the column `indent`. */
+void wrap_label(FILE *out, const char *label, int indent);
 
 /*
  * Prints "  label   text", the text from column `indent` on, further lines under the first.

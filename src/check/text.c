@@ -198,7 +198,7 @@ static void write_cause(
 		start = (char)tolower((unsigned char)start);
 	strbuf_add(&sb, "%s%s%c%.*s", dash ? "- " : "", possible ? "Possibly: " : "", start,
 		shown_length(screen, PART_CAUSE, cause->text) - 1, cause->text + 1);
-	fprintf(screen->out, "  %-*s", PARAGRAPH_INDENT - 2, label);
+	wrap_label(screen->out, label, PARAGRAPH_INDENT);
 	wrap_text(screen->out, PARAGRAPH_INDENT, indent, sb.text);
 	if (!screen->verbose)
 		return;
@@ -279,7 +279,7 @@ static void write_step(const struct screen *screen, const struct advice_step *st
 
 static void write_labelled(const struct screen *screen, const char *label, const char *command)
 {
-	fprintf(screen->out, "  %-*s", PARAGRAPH_INDENT - 2, label);
+	wrap_label(screen->out, label, PARAGRAPH_INDENT);
 	wrap_command(screen->out, PARAGRAPH_INDENT, PARAGRAPH_INDENT + 2, command);
 }
 
@@ -288,8 +288,10 @@ static void write_hint(
 	const struct screen *screen, const char *label, const char *what, const char *options)
 {
 	struct strbuf sb = {.used = 0};
-	int column = fprintf(screen->out, "  %-*s%s: ", PARAGRAPH_INDENT - 2, label, what);
+	int column = PARAGRAPH_INDENT;
 
+	wrap_label(screen->out, label, PARAGRAPH_INDENT);
+	column += fprintf(screen->out, "%s: ", what);
 	wrap_command(
 		screen->out, column, PARAGRAPH_INDENT + 2, add_own_command(screen, options, &sb));
 }
@@ -445,11 +447,15 @@ static void write_wall_clock(const struct screen *screen)
 static void write_screen(struct screen *screen, bool color)
 {
 	const struct diagnosis *diagnosis = &screen->request->diagnosis;
+	const char *bold = color ? COLOR_BOLD : "";
 	struct strbuf cost = {.used = 0};
 
 	screen->left_out = 0;
 	write_verdict(screen, color);
+	/* Where something is wrong, the cause and the fix matter more than the evidence. */
+	wrap_set_styles(bold, color && diagnosis->verdict.kind != VERDICT_OK ? COLOR_DIM : "");
 	write_evidence(screen);
+	wrap_set_styles(bold, "");
 	write_calls(screen);
 	if (diagnosis->cause_count || diagnosis->contradiction_count || diagnosis->advice_count ||
 		(diagnosis->other_count && screen->verbose) || shows_wall_clock(screen))

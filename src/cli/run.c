@@ -226,6 +226,8 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	refusal_status = cli_trouble(&cli);
 	cli.style.color = cli_wants_color(&cli);
 	wrap_set_columns(cli_columns(&cli));
+	if (cli.style.color)
+		wrap_set_styles(COLOR_BOLD, "");
 	if (parsed && (!cli.quiet || cli.output || cli.format->warns || cli.help || cli.version)) {
 		cli.depth = cli.style.verbose ? DEPTH_ALL : cli.format->depth;
 		cli.out = memory_stream_open(&cli.collected);

@@ -13,6 +13,7 @@
 #define COLUMNS_MOST 100
 
 static int columns = WRAP_COLUMNS;
+static const char *label_style = "", *text_style = "";
 
 int wrap_columns(void)
 {
@@ -26,13 +27,19 @@ void wrap_set_columns(int number)
 	                                  : number;
 }
 
+void wrap_set_styles(const char *label, const char *text)
+{
+	label_style = label;
+	text_style = text;
+}
+
 static int start_line(FILE *out, int indent)
 {
 	fprintf(out, "\n%*s", indent, "");
 	return indent;
 }
 
-void wrap_text(FILE *out, int column, int indent, const char *text)
+static void write_words(FILE *out, int column, int indent, const char *text)
 {
 	struct span rest = text_span(text);
 	struct span word;
@@ -46,6 +53,11 @@ void wrap_text(FILE *out, int column, int indent, const char *text)
 		}
 		column += fprintf(out, "%.*s", (int)word.length, word.at);
 	}
+}
+
+void wrap_text(FILE *out, int column, int indent, const char *text)
+{
+	write_words(out, column, indent, text);
 	fputc('\n', out);
 }
 
@@ -58,10 +70,20 @@ void wrap_answer(FILE *out, const struct heading *heading, bool colored, const c
 	wrap_text(out, column, column, text);
 }
 
+void wrap_label(FILE *out, const char *label, int indent)
+{
+	const char *style = *label ? label_style : "";
+
+	fprintf(out, "%*s%s%s%s%*s", MARGIN, "", style, label, *style ? COLOR_RESET : "",
+		indent - MARGIN - (int)strlen(label), "");
+}
+
 void wrap_print(FILE *out, const char *label, int indent, const char *text)
 {
-	fprintf(out, "%*s%-*s", MARGIN, "", indent - MARGIN, label);
-	wrap_text(out, indent, indent, text);
+	wrap_label(out, label, indent);
+	fputs(text_style, out);
+	write_words(out, indent, indent, text);
+	fprintf(out, "%s\n", *text_style ? COLOR_RESET : "");
 }
 
 void wrap_format(FILE *out, const char *label, int indent, const char *format, ...)
