@@ -76,10 +76,6 @@ bool number_parse_decimal(struct span text, double *value);
 /* Parses "0-3", or "8" for a range of one. */
 bool number_parse_range(struct span text, uint64_t *first, uint64_t *last);
 
-/* These write into `buffer`, and return it; below are their forms. */
-char *format_count(uint64_t count, char buffer[32]);
-char *format_ns(double ns, char buffer[32]);
-
 /*
  * Numbers as people read them, in one of 16 buffers: good for the arguments of one printf(), and
  * for one thread. A count with separated thousands is "6,000". Nanoseconds are "72.4" or "1,841":

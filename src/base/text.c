@@ -227,32 +227,6 @@ bool number_parse_hex(struct span text, uint64_t *value)
 	return parse_in_base(text, 16, value);
 }
 
-char *format_count(uint64_t count, char buffer[32])
-{
-	char digits[24];
-	size_t length, out = 0;
-
-	snprintf(digits, sizeof(digits), "%" PRIu64, count);
-	length = strlen(digits);
-	for (size_t i = 0; i < length; i++) {
-		if (i > 0 && (length - i) % 3 == 0)
-			buffer[out++] = ',';
-		buffer[out++] = digits[i];
-	}
-	buffer[out] = '\0';
-	return buffer;
-}
-
-char *format_ns(double ns, char buffer[32])
-{
-	if (ns >= 999.95)
-		return format_count((uint64_t)(ns + 0.5), buffer);
-	snprintf(buffer, 32, "%.1f", ns);
-	return buffer;
-}
-
-/* ---- the same in a buffer that the next ones reuse ---- */
-
 static char *next_buffer(void)
 {
 	static char buffers[16][AS_SIZE];
@@ -263,12 +237,29 @@ static char *next_buffer(void)
 
 const char *as_count(uint64_t count)
 {
-	return format_count(count, next_buffer());
+	char digits[24], *text = next_buffer();
+	size_t length, out = 0;
+
+	snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	length = strlen(digits);
+	for (size_t i = 0; i < length; i++) {
+		if (i > 0 && (length - i) % 3 == 0)
+			text[out++] = ',';
+		text[out++] = digits[i];
+	}
+	text[out] = '\0';
+	return text;
 }
 
 const char *as_ns(double ns)
 {
-	return format_ns(ns, next_buffer());
+	char *text;
+
+	if (ns >= 999.95)
+		return as_count((uint64_t)(ns + 0.5));
+	text = next_buffer();
+	snprintf(text, AS_SIZE, "%.1f", ns);
+	return text;
 }
 
 const char *as_mhz(double hz, int decimals)

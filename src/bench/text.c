@@ -257,7 +257,9 @@ static void write_breakdown(const struct bench_report *report, struct page *page
 		(!fact_is_known(&parts->syscall.fact) && !fact_is_known(&parts->vdso.fact)))
 		return;
 	page_end(page);
-	fputs("\n  cost breakdown of clock_gettime(CLOCK_MONOTONIC), from the minima\n", page->out);
+	fputs("\n  ", page->out);
+	wrap_text(page->out, 2, 4,
+		"cost breakdown of clock_gettime(CLOCK_MONOTONIC), from the minima");
 	if (fact_is_known(&parts->syscall.fact)) {
 		page_line(page, "system call",
 			"%s ns = %s ns kernel entry and exit + %s ns reading the clock there",

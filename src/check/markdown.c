@@ -186,9 +186,9 @@ static void write_causes(const struct check_request *request, FILE *out)
 	}
 }
 
-static void write_step(const struct advice_step *step, const char *bullet, FILE *out)
+static void write_step(const struct advice_step *step, FILE *out)
 {
-	fprintf(out, "  %s %s", bullet, step->text);
+	fprintf(out, " %s", step->text);
 	if (*step->command)
 		fprintf(out, "%s`%s`", *step->text ? ": " : "", step->command);
 	if (*step->undo)
@@ -200,10 +200,8 @@ static void write_advice(const struct advice *advice, FILE *out)
 {
 	fprintf(out, "- %s%s\n", advice->is_alternative ? "Or: " : "", advice->text);
 	for (size_t i = 0; i < advice->step_count && !advice_sends_report(advice); i++) {
-		char number[24];
-
-		snprintf(number, sizeof(number), "%zu.", i + 1);
-		write_step(&advice->steps[i], number, out);
+		fprintf(out, "  %zu.", i + 1);
+		write_step(&advice->steps[i], out);
 	}
 	if (advice->ask)
 		fprintf(out, "  - Ask: %s\n", advice->ask);
@@ -211,8 +209,10 @@ static void write_advice(const struct advice *advice, FILE *out)
 		fprintf(out, "  - %s:\n",
 			*advice->clocksource ? "To make it permanent, one of"
 					     : "Depending on the boot loader");
-	for (size_t i = 0; i < advice->keep_count; i++)
-		write_step(&advice->keep[i], "  -", out);
+	for (size_t i = 0; i < advice->keep_count; i++) {
+		fputs("    -", out);
+		write_step(&advice->keep[i], out);
+	}
 	if (advice->risk)
 		fprintf(out, "  - Risk: %s\n", advice->risk);
 	fprintf(out, "  - For: %s; %s\n", actor_names[advice->actor],
