@@ -26,7 +26,7 @@ def draw(title, screen):
     width, height = round(columns * WIDTH + 2 * MARGIN), len(lines) * HEIGHT + 2 * MARGIN
     drawn = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img">',
              f"<title>{html.escape(' '.join(title.split()), quote=False)}</title>",
-             "<!-- SPDX-License-Identifier: MIT. Made by tests/tools/picture.py: make hosts -->",
+             "<!-- Made by tests/tools/picture.py: make hosts -->",
              "<style>text { font: 14px monospace; fill: #e6edf3 }</style>",
              f'<rect width="{width}" height="{height}" rx="8" fill="#0d1117"/>']
     for row, line in enumerate(lines):
