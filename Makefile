@@ -28,7 +28,7 @@
 #   make consumer-deps   install the programs that make check-consumers runs
 #   make check-source    check compiler warnings, formatting, shell scripts
 #   make check-analysis  run gcc -fanalyzer, clang-tidy, cppcheck
-#   make check-faults    inject failures into system and library calls (ALL=1: each one)
+#   make check-faults    inject failures into system, library calls (ALL=1)
 #   make check-endurance COUNT=10000   repeat runs under load
 #   make check-fresh     run the README's commands in Debian chroots (root)
 #   make check-release   test tarball and static binaries (make release-deps)
