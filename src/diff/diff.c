@@ -171,14 +171,17 @@ static void find_restore(struct diff *diff)
 static void find_suspects(struct diff *diff)
 {
 	const struct host_evidence *old = &diff->old.evidence.host, *new = &diff->new.evidence.host;
+	bool new_cpu = differ(old->cpu.value, new->cpu.value);
 
 	for (const struct field *field = host_fields; field->key; field++) {
 		struct diff_property *suspect = &diff->suspects[diff->suspect_count];
 
-		/* A new kernel has a new build: the kernel is listed alone. */
+		/* A new kernel has a new build, and a new CPU has its own flags: they are left out.
+		 */
 		if (!field->title || field->options & FIELD_OWN ||
 			diff->suspect_count == DIFF_SUSPECT_MAX ||
-			(diff->suspect_count && strcmp(field->key, "kernel_build") == 0))
+			(diff->suspect_count && strcmp(field->key, "kernel_build") == 0) ||
+			(new_cpu && strstr(field->key, "tsc")))
 			continue;
 		suspect->name = field->title;
 		field_text(field, old, suspect->old, sizeof(suspect->old));
@@ -190,8 +193,7 @@ static void find_suspects(struct diff *diff)
 		diff->two_hosts = differ(old->name.value, new->name.value);
 	else
 		diff->two_hosts = differ(old->instance_id.value, new->instance_id.value) ||
-		                  differ(old->arch.value, new->arch.value) ||
-		                  differ(old->cpu.value, new->cpu.value);
+		                  differ(old->arch.value, new->arch.value) || new_cpu;
 }
 
 /* ---- the answer ---- */

@@ -166,7 +166,8 @@ static void check_again(struct watch *watch)
 			&(struct vclock_evidence){.how = VCLOCK_COPY, .at = evidence->copy.at});
 	}
 	/* Xen's page changes its base at any time. A check that was cut short leaves KVM's. */
-	if (!fact_is_flag(&evidence->host.kvm_clock_offered, true))
+	if (!fact_is_flag(&evidence->host.kvm_clock_offered, true) ||
+		evidence->base.fact.state == FACT_ABSENT)
 		watch->place.pvclock = NULL;
 	watch->event.watches_base = watch->place.pvclock && watch->words.base_valid;
 }
