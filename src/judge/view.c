@@ -348,10 +348,10 @@ void view_follow(struct view *v)
 	                        : v->verdict == VERDICT_FALLBACK &&
 	                                  fact_is_known(&evidence->vdso.fact) &&
 	                                  v->vdso.entered > 0 && !v->vdso_replaced;
-	v->unsupported =
-		(v->falls_back || !evidence->live) && !v->may_read_hpet &&
-		fact_is_known(&clocksource->current_fact) &&
-		(has_no_mode || (v->mode_none && !vclock_name_has_mode(clocksource->current)));
+	v->unsupported = (v->falls_back || !evidence->live) && !v->may_read_hpet &&
+	                 fact_is_known(&clocksource->current_fact) &&
+	                 (has_no_mode || (evidence->live && v->mode_none &&
+						 !vclock_name_has_mode(clocksource->current)));
 	v->unsupported_on_x86 = (v->unsupported || v->may_read_hpet) && host_is_x86(evidence);
 	/*
 	 * The kernel itself may have asked for it: "TSC found unstable after boot, most likely due
