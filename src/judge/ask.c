@@ -169,7 +169,7 @@ const char *log_switched_to(const struct kernel_log_line *line)
 		if (at)
 			return at + strlen(marks[i]);
 	}
-	return NULL;
+	return "";
 }
 
 const struct kernel_log_line *log_find_switch(
@@ -178,7 +178,7 @@ const struct kernel_log_line *log_find_switch(
 	const struct kernel_log_evidence *log = &evidence->kernel_log;
 
 	for (size_t i = after ? (size_t)(after - log->lines) + 1 : 0; i < log->count; i++) {
-		if (log_switched_to(&log->lines[i]))
+		if (*log_switched_to(&log->lines[i]))
 			return &log->lines[i];
 	}
 	return NULL;

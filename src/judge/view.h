@@ -208,7 +208,7 @@ const struct kernel_log_line *log_find_first(
 /* Finds the first switch to tsc, and not to tsc-early, or NULL. */
 const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidence);
 
-/* Returns the name of the clocksource to which the kernel switched by this line, or NULL. */
+/* Returns the name of the clocksource to which the kernel switched by this line, "" for none. */
 const char *log_switched_to(const struct kernel_log_line *line);
 
 /* Returns the next such line after this one, the first for NULL; or NULL. */

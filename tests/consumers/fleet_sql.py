@@ -122,12 +122,11 @@ def sql_differences(results, fleet):
 
 def fleet_differences(document, fleet):
     """vdsocheck fleet judges anew, by the version that wrote the documents."""
-    for key, unknown, name in (("by_kernel", "unknown", "kernel"),
-                               ("by_first_cause", "none found", "first_cause")):
-        found = {group["name"] or unknown: (group["hosts"], group["not_ok"])
-                 for group in document[key]}
-        wanted = {name: (group.hosts(), group.hosts() - group.verdicts["ok"])
-                  for name, group in fleet.by[name].items()}
+    for key, name in (("by_kernel", "kernel"), ("by_first_cause", "first_cause")):
+        found = {group["name"]: group["hosts"] for group in document[key]}
+        wanted = {name: group.hosts() - group.verdicts["ok"]
+                  for name, group in fleet.by[name].items()
+                  if group.hosts() > group.verdicts["ok"]}
         yield None if found == wanted else f"{key}: {found}, not {wanted}"
     found = {group["name"]: group["hosts"] for group in document["by_verdict"]}
     wanted = dict(fleet.by["all"]["all"].verdicts)
