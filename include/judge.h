@@ -323,7 +323,7 @@ enum counter_standing {
 /* "not-offered", "in-use", ...: the names of all, ended by NULL. */
 extern const char *const counter_standing_names[];
 
-/* What bears on programs that read the counter themselves. */
+/* Says what matters to programs that read the counter themselves. */
 struct counter_judgment {
 	enum counter_standing standing;
 	const struct kernel_log_line *line; /* log line on why it was dropped; or NULL */

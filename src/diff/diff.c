@@ -176,8 +176,7 @@ static void find_suspects(struct diff *diff)
 	for (const struct field *field = host_fields; field->key; field++) {
 		struct diff_property *suspect = &diff->suspects[diff->suspect_count];
 
-		/* A new kernel has a new build, and a new CPU has its own flags: they are left out.
-		 */
+		/* The build follows from a new kernel, and the flags from a new CPU. */
 		if (!field->title || field->options & FIELD_OWN ||
 			diff->suspect_count == DIFF_SUSPECT_MAX ||
 			(diff->suspect_count && strcmp(field->key, "kernel_build") == 0) ||

@@ -393,7 +393,7 @@ static const struct field fleet_fields[] = {
 static const size_t tops[GROUPINGS] = {VERDICT_WRONG + 1, 4, 3};
 #define TOP_HOSTS 3
 
-/* What is beyond the top is one row. */
+/* The groups beyond the top are one row. */
 static void write_groups(
 	const struct fleet *fleet, int grouping, const char *heading, struct page *page)
 {

@@ -237,7 +237,7 @@ static bool boot_is_set(const struct evidence *evidence, const char *parameter)
 	return boot_has(evidence, parameter);
 }
 
-/* What the advice of a rank is like, where its row does not say otherwise. */
+/* The rank of advice decides this, where its row does not say otherwise. */
 static const struct {
 	enum where where;
 	enum actor actor;

@@ -37,8 +37,9 @@ static const struct advice_row ask_xen_host_for_page = {"ask-xen-host-for-page",
 
 static const struct cause_row xen_kernel_too_old = {"xen-kernel-too-old", GROUP_XEN,
 	"This kernel is older than 4.15, the first whose vDSO can read Xen's clock.",
-	.signs = "The calls fall back, the clocksource is xen, the kernel is older than 4.15, and "
-		 "there is no vclock mode.",
+	.signs =
+		"The calls fall back without a vclock mode, the clocksource is xen, and the kernel "
+		"is older than 4.15.",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_kernel,
 	.advice = {&newer_kernel_for_xen, &move_to_nitro}};
 

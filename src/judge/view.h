@@ -122,7 +122,7 @@ struct view {
 	bool mode_set;      /* a mode was read from the data page, and it is not none */
 	bool page_stable;   /* the pvclock page marks the TSC stable, and there is a mode */
 	bool page_unstable; /* the pvclock page does not mark the TSC stable */
-	/* Of a captured tree, by the architecture and the release. */
+	/* The architecture and the release decide these, for a captured tree. */
 	bool vdso_without_clock; /* the vDSO has no function that reads a clock */
 	bool may_read_hpet;      /* it may, on hpet: as slow as a system call, then */
 

@@ -21,9 +21,9 @@
 #define EVENT_CLOCK_OTHER 24
 
 /*
- * What the map EVENT_WANTED has for a number, twice: for 64-bit code, and EVENT_COMPAT_SHIFT bits
- * above that for 32-bit code. From EVENT_INDEX_SHIFT on there is an index below EVENT_INDEXES; a
- * call that takes a clock has one for each clock, the first of which this is.
+ * The map EVENT_WANTED has these bits for a number twice: for 64-bit code, and EVENT_COMPAT_SHIFT
+ * bits above that for 32-bit code. From EVENT_INDEX_SHIFT on there is an index below EVENT_INDEXES;
+ * a call that takes a clock has one for each clock, the first of which this is.
  */
 #define EVENT_IS_COUNTED 1
 #define EVENT_TAKES_CLOCK 2
