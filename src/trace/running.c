@@ -53,22 +53,22 @@ bool trace_running(struct trace_run *run)
 	struct fact *why = &trace->bpf;
 	struct trace_events *events = trace_events_make(trace->plan, why);
 	struct trace_samples *samples = NULL;
-	bool is_counted = events && trace_events_start(events, run, why);
+	bool is_counted = events && trace_events_start(events, run, why), is_watched;
 
 	if (served_has_call(trace->plan))
 		samples = trace_samples_open(run);
 	if (!is_counted && !trace->system_wide)
 		trace->method_fact = *why;
-	if (is_counted || (samples && !trace->system_wide)) {
+	is_watched = is_counted || (samples && !trace->system_wide);
+	if (is_watched) {
 		trace_run_begin(run);
 		trace_samples_begin(samples);
 		while (is_there(run) && report_interval(run) && trace_run_pause(run))
 			;
 		trace_run_stop(run);
 		take(run);
-		is_counted = true;
 	}
 	trace_events_free(events);
 	trace_samples_close(samples);
-	return is_counted;
+	return is_watched;
 }
