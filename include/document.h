@@ -10,10 +10,8 @@
  *	#define OF struct timing_evidence
  *	static const struct field timing_fields[] = {
  *		{TEXT("counter", counter), .doc = "name of the counter; null: none known"},
- *		{NS("counter_ns", counter_ns), .fact = FACT(counter_fact), .reason = "reason",
- *			.doc = "ns per read, least of all batches"},
- *		{REASON("reason")},
- *		{0},
+ *		{NS("counter_ns", counter_ns.value), .fact = FACT(counter_ns.fact), .reason =
+ *"reason", .doc = "ns per read, least of all batches"}, {REASON("reason")}, {0},
  *	};
  *	#undef OF
  */
@@ -172,13 +170,15 @@ struct field {
 /* A value made by a function; `type` is the kind that a reader has to expect. */
 #define COMPUTED(name, type, function) .key = name, .kind = (type), .compute = (function)
 
-/* A struct text_fact, flag_fact or number_fact: the key and, where it is null, KEY_reason. */
+/* A struct text_fact, flag_fact, number_fact or real_fact: the key and, if null, KEY_reason. */
 #define TEXT_FACT(name, member)                                                                    \
 	TEXT(name, member.value), .fact = FACT(member.fact), .options = FIELD_OWN_REASON
 #define FLAG_FACT(name, member)                                                                    \
 	FLAG(name, member.value), .fact = FACT(member.fact), .options = FIELD_OWN_REASON
 #define NUMBER_FACT(name, member, limit)                                                           \
 	INTEGER(name, member.value, limit), .fact = FACT(member.fact), .options = FIELD_OWN_REASON
+#define REAL_FACT(name, member, digits)                                                            \
+	REAL(name, member.value, digits), .fact = FACT(member.fact), .options = FIELD_OWN_REASON
 
 /* A table and the struct that it describes; the keys of a document are those of its parts. */
 struct document_part {

@@ -81,8 +81,7 @@ struct copy_evidence {
 	int64_t mode;     /* its value in the real data page */
 	int64_t at;      /* its offset in bytes from the start of the vDSO image, mostly negative */
 	bool falls_back; /* the unchanged copy falls back */
-	struct fact what_if_fact;
-	double what_if_ns; /* per clock_gettime(CLOCK_MONOTONIC) by the CPU's counter */
+	struct real_fact what_if_ns; /* per clock_gettime(CLOCK_MONOTONIC) by the CPU's counter */
 };
 
 /* The host, its surroundings and this process. */
@@ -201,15 +200,12 @@ static inline enum call_path call_judged_path(const struct call_evidence *call)
 
 struct timing_evidence {
 	struct fact fact;
-	struct fact counter_fact;
-	double counter_ns; /* one bare read of the CPU's counter */
-	char counter[16];  /* "rdtsc", "cntvct_el0" ... */
-	struct fact ordered_fact;
-	double ordered_ns; /* one read as a vDSO makes it: ordered after earlier instructions */
-	struct fact syscall_floor_fact;
-	double syscall_floor_ns; /* getppid by raw system call: the cheapest way into the kernel */
-	unsigned batches;        /* measured of each call and path */
-	struct number_fact cpu;  /* that the calls were timed on */
+	char counter[16];                  /* "rdtsc", "cntvct_el0" ... */
+	struct real_fact counter_ns;       /* one bare read of the CPU's counter */
+	struct real_fact ordered_ns;       /* one as a vDSO makes it: after earlier instructions */
+	struct real_fact syscall_floor_ns; /* getppid by raw system call: the cheapest one */
+	unsigned batches;                  /* measured of each call and path */
+	struct number_fact cpu;            /* that the calls were timed on */
 };
 
 /* sizeof "2026-11-21T15:02:11Z" */
@@ -217,9 +213,8 @@ struct timing_evidence {
 
 /* The time of the check, which is the first question about a document in a ticket. */
 struct timestamp_evidence {
-	struct text_fact time; /* UTC, ISO 8601: "2026-11-21T15:02:11Z" */
-	struct fact uptime_fact;
-	double uptime_s; /* seconds since boot, suspended time included (CLOCK_BOOTTIME) */
+	struct text_fact time;     /* UTC, ISO 8601: "2026-11-21T15:02:11Z" */
+	struct real_fact uptime_s; /* since boot, suspended time included (CLOCK_BOOTTIME) */
 };
 
 /* The kernel's NTP state, as adjtimex(2) reports it. */

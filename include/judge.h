@@ -189,16 +189,13 @@ struct contradiction {
 bool contradiction_may_be_a_change(const struct evidence *evidence);
 
 struct cost {
-	struct fact call_fact;
-	double call_ns;    /* ns of the costliest deciding call, as programs make it */
-	double syscall_ns; /* ns of the raw system call of its clock; known with call_ns */
-	bool mixed;        /* call_ns is the average of calls that enter and calls that do not */
-	struct fact vdso_fact; /* known: the vDSO could serve the call in vdso_ns */
-	double vdso_ns;        /* ns of the counter and the arithmetic */
-	double lost_ns;        /* ns lost in each call against the vDSO; 0: none, or unknown */
-	bool measured;         /* vdso_ns was measured on a copy of the vDSO */
-	struct fact rate_fact;
-	double rate; /* calls per second to work it out for */
+	struct real_fact call_ns; /* the costliest deciding call, as programs make it */
+	double syscall_ns;        /* the raw system call of its clock; known with call_ns */
+	bool mixed; /* call_ns is the average of calls that enter and calls that do not */
+	struct real_fact vdso_ns; /* counter and arithmetic; known: the vDSO could serve the call */
+	double lost_ns;           /* lost in each call against the vDSO; 0: none, or unknown */
+	bool measured;            /* vdso_ns was measured on a copy of the vDSO */
+	struct real_fact rate;    /* calls per second to work it out for */
 };
 
 /* Calls per second that one thread can make at the most, to two digits; 0 if unknown. */
@@ -211,9 +208,8 @@ double cost_seconds(double calls, double slow_ns, double fast_ns);
 struct other_clocksource {
 	const char *name; /* a string of the evidence */
 	bool advisable;
-	const char *why_not; /* as advisable_why_not() gives it; NULL: advisable */
-	struct fact call_fact;
-	double call_ns; /* clock_gettime(CLOCK_MONOTONIC) on it, measured on a copy of the vDSO */
+	const char *why_not;      /* as advisable_why_not() gives it; NULL: advisable */
+	struct real_fact call_ns; /* clock_gettime(CLOCK_MONOTONIC), on a copy of the vDSO */
 };
 
 /* The wall clock beside other clocks (evidence->witnesses). */

@@ -32,10 +32,8 @@ static int print_judged(struct cli *cli, const char *file)
 	request->several = cli->operand_count > 1;
 	if (!check_clocksources_exist(&request->policy, &request->evidence))
 		return EXIT_TROUBLE;
-	if (request->rate > 0) {
-		request->diagnosis.cost.rate = request->rate;
-		fact_set_known(&request->diagnosis.cost.rate_fact);
-	}
+	if (request->rate > 0)
+		fact_set_real(&request->diagnosis.cost.rate, request->rate);
 	policy_judge(&request->policy, &request->evidence, request->diagnosis.verdict.kind,
 		&request->outcome);
 	cli_print(cli, request);

@@ -29,11 +29,11 @@ static void add_alternative(
 {
 	bool is_tsc = host_is_x86(evidence) && !clocksource_is(evidence, "tsc");
 
-	if (cost->measured && !fact_is_known(&cost->vdso_fact)) {
+	if (cost->measured && !fact_is_known(&cost->vdso_ns.fact)) {
 		strbuf_add(sb,
 			"; the vDSO would be no faster: reading the counter takes %s ns (measured on a "
 			"copy of the vDSO)",
-			round_ns(cost->vdso_ns));
+			round_ns(cost->vdso_ns.value));
 		return;
 	}
 	if (cost->lost_ns <= 0)
@@ -41,7 +41,7 @@ static void add_alternative(
 	strbuf_add(sb,
 		cost->measured ? "; %s would take %s ns (measured on a copy of the vDSO)"
 			       : "; %s would take about %s ns",
-		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->vdso_ns));
+		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->vdso_ns.value));
 }
 
 int describe_first_sentence(const char *text)
@@ -61,10 +61,10 @@ void describe_verdict(
 	const struct cost *cost = &diagnosis->cost;
 
 	strbuf_add(sb, "%s", diagnosis->verdict.summary);
-	if (fact_is_known(&cost->call_fact)) {
+	if (fact_is_known(&cost->call_ns.fact)) {
 		if (sb->used && sb->text[sb->used - 1] == '.')
 			sb->used--;
-		strbuf_add(sb, ": %s ns per call%s", round_ns(cost->call_ns),
+		strbuf_add(sb, ": %s ns per call%s", round_ns(cost->call_ns.value),
 			cost->mixed ? " on average" : "");
 		if (diagnosis->verdict.kind == VERDICT_OK)
 			strbuf_add(sb, "; a system call takes %s ns", round_ns(cost->syscall_ns));
@@ -97,8 +97,8 @@ void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbu
 	if (!fact_is_known(&timestamp->time.fact))
 		return;
 	strbuf_add(sb, "%s", timestamp->time.value);
-	if (fact_is_known(&timestamp->uptime_fact))
-		strbuf_add(sb, ", %s after boot", as_age(timestamp->uptime_s));
+	if (fact_is_known(&timestamp->uptime_s.fact))
+		strbuf_add(sb, ", %s after boot", as_age(timestamp->uptime_s.value));
 }
 
 static void add_clocksource(const struct evidence *evidence, bool all, struct strbuf *sb)
@@ -253,7 +253,7 @@ static void add_timing(const struct evidence *evidence, bool all, struct strbuf 
 {
 	const struct timing_evidence *timing = &evidence->timing;
 	const struct fact *fact =
-		fact_is_known(&timing->fact) ? &timing->syscall_floor_fact : &timing->fact;
+		fact_is_known(&timing->fact) ? &timing->syscall_floor_ns.fact : &timing->fact;
 
 	(void)all;
 	if (evidence->live && !fact_is_known(fact))
@@ -296,8 +296,8 @@ static void add_cpu_share(struct strbuf *sb, double ns, double rate)
 /* A rate that no thread can reach is only used where the user gave it. */
 static void add_rate(const struct cost *cost, double ns, struct strbuf *sb)
 {
-	bool given = fact_is_known(&cost->rate_fact);
-	double rate = given ? cost->rate : EXAMPLE_RATE;
+	bool given = fact_is_known(&cost->rate.fact);
+	double rate = given ? cost->rate.value : EXAMPLE_RATE;
 	double most = cost_calls_per_thread(cost);
 
 	if (given || rate <= most) {
@@ -318,21 +318,21 @@ void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
 	bool served = diagnosis->verdict.kind == VERDICT_OK;
 	double lost = served ? 0 : cost->lost_ns;
 
-	if (!fact_is_known(&cost->call_fact) || (served && !fact_is_known(&cost->rate_fact)))
+	if (!fact_is_known(&cost->call_ns.fact) || (served && !fact_is_known(&cost->rate.fact)))
 		return;
-	strbuf_add(sb, "%s ns %sper call", round_ns(lost > 0 ? lost : cost->call_ns),
+	strbuf_add(sb, "%s ns %sper call", round_ns(lost > 0 ? lost : cost->call_ns.value),
 		lost > 0 ? "lost " : "");
 	if (served) {
-		strbuf_add(sb, ": at %s calls/s, ", as_count((uint64_t)cost->rate));
-		add_cpu_share(sb, cost->call_ns, cost->rate);
+		strbuf_add(sb, ": at %s calls/s, ", as_count((uint64_t)cost->rate.value));
+		add_cpu_share(sb, cost->call_ns.value, cost->rate.value);
 		strbuf_add(sb, "; as system calls ");
-		add_cpu_share(sb, cost->syscall_ns, cost->rate);
+		add_cpu_share(sb, cost->syscall_ns, cost->rate.value);
 	} else {
-		add_rate(cost, lost > 0 ? lost : cost->call_ns, sb);
+		add_rate(cost, lost > 0 ? lost : cost->call_ns.value, sb);
 	}
 	if (!served && lost <= 0 && cost->measured)
 		strbuf_add(sb, "; the vDSO would save nothing: the counter alone takes %s ns",
-			round_ns(cost->vdso_ns));
+			round_ns(cost->vdso_ns.value));
 	strbuf_add(sb, ".");
 }
 

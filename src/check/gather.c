@@ -21,7 +21,7 @@
 static void skip_measuring(struct evidence *evidence)
 {
 	struct fact *facts[] = {&evidence->vclock.fact, &evidence->timing.fact,
-		&evidence->copy.fact, &evidence->copy.what_if_fact, &evidence->proof.fact,
+		&evidence->copy.fact, &evidence->copy.what_if_ns.fact, &evidence->proof.fact,
 		&evidence->ntp.fact, &evidence->base.fact};
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
@@ -196,14 +196,14 @@ static void measure_copy(struct measuring *measuring, bool all)
 		copy_measure(&measuring->vdso, &measuring->calls, &evidence->vclock,
 			&evidence->copy, measuring->deadline);
 	else
-		evidence->copy.what_if_fact = evidence->copy.fact;
+		evidence->copy.what_if_ns.fact = evidence->copy.fact;
 	/* A call of the copy includes a read of the counter, so it cannot take less. */
-	if (fact_is_known(&evidence->copy.what_if_fact) &&
-		fact_is_known(&evidence->timing.counter_fact) &&
-		evidence->copy.what_if_ns < evidence->timing.counter_ns)
-		fact_set(&evidence->copy.what_if_fact, FACT_FAILED,
+	if (fact_is_known(&evidence->copy.what_if_ns.fact) &&
+		fact_is_known(&evidence->timing.counter_ns.fact) &&
+		evidence->copy.what_if_ns.value < evidence->timing.counter_ns.value)
+		fact_set(&evidence->copy.what_if_ns.fact, FACT_FAILED,
 			"the copy took %.1f ns, less than reading the counter",
-			evidence->copy.what_if_ns);
+			evidence->copy.what_if_ns.value);
 	copy_set_mode(&evidence->copy, &evidence->vclock);
 }
 

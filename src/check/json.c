@@ -154,29 +154,29 @@ static json_t *lost_cpu_percent(const void *object, const void *whole)
 	const struct cost *cost = object;
 
 	(void)whole;
-	return fact_is_known(&cost->rate_fact)
-	               ? field_real(100 * cost_seconds(cost->rate, cost->lost_ns, 0), 1)
+	return fact_is_known(&cost->rate.fact)
+	               ? field_real(100 * cost_seconds(cost->rate.value, cost->lost_ns, 0), 1)
 	               : json_null();
 }
 
 #undef OF
 #define OF struct cost
-#define CALL_NS(name, member) NS(name, member), .fact = FACT(call_fact), .reason = "reason"
+#define CALL_NS(name, member) NS(name, member), .fact = FACT(call_ns.fact), .reason = "reason"
 
 static const struct field cost_fields[] = {
-	{CALL_NS("call_ns", call_ns),
+	{CALL_NS("call_ns", call_ns.value),
 		.doc = "ns per deciding call, the costliest one, as programs make it"},
 	{CALL_NS("syscall_ns", syscall_ns),
 		.doc = "ns per call if made by raw system call, least of all batches"},
-	{NS("vdso_ns", vdso_ns), .fact = FACT(vdso_fact), .reason = "reason",
+	{NS("vdso_ns", vdso_ns.value), .fact = FACT(vdso_ns.fact), .reason = "reason",
 		.doc = "ns per call when served by the vDSO, measured or estimated"},
-	{NS("lost_ns", lost_ns), .fact = FACT(vdso_fact), .reason = "reason",
+	{NS("lost_ns", lost_ns), .fact = FACT(vdso_ns.fact), .reason = "reason",
 		.doc = "ns lost per call against the vDSO"},
 	{REASON("reason"), .doc = "why a time is null; null: none is"},
-	{REAL("rate_per_s", rate, -1), .fact = FACT(rate_fact), .reason = "rate_reason",
+	{REAL("rate_per_s", rate.value, -1), .fact = FACT(rate.fact), .reason = "rate_reason",
 		.doc = "calls per second that the cost is worked out for"},
 	{COMPUTED("lost_cpu_percent", FIELD_REAL, lost_cpu_percent), .most = DOCUMENT_NS_MAX,
-		.fact = FACT(vdso_fact),
+		.fact = FACT(vdso_ns.fact),
 		.doc = "percent of one CPU that is lost at this rate; null: cost or rate is "
 		       "unknown"},
 	{REASON("rate_reason"), .doc = "why there is no rate; null: there is one"},
@@ -190,7 +190,7 @@ static const struct field other_clocksource_fields[] = {
 	{STRING("name", name), .options = FIELD_FILLED, .doc = "name of the clocksource"},
 	{FLAG("advisable", advisable), .doc = "whether switching to it can be recommended"},
 	{STRING("reason", why_not), .doc = "clause that says why it is not advisable; null: it is"},
-	{NS("call_ns", call_ns), .fact = FACT(call_fact), .options = FIELD_OWN_REASON,
+	{REAL_FACT("call_ns", call_ns, 1),
 		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) on it, measured on a copy of the "
 		       "vDSO"},
 	{0},

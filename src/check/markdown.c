@@ -136,12 +136,14 @@ static void write_calls(const struct check_request *request, FILE *out)
 	      "the verdict.\n\n",
 		out);
 	check_write_calls(request, CALLS_ALL, TABLE_MARKDOWN, out);
-	if (!fact_is_known(&timing->counter_fact) || !fact_is_known(&timing->syscall_floor_fact))
+	if (!fact_is_known(&timing->counter_ns.fact) ||
+		!fact_is_known(&timing->syscall_floor_ns.fact))
 		return;
 	strbuf_add(&sb,
 		"One read of the CPU's counter (%s) takes %s ns, the cheapest system call (getppid) "
 		"%s ns.",
-		timing->counter, as_ns(timing->counter_ns), as_ns(timing->syscall_floor_ns));
+		timing->counter, as_ns(timing->counter_ns.value),
+		as_ns(timing->syscall_floor_ns.value));
 	fputc('\n', out);
 	wrap_text(out, 0, 0, sb.text);
 }

@@ -156,8 +156,8 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 	char ns[32] = "-";
 
 	(void)style;
-	if (fact_is_known(&diagnosis->cost.call_fact))
-		snprintf(ns, sizeof(ns), "%.1f", diagnosis->cost.call_ns);
+	if (fact_is_known(&diagnosis->cost.call_ns.fact))
+		snprintf(ns, sizeof(ns), "%.1f", diagnosis->cost.call_ns.value);
 	/* A host that its document does not name goes by the name of the file, as in fleet. */
 	write_word(out, 16,
 		fact_is_known(&name->fact) ? name->value

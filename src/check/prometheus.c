@@ -116,11 +116,11 @@ static void write_costs(const struct check_request *request, FILE *out)
 	const struct timing_evidence *timing = &request->evidence.timing;
 	const struct cost *cost = &request->diagnosis.cost;
 
-	if (fact_is_known(&timing->syscall_floor_fact)) {
+	if (fact_is_known(&timing->syscall_floor_ns.fact)) {
 		begin_sample(out, &floor);
-		write_seconds(out, timing->syscall_floor_ns);
+		write_seconds(out, timing->syscall_floor_ns.value);
 	}
-	if (fact_is_known(&cost->vdso_fact)) {
+	if (fact_is_known(&cost->vdso_ns.fact)) {
 		begin_sample(out, &lost);
 		write_seconds(out, cost->lost_ns);
 	}

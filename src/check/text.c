@@ -399,7 +399,7 @@ static void write_others(const struct screen *screen)
 
 	for (size_t i = 0, next; i < diagnosis->other_count && screen->verbose; i = next) {
 		const struct other_clocksource *other = &diagnosis->others[i];
-		bool timed = fact_is_known(&other->call_fact);
+		bool timed = fact_is_known(&other->call_ns.fact);
 		struct strbuf sb = {.used = 0};
 
 		strbuf_add(&sb, "%s", other->name);
@@ -409,8 +409,8 @@ static void write_others(const struct screen *screen)
 			strbuf_add(&sb, ", %s", diagnosis->others[next].name);
 		strbuf_add(&sb, ": ");
 		if (timed)
-			strbuf_add(
-				&sb, "%s ns per call on a copy of the vDSO", as_ns(other->call_ns));
+			strbuf_add(&sb, "%s ns per call on a copy of the vDSO",
+				as_ns(other->call_ns.value));
 		if (!other->advisable)
 			strbuf_add(&sb, "%snot recommended, because %s", timed ? "; " : "",
 				other->why_not);

@@ -37,7 +37,7 @@ static void read_clocks(void *clocks)
 void timestamp_collect(const struct root *root, struct timestamp_evidence *timestamp,
 	const struct deadline *deadline)
 {
-	struct fact *time_fact = &timestamp->time.fact, *uptime_fact = &timestamp->uptime_fact;
+	struct fact *time_fact = &timestamp->time.fact, *uptime_fact = &timestamp->uptime_s.fact;
 	struct clocks clocks = {0};
 	char text[TIMESTAMP_SIZE];
 	struct tm utc;
@@ -55,9 +55,8 @@ void timestamp_collect(const struct root *root, struct timestamp_evidence *times
 		fact_set_text(&timestamp->time, text);
 	else
 		fact_set(time_fact, FACT_DENIED, "the kernel refuses to read CLOCK_REALTIME");
-	timestamp->uptime_s = (double)clocks.boottime_ns / NS_PER_SECOND;
 	if (clocks.boottime_ns)
-		fact_set_known(uptime_fact);
+		fact_set_real(&timestamp->uptime_s, (double)clocks.boottime_ns / NS_PER_SECOND);
 	else
 		fact_set(uptime_fact, FACT_DENIED, "the kernel refuses to read CLOCK_BOOTTIME");
 }

@@ -215,7 +215,7 @@ static void try_candidates(const struct cli *cli, struct compare *compare)
 
 	/* The calls are this process's, and the timestamp is this host's, whatever the tree. */
 	if (root_open(&here, "/", &vdso->fact)) {
-		*timestamp = (struct timestamp_evidence){.uptime_s = 0};
+		*timestamp = (struct timestamp_evidence){0};
 		timestamp_collect(&here, timestamp, &cli->deadline);
 		vdso_collect(&here, vdso, &image);
 		root_close(&here);

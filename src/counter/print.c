@@ -76,7 +76,7 @@ static const struct field note_fields[] = {
 #define OF struct counter_evidence
 
 static const struct field evidence_fields[] = {
-	{NS("read_ns", host.timing.counter_ns), .fact = FACT(host.timing.counter_fact),
+	{NS("read_ns", host.timing.counter_ns.value), .fact = FACT(host.timing.counter_ns.fact),
 		.reason = "read_reason", .doc = "ns per read of the counter"},
 	{REASON("read_reason")},
 	{TEXT("counter", host.timing.counter), .doc = "name of the counter; null: none known"},
@@ -181,11 +181,11 @@ static void write_counter(const struct counter *counter, struct page *page)
 		page_add(page, ", %s", view->guaranteed ? "invariant" : "not invariant");
 	if (view->x86 && fact_is_known(&evidence->claims.fact))
 		page_add(page, ", %s", evidence->claims.rdtscp ? "rdtscp" : "no rdtscp");
-	if (fact_is_known(&timing->counter_fact))
+	if (fact_is_known(&timing->counter_ns.fact))
 		page_add(page, ", %s (%s ns)", view->trapped ? "intercepted" : "not intercepted",
-			as_ns(timing->counter_ns));
+			as_ns(timing->counter_ns.value));
 	else
-		page_add(page, ", not timed: %s", timing->counter_fact.reason);
+		page_add(page, ", not timed: %s", timing->counter_ns.fact.reason);
 }
 
 static void write_cpus(const struct warp_evidence *warp, struct page *page)

@@ -144,7 +144,7 @@ static bool judge_faults(struct counter *counter)
 		report_answer(report, unsafe, "trapped", NULL,
 			"programs should not read the %s here: each read is intercepted and takes "
 			"%.0f ns.",
-			name, evidence->host.timing.counter_ns);
+			name, evidence->host.timing.counter_ns.value);
 	else
 		return false;
 	return true;

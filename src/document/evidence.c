@@ -33,8 +33,8 @@ const struct field timestamp_fields[] = {
 		.kind = FIELD_REAL,
 		.decimals = 1,
 		.most = UPTIME_MAX,
-		TYPED(uptime_s, double *),
-		.fact = FACT(uptime_fact),
+		TYPED(uptime_s.value, double *),
+		.fact = FACT(uptime_s.fact),
 		.reason = "uptime_reason",
 		.doc = "seconds since boot at that time, suspended time included"},
 	{REASON("uptime_reason")},
@@ -188,8 +188,8 @@ static const struct field copy_fields[] = {
 };
 
 static const struct field what_if_fields[] = {
-	{WHOLE("reason", what_if_fact), .doc = "why the cost is unknown; null: it is known"},
-	{NS("counter_clocksource_ns", what_if_ns),
+	{WHOLE("reason", what_if_ns.fact), .doc = "why the cost is unknown; null: it is known"},
+	{NS("counter_clocksource_ns", what_if_ns.value),
 		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) by the CPU's counter, measured on a "
 		       "copy of the vDSO"},
 	{0},

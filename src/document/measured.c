@@ -77,17 +77,18 @@ const struct field timing_fields[] = {
 	{TEXT("counter", counter),
 		.doc = "name of the CPU's counter, as rdtsc; null: nothing was timed, or none is "
 		       "known"},
-	{NS("counter_ns", counter_ns), .options = FIELD_NEEDED, .fact = FACT(counter_fact),
+	{NS("counter_ns", counter_ns.value), .options = FIELD_NEEDED, .fact = FACT(counter_ns.fact),
 		.whole = FACT(fact), .reason = "counter_reason",
 		.doc = "ns per bare read of the counter, least of all batches"},
 	{REASON("counter_reason")},
-	{NS("ordered_counter_ns", ordered_ns), .fact = FACT(ordered_fact), .whole = FACT(fact),
-		.reason = "ordered_counter_reason",
+	{NS("ordered_counter_ns", ordered_ns.value), .fact = FACT(ordered_ns.fact),
+		.whole = FACT(fact), .reason = "ordered_counter_reason",
 		.doc = "ns per read of the counter after earlier instructions, as a vDSO reads "
 		       "it, least of all batches"},
 	{REASON("ordered_counter_reason")},
-	{NS("getppid_ns", syscall_floor_ns), .options = FIELD_NEEDED,
-		.fact = FACT(syscall_floor_fact), .whole = FACT(fact), .reason = "getppid_reason",
+	{NS("getppid_ns", syscall_floor_ns.value), .options = FIELD_NEEDED,
+		.fact = FACT(syscall_floor_ns.fact), .whole = FACT(fact),
+		.reason = "getppid_reason",
 		.doc = "ns per getppid system call, the cheapest one, least of all batches"},
 	{REASON("getppid_reason")},
 	{INTEGER("batches", batches, UINT32_MAX), .options = FIELD_NEEDED, .fact = FACT(fact),
@@ -150,7 +151,7 @@ static json_t *call_reason(const void *object, const void *whole)
 	const struct call_evidence *call = object;
 	const struct evidence *evidence = whole;
 	const struct path_evidence *path = call->path, *raw = &path[PATH_SYSCALL];
-	const struct fact *floor = &evidence->timing.syscall_floor_fact;
+	const struct fact *floor = &evidence->timing.syscall_floor_ns.fact;
 
 	if (judged_path(call)->signal)
 		return json_sprintf("failed: the call ends with %s",

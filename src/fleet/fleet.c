@@ -96,9 +96,9 @@ static void add_host(struct fleet *fleet, const struct fleet_document *document,
 	host.verdict = diagnosis.verdict.kind;
 	if (diagnosis.cause_count)
 		host.cause = diagnosis.causes[0].id;
-	if (fact_is_known(&diagnosis.cost.call_fact))
-		host.call_ns = diagnosis.cost.call_ns;
-	if (fact_is_known(&diagnosis.cost.vdso_fact))
+	if (fact_is_known(&diagnosis.cost.call_ns.fact))
+		host.call_ns = diagnosis.cost.call_ns.value;
+	if (fact_is_known(&diagnosis.cost.vdso_ns.fact))
 		host.lost_ns = diagnosis.cost.lost_ns;
 	text_copy(host.kernel, sizeof(host.kernel),
 		*evidence->host.kernel.value ? evidence->host.kernel.value : "unknown");

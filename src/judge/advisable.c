@@ -110,10 +110,9 @@ size_t other_clocksources_find(
 		*other = (struct other_clocksource){
 			.name = name, .why_not = reason_against(v, name)};
 		if (!clocksource_is_own_counter(name)) {
-			fact_set(&other->call_fact, FACT_ABSENT,
+			fact_set(&other->call_ns.fact, FACT_ABSENT,
 				"cannot be measured while another clocksource is in use");
 		} else {
-			other->call_fact = copy->what_if_fact;
 			other->call_ns = copy->what_if_ns;
 			if (!other->why_not && v->counter_trapped)
 				other->why_not = "reading the CPU's counter is as slow with it";

@@ -110,7 +110,7 @@ void cite_counter(const struct view *v, struct cause *cause)
 	const struct timing_evidence *timing = &v->evidence->timing;
 
 	cite(cause, "%s: %.1f ns, the cheapest system call: %.1f ns", timing->counter,
-		timing->counter_ns, timing->syscall_floor_ns);
+		timing->counter_ns.value, timing->syscall_floor_ns.value);
 }
 
 static void write_text(const struct view *v, const struct cause_case *found, char *text)

@@ -19,9 +19,10 @@ void contradiction_list(const struct view *v, struct contradiction_row rows[CONT
 	const struct timing_evidence *timing = &evidence->timing;
 	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
 	const struct path_evidence *raw = v->monotonic[PATH_SYSCALL];
-	bool is_timed = vdso && fact_is_known(&timing->syscall_floor_fact);
-	bool is_counter_fast = fact_is_known(&timing->counter_fact) &&
-	                       timing->counter_ns < CHEAP_SHARE * timing->syscall_floor_ns;
+	bool is_timed = vdso && fact_is_known(&timing->syscall_floor_ns.fact);
+	bool is_counter_fast =
+		fact_is_known(&timing->counter_ns.fact) &&
+		timing->counter_ns.value < CHEAP_SHARE * timing->syscall_floor_ns.value;
 	bool always_enters = v->vdso.proven > 0 && v->vdso.always == v->vdso.calls;
 	bool never_enters = v->vdso.proven > 0 && v->vdso.proven == v->vdso.calls &&
 	                    v->vdso.entered == 0 && !v->vdso.signal;
@@ -72,8 +73,8 @@ void contradiction_list(const struct view *v, struct contradiction_row rows[CONT
 		/* The verdict does not show it where system calls are slower still. */
 		{"counter-slow",
 			never_enters && is_timed && v->counter_trapped &&
-				timing->counter_ns < timing->syscall_floor_ns &&
-				vdso->min_ns >= timing->counter_ns,
+				timing->counter_ns.value < timing->syscall_floor_ns.value &&
+				vdso->min_ns >= timing->counter_ns.value,
 			false,
 			"Reading the counter takes much longer than a register read on this "
 			"architecture, though less than a system call: the hypervisor or the firmware "

@@ -22,11 +22,12 @@ static double estimate_user_space(const struct view *v)
 	const struct call_evidence *call = clock_gettime_of(v->evidence, "CLOCK_MONOTONIC_COARSE");
 	const struct path_evidence *coarse = call ? &call->path[PATH_VDSO] : NULL;
 
-	if (!fact_is_known(&timing->counter_fact) || !coarse || !fact_is_known(&coarse->fact) ||
+	if (!fact_is_known(&timing->counter_ns.fact) || !coarse || !fact_is_known(&coarse->fact) ||
 		coarse->entered || v->counter_trapped)
 		return NAN;
-	return coarse->min_ns +
-	       (fact_is_known(&timing->ordered_fact) ? timing->ordered_ns : timing->counter_ns);
+	return coarse->min_ns + (fact_is_known(&timing->ordered_ns.fact)
+						? timing->ordered_ns.value
+						: timing->counter_ns.value);
 }
 
 /* Returns the path that programs take: through the host's libc, where that bypasses the vDSO. */
@@ -88,19 +89,20 @@ static void find_vdso_cost(const struct view *v, struct cost *cost)
 {
 	const struct copy_evidence *copy = &v->evidence->copy;
 
-	cost->measured = v->verdict == VERDICT_FALLBACK && fact_is_known(&copy->what_if_fact);
-	cost->vdso_ns = v->verdict == VERDICT_OK ? cost->call_ns
-	                : cost->measured         ? copy->what_if_ns
-	                                         : estimate_user_space(v);
+	cost->measured = v->verdict == VERDICT_FALLBACK && fact_is_known(&copy->what_if_ns.fact);
+	cost->vdso_ns.value = v->verdict == VERDICT_OK ? cost->call_ns.value
+	                      : cost->measured         ? copy->what_if_ns.value
+	                                               : estimate_user_space(v);
 	if (cost->measured && v->counter_gains_nothing)
-		fact_set(&cost->vdso_fact, FACT_ABSENT, "reading the CPU's counter takes as long");
-	else if (isnan(cost->vdso_ns))
-		fact_set(&cost->vdso_fact, FACT_ABSENT, "no counter to estimate user space by");
+		fact_set(&cost->vdso_ns.fact, FACT_ABSENT,
+			"reading the CPU's counter takes as long");
+	else if (isnan(cost->vdso_ns.value))
+		fact_set(&cost->vdso_ns.fact, FACT_ABSENT, "no counter to estimate user space by");
 	else
-		fact_set_known(&cost->vdso_fact);
+		fact_set_known(&cost->vdso_ns.fact);
 	/* Both are tenths: their difference is the same with any precision of the machine. */
-	if (fact_is_known(&cost->vdso_fact) && cost->call_ns > cost->vdso_ns)
-		cost->lost_ns = round((cost->call_ns - cost->vdso_ns) * 10) / 10;
+	if (fact_is_known(&cost->vdso_ns.fact) && cost->call_ns.value > cost->vdso_ns.value)
+		cost->lost_ns = round((cost->call_ns.value - cost->vdso_ns.value) * 10) / 10;
 }
 
 void cost_find(const struct view *v, struct cost *cost)
@@ -110,14 +112,13 @@ void cost_find(const struct view *v, struct cost *cost)
 	const char *why = why_unknown(v, call, path);
 
 	*cost = (struct cost){.call_ns = 0};
-	fact_set(&cost->rate_fact, FACT_ABSENT, "none was given");
+	fact_set(&cost->rate.fact, FACT_ABSENT, "none was given");
 	if (why || !path) {
-		fact_set(&cost->call_fact, FACT_ABSENT, "%s", why);
-		cost->vdso_fact = cost->call_fact;
+		fact_set(&cost->call_ns.fact, FACT_ABSENT, "%s", why);
+		cost->vdso_ns.fact = cost->call_ns.fact;
 		return;
 	}
-	fact_set_known(&cost->call_fact);
-	cost->call_ns = path->min_ns;
+	fact_set_real(&cost->call_ns, path->min_ns);
 	cost->syscall_ns = call->path[PATH_SYSCALL].min_ns;
 	/*
 	 * Both kinds count in their shares if some calls enter the kernel and others do not: the
@@ -128,15 +129,15 @@ void cost_find(const struct view *v, struct cost *cost)
 	if (cost->mixed) {
 		double share = (double)path->entered / path->attempts;
 
-		cost->call_ns = share * cost->syscall_ns + (1 - share) * path->min_ns;
+		cost->call_ns.value = share * cost->syscall_ns + (1 - share) * path->min_ns;
 	}
 	find_vdso_cost(v, cost);
 }
 
 double cost_calls_per_thread(const struct cost *cost)
 {
-	double calls = fact_is_known(&cost->call_fact) && cost->call_ns > 0
-	                       ? NS_PER_SECOND / cost->call_ns
+	double calls = fact_is_known(&cost->call_ns.fact) && cost->call_ns.value > 0
+	                       ? NS_PER_SECOND / cost->call_ns.value
 	                       : 0;
 	double unit = calls > 0 ? pow(10, floor(log10(calls)) - 1) : 1;
 

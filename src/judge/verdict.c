@@ -136,11 +136,11 @@ static void write_slower(const struct view *v, char *summary, size_t size)
  */
 static bool timing_clears(const struct evidence *evidence)
 {
-	double most_ns = CLEARING_MARGIN * evidence->timing.syscall_floor_ns;
+	double most_ns = CLEARING_MARGIN * evidence->timing.syscall_floor_ns.value;
 	unsigned calls = 0;
 
 	if (!fact_is_known(&evidence->timing.fact) ||
-		!fact_is_known(&evidence->timing.syscall_floor_fact))
+		!fact_is_known(&evidence->timing.syscall_floor_ns.fact))
 		return false;
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct path_evidence *vdso = &evidence->calls[i].path[PATH_VDSO];
@@ -188,21 +188,21 @@ void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS])
 	bool some_enter = has_proof && v->decided.entered > 0;
 	/* A library linked into this binary says nothing about the host's programs. */
 	bool libc_enters = v->libc.entered > 0 && fact_is_flag(&evidence->host.libc_static, false);
-	bool is_counter_timed = has_proof && vdso && fact_is_known(&timing->counter_fact);
+	bool is_counter_timed = has_proof && vdso && fact_is_known(&timing->counter_ns.fact);
 	/*
 	 * A counter read that takes as long as the cheapest system call is not a read of a
 	 * register: a hypervisor or an emulator catches it. Healthy ones take a tenth of a system
 	 * call.
 	 */
-	bool is_counter_slow = is_counter_timed && fact_is_known(&timing->syscall_floor_fact) &&
-	                       timing->counter_ns >= timing->syscall_floor_ns &&
-	                       vdso->min_ns >= timing->syscall_floor_ns;
+	bool is_counter_slow = is_counter_timed && fact_is_known(&timing->syscall_floor_ns.fact) &&
+	                       timing->counter_ns.value >= timing->syscall_floor_ns.value &&
+	                       vdso->min_ns >= timing->syscall_floor_ns.value;
 	/*
 	 * The clocksource may have changed between proof and timing, or something slows down the
 	 * vDSO's code. Neither is a fallback, which timing never shows.
 	 */
 	bool is_slower = is_counter_timed && raw &&
-	                 vdso->min_ns - timing->counter_ns >= SEVERAL_CALLS * raw->min_ns;
+	                 vdso->min_ns - timing->counter_ns.value >= SEVERAL_CALLS * raw->min_ns;
 	/*
 	 * After a change that no proof followed the times are those of another clocksource. A proof
 	 * of some calls does not count, but a call that entered the kernel is not cleared by its

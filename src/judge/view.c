@@ -62,14 +62,14 @@ static bool is_counter_trapped(const struct evidence *evidence)
 		"x86_64", "i386", "i686", "aarch64", "armv7l", "riscv64"};
 	const struct timing_evidence *timing = &evidence->timing;
 
-	if (!fact_is_known(&timing->counter_fact))
+	if (!fact_is_known(&timing->counter_ns.fact))
 		return false;
-	if (fact_is_known(&timing->syscall_floor_fact) &&
-		timing->counter_ns >= timing->syscall_floor_ns)
+	if (fact_is_known(&timing->syscall_floor_ns.fact) &&
+		timing->counter_ns.value >= timing->syscall_floor_ns.value)
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(fast); i++) {
 		if (fact_is_text(&evidence->host.arch, fast[i]))
-			return timing->counter_ns > COUNTER_NS_MOST;
+			return timing->counter_ns.value > COUNTER_NS_MOST;
 	}
 	return false;
 }
@@ -100,12 +100,13 @@ static void add_host(struct view *v)
 	                     platform_is(evidence, "cloud-hypervisor");
 	v->counter_off = fact_is_flag(&host->counter_disabled, true);
 	v->counter_trapped = is_counter_trapped(evidence);
-	v->counter_gains_nothing = fact_is_known(&evidence->copy.what_if_fact) && vdso &&
-	                           evidence->copy.what_if_ns > WORTH_A_SWITCH * vdso->min_ns;
+	v->counter_gains_nothing = fact_is_known(&evidence->copy.what_if_ns.fact) && vdso &&
+	                           evidence->copy.what_if_ns.value > WORTH_A_SWITCH * vdso->min_ns;
 	/* A system call is never so much quicker than the cheapest one. */
-	v->entered_yet_fast = v->vdso.proven > 0 && v->vdso.always == v->vdso.calls && vdso &&
-	                      fact_is_known(&evidence->timing.syscall_floor_fact) &&
-	                      vdso->min_ns < FASTER_THAN_ENTRY * evidence->timing.syscall_floor_ns;
+	v->entered_yet_fast =
+		v->vdso.proven > 0 && v->vdso.always == v->vdso.calls && vdso &&
+		fact_is_known(&evidence->timing.syscall_floor_ns.fact) &&
+		vdso->min_ns < FASTER_THAN_ENTRY * evidence->timing.syscall_floor_ns.value;
 	v->reads_hyperv_page = kernel_reads_hyperv_page(evidence);
 	/* arch/x86/kernel/kvmclock.c gives the mode under CONFIG_X86_64 only, 3.10 to 7.3. */
 	v->kvm_clock_32_bit =

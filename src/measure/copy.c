@@ -275,8 +275,8 @@ static void find_mode(struct copy *copy)
 			"CLOCK_MONOTONIC");
 		return;
 	}
-	if (answer->falls_back && !fact_is_known(&answer->what_if_fact)) {
-		answer->fact = answer->what_if_fact;
+	if (answer->falls_back && !fact_is_known(&answer->what_if_ns.fact)) {
+		answer->fact = answer->what_if_ns.fact;
 		return;
 	}
 	for (size_t i = 0; i < copy->page_count && copy->hint; i++) {
@@ -324,12 +324,12 @@ static void find_cost(struct copy *copy)
 	if (!signal)
 		signal = timed.signal;
 	if (signal)
-		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy ends with %s",
+		fact_set(&answer->what_if_ns.fact, FACT_FAILED, "the patched copy ends with %s",
 			fault_signal_name(signal));
 	else if (!timed.kept)
-		fact_set(&answer->what_if_fact, FACT_FAILED, "the patched copy cannot be timed");
+		fact_set(&answer->what_if_ns.fact, FACT_FAILED, "the patched copy cannot be timed");
 	else
-		answer->what_if_ns = statistics_in_tenths(timed.least * copy->ns_per_tick);
+		answer->what_if_ns.value = statistics_in_tenths(timed.least * copy->ns_per_tick);
 }
 
 /* ---- the child ---- */
@@ -338,7 +338,7 @@ static void run_copy(void *argument)
 {
 	struct copy *copy = argument;
 	struct copy_evidence *answer = &copy->answer;
-	bool has_counter = counter_probe(&answer->what_if_fact);
+	bool has_counter = counter_probe(&answer->what_if_ns.fact);
 
 	if (has_counter && !timebase_start(&copy->sampler.timebase, true)) {
 		fact_set(&answer->fact, FACT_DENIED, "the kernel clock cannot be read");
@@ -392,9 +392,9 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 	if (!fact_is_known(&answer->fact)) {
 		if (answer->fact.state == FACT_UNREAD)
 			answer->fact = why;
-		answer->what_if_fact = answer->fact;
+		answer->what_if_ns.fact = answer->fact;
 	} else if (!answer->falls_back) {
-		fact_set(&answer->what_if_fact, FACT_ABSENT, "the clocks do not fall back");
+		fact_set(&answer->what_if_ns.fact, FACT_ABSENT, "the clocks do not fall back");
 	}
 }
 

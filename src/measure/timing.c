@@ -67,17 +67,14 @@ static void report_call(struct timed_call *timed, double ns_per_tick, struct pat
 }
 
 /* The fact already has the reason if there is no function. */
-static void report_other(
-	const struct timed_call *timed, double ns_per_tick, double *ns, struct fact *fact)
+static void report_other(const struct timed_call *timed, double ns_per_tick, struct real_fact *ns)
 {
 	if (!timed->call.function.any)
 		return;
-	if (timed->count) {
-		*ns = statistics_in_tenths(timed->least * ns_per_tick);
-		fact_set_known(fact);
-	} else {
-		fact_set(fact, FACT_FAILED, "every measurement was disturbed");
-	}
+	if (timed->count)
+		fact_set_real(ns, statistics_in_tenths(timed->least * ns_per_tick));
+	else
+		fact_set(&ns->fact, FACT_FAILED, "every measurement was disturbed");
 }
 
 /*
@@ -115,7 +112,7 @@ static bool measure_clearing_pass(struct timing_job *job)
 		if (!fact_is_known(&stats.fact))
 			continue;
 		path->p99_ns = fmin(path->p99_ns, statistics_in_tenths(stats.ns.p99));
-		clear = clear && path->p99_ns < job->timing.syscall_floor_ns / 2;
+		clear = clear && path->p99_ns < job->timing.syscall_floor_ns.value / 2;
 	}
 	free(samples);
 	return clear;
@@ -141,14 +138,14 @@ static void fill_cases(struct timing_job *job, struct timed_call cases[CASE_COUN
 		}
 	}
 	text_copy(timing->counter, sizeof(timing->counter), counter_name());
-	counter_probe(&timing->counter_fact);
-	timing->ordered_fact = timing->counter_fact;
+	counter_probe(&timing->counter_ns.fact);
+	timing->ordered_ns.fact = timing->counter_ns.fact;
 	if (is_brief)
-		fact_set(&timing->ordered_fact, FACT_UNREAD, "no verdict rests on it");
+		fact_set(&timing->ordered_ns.fact, FACT_UNREAD, "no verdict rests on it");
 	cases[SYSCALL_FLOOR].call = call_syscall_floor();
-	if (fact_is_known(&timing->counter_fact))
+	if (fact_is_known(&timing->counter_ns.fact))
 		cases[COUNTER].call = call_loop(counter_repeat);
-	if (fact_is_known(&timing->ordered_fact))
+	if (fact_is_known(&timing->ordered_ns.fact))
 		cases[COUNTER_ORDERED].call = call_loop(counter_repeat_ordered);
 }
 
@@ -176,11 +173,9 @@ static bool time_cases(struct timing_job *job, double samples[CASE_COUNT][ROUNDS
 	for (size_t i = 0; i < job->table->count * PATH_COUNT; i++)
 		report_call(
 			&cases[i], ns_per_tick, &job->calls[i / PATH_COUNT].path[i % PATH_COUNT]);
-	report_other(&cases[SYSCALL_FLOOR], ns_per_tick, &timing->syscall_floor_ns,
-		&timing->syscall_floor_fact);
-	report_other(&cases[COUNTER], ns_per_tick, &timing->counter_ns, &timing->counter_fact);
-	report_other(
-		&cases[COUNTER_ORDERED], ns_per_tick, &timing->ordered_ns, &timing->ordered_fact);
+	report_other(&cases[SYSCALL_FLOOR], ns_per_tick, &timing->syscall_floor_ns);
+	report_other(&cases[COUNTER], ns_per_tick, &timing->counter_ns);
+	report_other(&cases[COUNTER_ORDERED], ns_per_tick, &timing->ordered_ns);
 	return true;
 }
 

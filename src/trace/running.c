@@ -19,7 +19,7 @@ static void take(struct trace_run *run)
 	trace_run_take(run, 0, (struct span){NULL, 0});
 	trace_run_counted(run);
 	trace_callers_finish(trace, run->shown,
-		fact_is_known(&timing->syscall_floor_fact) ? timing->syscall_floor_ns : 1);
+		fact_is_known(&timing->syscall_floor_ns.fact) ? timing->syscall_floor_ns.value : 1);
 }
 
 /* Reports an interval, if it is over, and begins the next one with no counts. */

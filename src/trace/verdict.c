@@ -104,12 +104,13 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 		line.served.value = (int64_t)(into_vdso - count);
 	if (served_here && fact_is_known(&call->path[PATH_VDSO].fact))
 		line.vdso_ns = call->path[PATH_VDSO].min_ns;
-	else if (call && !served_here && call->decides && fact_is_known(&host->copy.what_if_fact))
-		line.vdso_ns = host->copy.what_if_ns;
+	else if (call && !served_here && call->decides &&
+		 fact_is_known(&host->copy.what_if_ns.fact))
+		line.vdso_ns = host->copy.what_if_ns.value;
 	if (call && fact_is_known(&call->path[PATH_SYSCALL].fact)) {
 		line.syscall_ns = call->path[PATH_SYSCALL].min_ns;
-	} else if (fact_is_known(&host->timing.syscall_floor_fact)) {
-		line.syscall_ns = host->timing.syscall_floor_ns;
+	} else if (fact_is_known(&host->timing.syscall_floor_ns.fact)) {
+		line.syscall_ns = host->timing.syscall_floor_ns.value;
 		line.is_minimum = true;
 	}
 	line.count = count;
@@ -253,8 +254,8 @@ static void judge_samples(const struct trace_evidence *trace, struct trace_insid
 		fact_set(&inside->fact, FACT_ABSENT, "it used no CPU time");
 		return;
 	}
-	if (fact_is_known(&timing->syscall_floor_fact))
-		call_ns = timing->syscall_floor_ns;
+	if (fact_is_known(&timing->syscall_floor_ns.fact))
+		call_ns = timing->syscall_floor_ns.value;
 	for (size_t i = 0; i < trace->host.call_count; i++) {
 		const struct call_evidence *call = &trace->host.calls[i];
 		const struct path_evidence *vdso = &call->path[PATH_VDSO];

@@ -240,7 +240,7 @@ static void begin_event(struct watch *watch, enum watch_event_kind kind)
 	struct watch_event *event = &watch->event;
 
 	event->kind = kind;
-	event->timestamp = (struct timestamp_evidence){.uptime_s = 0};
+	event->timestamp = (struct timestamp_evidence){0};
 	timestamp_collect(watch->root, &event->timestamp, DEADLINE_NONE);
 	ntp_collect(&event->ntp, DEADLINE_NONE);
 	fact_set(&event->log.fact, FACT_ABSENT, "nothing has changed");

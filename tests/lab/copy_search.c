@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 	       "\"least_ms\": %.2f, \"most_ms\": %.2f, \"reason\": \"%s\"}\n",
 		runs, differing, fact_is_known(&first.fact) ? "true" : "false", first.mode,
 		first.at, first.falls_back ? "true" : "false",
-		fact_is_known(&first.what_if_fact) ? first.what_if_ns : -1, times.least_ms,
+		fact_is_known(&first.what_if_ns.fact) ? first.what_if_ns.value : -1, times.least_ms,
 		times.most_ms, first.fact.reason);
 	return differing ? 1 : 0;
 }

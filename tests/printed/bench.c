@@ -48,8 +48,7 @@ static void put_evidence(const struct bench_scenario *scenario)
 	evidence.clocksource = host.clocksource;
 	evidence.host = host.host;
 	fact_set_text(&evidence.timestamp.time, "2026-11-21T15:02:11Z");
-	fact_set_known(&evidence.timestamp.uptime_fact);
-	evidence.timestamp.uptime_s = 86400.2;
+	fact_set_real(&evidence.timestamp.uptime_s, 86400.2);
 	fact_set_text(&evidence.host.arch, "x86_64");
 	fact_set_text(&evidence.host.libc, "glibc 2.36");
 	fact_set_number(&evidence.host.seccomp, 0);

@@ -8,18 +8,21 @@
 #include "check/model.h"
 #include "unit/unit.h"
 
+static struct real_fact given(double value)
+{
+	return (struct real_fact){
+		.fact.state = value > 0 ? FACT_KNOWN : FACT_ABSENT, .value = value};
+}
+
 static struct diagnosis judged(
 	enum verdict_kind verdict, double call_ns, double user_ns, double rate)
 {
 	return (struct diagnosis){.verdict = {.kind = verdict, .summary = "summary."},
-		.cost = {.call_fact.state = call_ns > 0 ? FACT_KNOWN : FACT_ABSENT,
-			.call_ns = call_ns,
+		.cost = {.call_ns = given(call_ns),
 			.syscall_ns = 600,
-			.vdso_fact.state = user_ns > 0 ? FACT_KNOWN : FACT_ABSENT,
-			.vdso_ns = user_ns,
+			.vdso_ns = given(user_ns),
 			.lost_ns = user_ns > 0 ? call_ns - user_ns : 0,
-			.rate_fact.state = rate > 0 ? FACT_KNOWN : FACT_ABSENT,
-			.rate = rate}};
+			.rate = given(rate)}};
 }
 
 static const char *cost_text(enum verdict_kind verdict, double call_ns, double user_ns, double rate)
@@ -101,7 +104,7 @@ static void the_verdict_has_the_cost_in_its_sentence(void **state)
 	assert_string_equal(verdict_text(&diagnosis, "tsc"),
 		"summary: 1,598 ns per call; the vDSO would take 28 ns (measured on a copy of the "
 		"vDSO).");
-	diagnosis.cost.vdso_fact.state = FACT_ABSENT;
+	diagnosis.cost.vdso_ns.fact.state = FACT_ABSENT;
 	diagnosis.cost.lost_ns = 0;
 	assert_string_equal(verdict_text(&diagnosis, "xen"),
 		"summary: 1,598 ns per call; the vDSO would be no faster: reading the counter takes 28 ns "

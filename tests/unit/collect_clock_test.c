@@ -32,8 +32,8 @@ static void a_live_host_has_a_time_and_an_uptime(void **state)
 	assert_non_null(strptime(timestamp.time.value, "%Y-%m-%dT%H:%M:%SZ", &utc));
 	told = timegm(&utc);
 	assert_true(told >= before - 1 && told <= time(NULL) + 1);
-	assert_true(fact_is_known(&timestamp.uptime_fact));
-	assert_true(timestamp.uptime_s > 0);
+	assert_true(fact_is_known(&timestamp.uptime_s.fact));
+	assert_true(timestamp.uptime_s.value > 0);
 }
 
 static void a_captured_tree_has_neither(void **state)
@@ -44,8 +44,8 @@ static void a_captured_tree_has_neither(void **state)
 	(void)state;
 	timestamp_collect(&root, &timestamp, DEADLINE_NONE);
 	assert_int_equal(timestamp.time.fact.state, FACT_ABSENT);
-	assert_int_equal(timestamp.uptime_fact.state, FACT_ABSENT);
-	assert_true(*timestamp.uptime_fact.reason);
+	assert_int_equal(timestamp.uptime_s.fact.state, FACT_ABSENT);
+	assert_true(*timestamp.uptime_s.fact.reason);
 }
 
 static void only_a_complete_time_is_accepted(void **state)

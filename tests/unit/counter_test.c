@@ -32,8 +32,7 @@ static void make_sound(struct counter_evidence *evidence)
 	fact_set(&host->emulator.fact, FACT_ABSENT, "none");
 	fact_set_number(&host->cpu_count, 2);
 	fact_set_known(&evidence->readable);
-	fact_set_known(&evidence->host.timing.counter_fact);
-	evidence->host.timing.counter_ns = 8;
+	fact_set_real(&evidence->host.timing.counter_ns, 8);
 	fact_set_known(&evidence->claims.fact);
 	evidence->claims.rdtscp = true;
 	evidence->page = (struct vvar_rate){.hz = HZ, .step = 1.6e-7};
@@ -189,7 +188,7 @@ static void a_counter_that_is_intercepted_is_unsafe(void **state)
 
 	(void)state;
 	make_sound(&evidence);
-	evidence.host.timing.counter_ns = 1800;
+	evidence.host.timing.counter_ns.value = 1800;
 	expect(&evidence, "trapped", 1, "takes 1800 ns");
 }
 

@@ -68,7 +68,7 @@ static void falling_back(void)
 static void trapped(void)
 {
 	evidence_make_healthy(&request.evidence);
-	request.evidence.timing.counter_ns = 1200;
+	request.evidence.timing.counter_ns.value = 1200;
 	evidence_find_call(&request.evidence, "clock_gettime", "CLOCK_MONOTONIC")
 		->path[PATH_VDSO]
 		.min_ns = 1234.56;
@@ -804,7 +804,8 @@ static void a_time_that_is_missing_has_its_own_reason(void **state)
 	raw = &request.evidence.calls[0].path[PATH_SYSCALL];
 	fact_set(&raw->fact, FACT_FAILED, "every measurement was disturbed");
 	assert_reason_of_first_call("failed: every measurement was disturbed");
-	fact_set(&request.evidence.timing.syscall_floor_fact, FACT_FAILED, "disturbed, all of it");
+	fact_set(&request.evidence.timing.syscall_floor_ns.fact, FACT_FAILED,
+		"disturbed, all of it");
 	assert_reason_of_first_call("failed: disturbed, all of it");
 	request.evidence.calls[0].raw_error = EPERM;
 	assert_reason_of_first_call("denied: the system call: Operation not permitted");
@@ -850,7 +851,7 @@ static void missing_times_are_explained(void **state)
 	text = render("text", false);
 	assert_null(strstr(text, "\n  timing"));
 	free(text);
-	fact_set(&request.evidence.timing.syscall_floor_fact, FACT_FAILED,
+	fact_set(&request.evidence.timing.syscall_floor_ns.fact, FACT_FAILED,
 		"every measurement was disturbed");
 	text = render("text", false);
 	assert_non_null(

@@ -157,12 +157,9 @@ static void set_host(struct host_evidence *host)
 static void set_timing(struct timing_evidence *timing)
 {
 	fact_set_known(&timing->fact);
-	fact_set_known(&timing->counter_fact);
-	fact_set_known(&timing->syscall_floor_fact);
-	timing->counter_ns = COUNTER_NS;
-	fact_set_known(&timing->ordered_fact);
-	timing->ordered_ns = ORDERED_NS;
-	timing->syscall_floor_ns = ENTRY_NS;
+	fact_set_real(&timing->counter_ns, COUNTER_NS);
+	fact_set_real(&timing->ordered_ns, ORDERED_NS);
+	fact_set_real(&timing->syscall_floor_ns, ENTRY_NS);
 	timing->batches = 64;
 	fact_set_number(&timing->cpu, 1);
 	text_copy(timing->counter, sizeof(timing->counter), "rdtsc");
@@ -173,8 +170,7 @@ void evidence_make_healthy(struct evidence *evidence)
 	memset(evidence, 0, sizeof(*evidence));
 	evidence->live = true;
 	fact_set_text(&evidence->timestamp.time, "2026-11-21T15:02:11Z");
-	fact_set_known(&evidence->timestamp.uptime_fact);
-	evidence->timestamp.uptime_s = 86400.2;
+	fact_set_real(&evidence->timestamp.uptime_s, 86400.2);
 	evidence_set_available(evidence, "tsc kvm-clock acpi_pm");
 	evidence_set_current(evidence, "tsc");
 	set_vdso(&evidence->vdso);
@@ -415,7 +411,7 @@ static void roll_calls(struct evidence *evidence, struct dice *dice)
 static void roll_timing(struct timing_evidence *timing, struct dice *dice)
 {
 	struct fact *parts[] = {
-		&timing->counter_fact, &timing->syscall_floor_fact, &timing->ordered_fact};
+		&timing->counter_ns.fact, &timing->syscall_floor_ns.fact, &timing->ordered_ns.fact};
 
 	roll_fact(&timing->fact, dice);
 	for (size_t i = 0; i < COUNT(parts); i++) {
@@ -423,7 +419,7 @@ static void roll_timing(struct timing_evidence *timing, struct dice *dice)
 		if (!fact_is_known(&timing->fact))
 			*parts[i] = timing->fact;
 	}
-	timing->counter_ns = (double)dice_roll(dice, 3000) / 10;
+	timing->counter_ns.value = (double)dice_roll(dice, 3000) / 10;
 }
 
 /* Numbers as documents have them, and none where it is not known. */
@@ -462,7 +458,7 @@ void evidence_roll(struct evidence *evidence, struct dice *dice)
 	evidence_make_healthy(evidence);
 	evidence->live = dice_roll(dice, 16) > 0;
 	roll_fact(&evidence->timestamp.time.fact, dice);
-	roll_fact(&evidence->timestamp.uptime_fact, dice);
+	roll_fact(&evidence->timestamp.uptime_s.fact, dice);
 	roll_clocksource(&evidence->clocksource, dice);
 	roll_fact(&evidence->vdso.fact, dice);
 	roll_vclock(&evidence->vclock, dice);

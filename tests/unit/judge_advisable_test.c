@@ -68,10 +68,9 @@ static void a_tsc_that_gains_nothing_is_not_advisable(void **state)
 		evidence.calls[i].path[PATH_VDSO].fact.state = FACT_KNOWN;
 		evidence.calls[i].path[PATH_VDSO].min_ns = 600;
 	}
-	fact_set_known(&evidence.copy.what_if_fact);
-	evidence.copy.what_if_ns = 28;
+	fact_set_real(&evidence.copy.what_if_ns, 28);
 	assert_advisable("tsc");
-	evidence.copy.what_if_ns = 550;
+	evidence.copy.what_if_ns.value = 550;
 	assert_not_advisable("tsc", "costs as much as a system call");
 }
 
@@ -270,19 +269,18 @@ static void each_other_clocksource_has_a_cost_or_a_reason(void **state)
 
 	(void)state;
 	make_guest("kvm", "hpet", "tsc hpet acpi_pm");
-	fact_set_known(&evidence.copy.what_if_fact);
-	evidence.copy.what_if_ns = 28;
+	fact_set_real(&evidence.copy.what_if_ns, 28);
 	diagnose(&evidence, &diagnosis);
 	assert_int_equal(diagnosis.other_count, 2);
 	memcpy(others, diagnosis.others, sizeof(others));
 	assert_string_equal(others[0].name, "tsc");
 	assert_true(others[0].advisable);
-	assert_true(fact_is_known(&others[0].call_fact));
-	assert_true(others[0].call_ns == 28);
+	assert_true(fact_is_known(&others[0].call_ns.fact));
+	assert_true(others[0].call_ns.value == 28);
 	assert_string_equal(others[1].name, "acpi_pm");
 	assert_false(others[1].advisable);
 	assert_string_equal(others[1].why_not, "each read is a system call");
-	assert_int_equal(others[1].call_fact.state, FACT_ABSENT);
+	assert_int_equal(others[1].call_ns.fact.state, FACT_ABSENT);
 }
 
 static void a_trapped_counter_is_no_other_choice(void **state)
@@ -291,8 +289,7 @@ static void a_trapped_counter_is_no_other_choice(void **state)
 
 	(void)state;
 	make_guest("xen", "xen", "xen tsc");
-	fact_set_known(&evidence.timing.counter_fact);
-	evidence.timing.counter_ns = 1800;
+	fact_set_real(&evidence.timing.counter_ns, 1800);
 	diagnose(&evidence, &diagnosis);
 	assert_int_equal(diagnosis.other_count, 1);
 	assert_false(diagnosis.others[0].advisable);

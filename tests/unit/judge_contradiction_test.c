@@ -78,11 +78,13 @@ static void timing_and_proof_that_disagree_are_a_contradiction(void **state)
 {
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
-	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = evidence.timing.syscall_floor_ns * 0.4;
+	evidence_monotonic(&evidence, PATH_VDSO)->min_ns =
+		evidence.timing.syscall_floor_ns.value * 0.4;
 	assert_int_equal(contradictions("fallback-yet-fast"), 1);
 	assert_true(contradiction_may_be_a_change(&evidence));
 	/* Noise: the minima of two system calls of one host. */
-	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = evidence.timing.syscall_floor_ns * 0.8;
+	evidence_monotonic(&evidence, PATH_VDSO)->min_ns =
+		evidence.timing.syscall_floor_ns.value * 0.8;
 	assert_int_equal(contradictions(""), 0);
 	evidence_monotonic(&evidence, PATH_VDSO)->fact = (struct fact){0};
 	assert_int_equal(contradictions(""), 0);
@@ -92,9 +94,9 @@ static void timing_and_proof_that_disagree_are_a_contradiction(void **state)
 	assert_int_equal(contradictions("served-yet-slow"), 1);
 	assert_true(contradiction_may_be_a_change(&evidence));
 	/* A counter that takes more than half of a system call is a reason by itself. */
-	evidence.timing.counter_ns = evidence.timing.syscall_floor_ns * 0.6;
+	evidence.timing.counter_ns.value = evidence.timing.syscall_floor_ns.value * 0.6;
 	assert_int_equal(contradictions(""), 0);
-	evidence.timing.counter_ns = 1380;
+	evidence.timing.counter_ns.value = 1380;
 	assert_int_equal(contradictions(""), 0);
 }
 
@@ -103,19 +105,19 @@ static void a_slow_counter_is_a_contradiction(void **state)
 {
 	(void)state;
 	evidence_make_healthy(&evidence);
-	evidence.timing.syscall_floor_ns = 1100;
+	evidence.timing.syscall_floor_ns.value = 1100;
 	evidence_monotonic(&evidence, PATH_SYSCALL)->min_ns = 1300;
-	evidence.timing.counter_ns = 420;
+	evidence.timing.counter_ns.value = 420;
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 460;
 	assert_int_equal(contradictions("counter-slow"), 1);
 	assert_false(contradiction_may_be_a_change(&evidence));
-	evidence.timing.counter_ns = 151;
+	evidence.timing.counter_ns.value = 151;
 	assert_int_equal(contradictions("counter-slow"), 1);
 	/* As in an emulator. */
-	evidence.timing.counter_ns = 110;
+	evidence.timing.counter_ns.value = 110;
 	assert_int_equal(contradictions(""), 0);
 	/* Timed alone it was disturbed: the call is quicker. */
-	evidence.timing.counter_ns = 420;
+	evidence.timing.counter_ns.value = 420;
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 96;
 	assert_int_equal(contradictions(""), 0);
 	/* The firmware of RISC-V boards may emulate rdtime. */

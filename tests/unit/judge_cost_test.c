@@ -26,10 +26,10 @@ static void the_cost_is_the_call_against_its_parts(void **state)
 	evidence_monotonic(&evidence, PATH_SYSCALL)->min_ns = 601;
 	evidence_monotonic(&evidence, PATH_LIBC)->min_ns = 650; /* enters as often: no bypass */
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(fact_is_known(&cost.call_fact) && fact_is_known(&cost.vdso_fact));
-	assert_true(cost.call_ns == 596 && cost.syscall_ns == 601);
+	assert_true(fact_is_known(&cost.call_ns.fact) && fact_is_known(&cost.vdso_ns.fact));
+	assert_true(cost.call_ns.value == 596 && cost.syscall_ns == 601);
 	/* The counter in order, 17 ns, and the arithmetic that a COARSE clock takes, 3.7 ns. */
-	assert_true(cost.vdso_ns > 20.69 && cost.vdso_ns < 20.71);
+	assert_true(cost.vdso_ns.value > 20.69 && cost.vdso_ns.value < 20.71);
 	assert_true(cost.lost_ns > 575.2 && cost.lost_ns < 575.4);
 }
 
@@ -40,12 +40,12 @@ static void a_measured_time_overrides_the_estimate(void **state)
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 596;
-	evidence.copy.what_if_ns = 27.9;
-	fact_set_known(&evidence.copy.what_if_fact);
+	evidence.copy.what_if_ns.value = 27.9;
+	fact_set_known(&evidence.copy.what_if_ns.fact);
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(
-		fact_is_known(&cost.call_fact) && fact_is_known(&cost.vdso_fact) && cost.measured);
-	assert_true(cost.vdso_ns == 27.9);
+	assert_true(fact_is_known(&cost.call_ns.fact) && fact_is_known(&cost.vdso_ns.fact) &&
+		    cost.measured);
+	assert_true(cost.vdso_ns.value == 27.9);
 	find_cost(VERDICT_OK, &cost);
 	assert_false(cost.measured);
 }
@@ -58,13 +58,13 @@ static void a_counter_that_gains_nothing_loses_nothing(void **state)
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 596;
-	evidence.copy.what_if_ns = 550;
-	fact_set_known(&evidence.copy.what_if_fact);
+	evidence.copy.what_if_ns.value = 550;
+	fact_set_known(&evidence.copy.what_if_ns.fact);
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(
-		fact_is_known(&cost.call_fact) && cost.measured && !fact_is_known(&cost.vdso_fact));
+	assert_true(fact_is_known(&cost.call_ns.fact) && cost.measured &&
+		    !fact_is_known(&cost.vdso_ns.fact));
 	assert_true(cost.lost_ns == 0);
-	assert_non_null(strstr(cost.vdso_fact.reason, "takes as long"));
+	assert_non_null(strstr(cost.vdso_ns.fact.reason, "takes as long"));
 }
 
 /* Documents of older versions are judged, too. */
@@ -74,9 +74,9 @@ static void the_unordered_counter_is_used_where_no_ordered_one_is(void **state)
 
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
-	fact_set(&evidence.timing.ordered_fact, FACT_UNREAD, "the document does not say");
+	fact_set(&evidence.timing.ordered_ns.fact, FACT_UNREAD, "the document does not say");
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(cost.vdso_ns > 11.69 && cost.vdso_ns < 11.71);
+	assert_true(cost.vdso_ns.value > 11.69 && cost.vdso_ns.value < 11.71);
 }
 
 /* The minimum alone would show almost no loss on a host that is slow for half of the calls. */
@@ -91,7 +91,7 @@ static void a_partial_fallback_costs_the_mean_of_both(void **state)
 		evidence_monotonic(&evidence, PATH_VDSO)->attempts / 2;
 	evidence_monotonic(&evidence, PATH_SYSCALL)->min_ns = 600;
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(cost.call_ns > 309.9 && cost.call_ns < 310.1);
+	assert_true(cost.call_ns.value > 309.9 && cost.call_ns.value < 310.1);
 	assert_true(cost.mixed);
 }
 
@@ -103,13 +103,14 @@ static void a_loss_is_reported_for_slow_hosts_only(void **state)
 	(void)state;
 	evidence_make_healthy(&evidence);
 	find_cost(VERDICT_OK, &cost);
-	assert_true(fact_is_known(&cost.vdso_fact) && cost.vdso_ns == cost.call_ns && !cost.mixed);
+	assert_true(fact_is_known(&cost.vdso_ns.fact) && cost.vdso_ns.value == cost.call_ns.value &&
+		    !cost.mixed);
 	assert_true(cost.lost_ns == 0);
 	evidence_make_falling_back(&evidence, "hpet");
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(fact_is_known(&cost.vdso_fact) && cost.lost_ns > 0);
+	assert_true(fact_is_known(&cost.vdso_ns.fact) && cost.lost_ns > 0);
 	find_cost(VERDICT_UNKNOWN, &cost);
-	assert_true(!fact_is_known(&cost.call_fact) && !fact_is_known(&cost.vdso_fact) &&
+	assert_true(!fact_is_known(&cost.call_ns.fact) && !fact_is_known(&cost.vdso_ns.fact) &&
 		    cost.lost_ns == 0);
 }
 
@@ -122,26 +123,26 @@ static void calls_served_while_timed_have_no_cost(void **state)
 	evidence_make_falling_back(&evidence, "hpet");
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns = 22.7;
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(!fact_is_known(&cost.call_fact) &&
-		    strstr(cost.call_fact.reason, "when they were timed"));
+	assert_true(!fact_is_known(&cost.call_ns.fact) &&
+		    strstr(cost.call_ns.fact.reason, "when they were timed"));
 	evidence_monotonic(&evidence, PATH_VDSO)->min_ns =
 		evidence_monotonic(&evidence, PATH_SYSCALL)->min_ns * 0.6;
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(fact_is_known(&cost.call_fact));
+	assert_true(fact_is_known(&cost.call_ns.fact));
 	evidence_make_healthy(&evidence);
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_false(fact_is_known(&cost.call_fact));
+	assert_false(fact_is_known(&cost.call_ns.fact));
 }
 
 static void calls_per_thread_fit_a_second(void **state)
 {
-	struct cost cost = {.call_fact.state = FACT_KNOWN, .call_ns = 88679};
+	struct cost cost = {.call_ns = {.fact.state = FACT_KNOWN, .value = 88679}};
 
 	(void)state;
 	assert_true(cost_calls_per_thread(&cost) == 11000);
-	cost.call_ns = 599;
+	cost.call_ns.value = 599;
 	assert_true(cost_calls_per_thread(&cost) == 1600000);
-	cost.call_fact.state = FACT_ABSENT;
+	cost.call_ns.fact.state = FACT_ABSENT;
 	assert_true(cost_calls_per_thread(&cost) == 0);
 }
 
@@ -153,10 +154,10 @@ static void a_slow_counter_gives_no_estimate(void **state)
 	(void)state;
 	evidence_make_falling_back(&evidence, "arch_sys_counter");
 	fact_set_text(&evidence.host.arch, "armv7l");
-	evidence.timing.syscall_floor_ns = 9000;
-	evidence.timing.counter_ns = 8257;
+	evidence.timing.syscall_floor_ns.value = 9000;
+	evidence.timing.counter_ns.value = 8257;
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(fact_is_known(&cost.call_fact) && !fact_is_known(&cost.vdso_fact));
+	assert_true(fact_is_known(&cost.call_ns.fact) && !fact_is_known(&cost.vdso_ns.fact));
 }
 
 /* As on User-Mode Linux: its time has a system call in it. */
@@ -170,7 +171,7 @@ static void a_coarse_clock_that_enters_gives_no_estimate(void **state)
 		->path[PATH_VDSO]
 		.entered = 1;
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(fact_is_known(&cost.call_fact) && !fact_is_known(&cost.vdso_fact));
+	assert_true(fact_is_known(&cost.call_ns.fact) && !fact_is_known(&cost.vdso_ns.fact));
 }
 
 static void unknown_times_have_no_cost(void **state)
@@ -179,17 +180,17 @@ static void unknown_times_have_no_cost(void **state)
 
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
-	fact_set(&evidence.timing.counter_fact, FACT_FAILED, "x");
+	fact_set(&evidence.timing.counter_ns.fact, FACT_FAILED, "x");
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_true(fact_is_known(&cost.call_fact) && !fact_is_known(&cost.vdso_fact));
+	assert_true(fact_is_known(&cost.call_ns.fact) && !fact_is_known(&cost.vdso_ns.fact));
 	assert_true(cost.lost_ns == 0);
 	evidence_remove_timing(&evidence);
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_false(fact_is_known(&cost.call_fact) || fact_is_known(&cost.vdso_fact));
+	assert_false(fact_is_known(&cost.call_ns.fact) || fact_is_known(&cost.vdso_ns.fact));
 	assert_true(cost.lost_ns == 0);
 	memset(&evidence, 0, sizeof(evidence));
 	find_cost(VERDICT_FALLBACK, &cost);
-	assert_false(fact_is_known(&cost.call_fact));
+	assert_false(fact_is_known(&cost.call_ns.fact));
 }
 
 /* A loss below zero would be nonsense in a report. */

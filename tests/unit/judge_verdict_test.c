@@ -89,7 +89,7 @@ static void differing_without_proof(struct evidence *evidence)
 static void differing_and_trapped(struct evidence *evidence)
 {
 	differing(evidence);
-	evidence->timing.counter_ns = 1200;
+	evidence->timing.counter_ns.value = 1200;
 	evidence_monotonic(evidence, PATH_VDSO)->min_ns = 1300;
 }
 
@@ -186,30 +186,30 @@ static void entering_through_libc_of_unknown_kind(struct evidence *evidence)
 
 static void with_trapped_counter(struct evidence *evidence)
 {
-	evidence->timing.counter_ns = 1200;
+	evidence->timing.counter_ns.value = 1200;
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns = 1220;
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns = 1230;
 }
 
 static void with_counter_as_slow_as_entry(struct evidence *evidence)
 {
-	evidence->timing.counter_ns = evidence->timing.syscall_floor_ns;
+	evidence->timing.counter_ns.value = evidence->timing.syscall_floor_ns.value;
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].min_ns =
-		evidence->timing.syscall_floor_ns;
+		evidence->timing.syscall_floor_ns.value;
 	gettime(evidence, "CLOCK_MONOTONIC")->path[PATH_VDSO].p99_ns =
-		evidence->timing.syscall_floor_ns;
+		evidence->timing.syscall_floor_ns.value;
 }
 
 static void with_counter_just_faster_than_entry(struct evidence *evidence)
 {
 	with_counter_as_slow_as_entry(evidence);
-	evidence->timing.counter_ns *= 0.99;
+	evidence->timing.counter_ns.value *= 0.99;
 }
 
 /* The counter was disturbed while it was timed alone: the call shows that it is quick. */
 static void with_slow_counter_but_quick_call(struct evidence *evidence)
 {
-	evidence->timing.counter_ns = 1200;
+	evidence->timing.counter_ns.value = 1200;
 }
 
 static void with_slow_call_but_quick_counter(struct evidence *evidence)
@@ -230,20 +230,20 @@ static void with_call_a_little_slower_than_entry(struct evidence *evidence)
 static void with_call_as_slow_as_entry_but_quick_counter(struct evidence *evidence)
 {
 	with_counter_as_slow_as_entry(evidence);
-	evidence->timing.counter_ns = 10;
+	evidence->timing.counter_ns.value = 10;
 }
 
 /* A counter that cannot be timed alone may be what is slow. */
 static void with_slow_call_and_no_counter(struct evidence *evidence)
 {
 	with_slow_call_but_quick_counter(evidence);
-	fact_set(&evidence->timing.counter_fact, FACT_ABSENT, "x");
+	fact_set(&evidence->timing.counter_ns.fact, FACT_ABSENT, "x");
 }
 
 static void with_trapped_counter_of_unknown_entry(struct evidence *evidence)
 {
 	with_trapped_counter(evidence);
-	fact_set(&evidence->timing.syscall_floor_fact, FACT_FAILED, "x");
+	fact_set(&evidence->timing.syscall_floor_ns.fact, FACT_FAILED, "x");
 }
 
 static void with_trapped_counter_and_entering(struct evidence *evidence)
@@ -274,16 +274,16 @@ static void without_proof_and_a_real_kernel(struct evidence *evidence)
 {
 	without_proof(evidence);
 	gettime(evidence, "CLOCK_REALTIME")->path[PATH_SYSCALL].min_ns =
-		evidence->timing.syscall_floor_ns / 2;
+		evidence->timing.syscall_floor_ns.value / 2;
 }
 
 static void without_proof_and_as_slow_as_entry(struct evidence *evidence)
 {
 	without_proof(evidence);
 	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].min_ns =
-		evidence->timing.syscall_floor_ns;
+		evidence->timing.syscall_floor_ns.value;
 	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns =
-		evidence->timing.syscall_floor_ns;
+		evidence->timing.syscall_floor_ns.value;
 }
 
 /* The minimum alone would clear a clock that falls back half of the time. */
@@ -291,14 +291,14 @@ static void without_proof_and_fast_at_times(struct evidence *evidence)
 {
 	without_proof(evidence);
 	gettime(evidence, "CLOCK_REALTIME")->path[PATH_VDSO].p99_ns =
-		evidence->timing.syscall_floor_ns * 1.1;
+		evidence->timing.syscall_floor_ns.value * 1.1;
 }
 
 /* On the same host getppid's minimum is now below, now above that of clock_gettime. */
 static void without_proof_and_entry_a_little_slower(struct evidence *evidence)
 {
 	without_proof(evidence);
-	evidence->timing.syscall_floor_ns = 1138;
+	evidence->timing.syscall_floor_ns.value = 1138;
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		evidence->calls[i].path[PATH_VDSO].p99_ns = 101;
 		evidence->calls[i].path[PATH_SYSCALL].min_ns = 1077;
@@ -309,7 +309,7 @@ static void without_proof_and_entry_a_little_slower(struct evidence *evidence)
 static void without_proof_and_as_slow_as_raw(struct evidence *evidence)
 {
 	without_proof(evidence);
-	evidence->timing.syscall_floor_ns = 200;
+	evidence->timing.syscall_floor_ns.value = 200;
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		evidence->calls[i].path[PATH_SYSCALL].min_ns = 160;
 		evidence->calls[i].path[PATH_VDSO].min_ns = 130;
@@ -363,7 +363,7 @@ static void without_proof_and_one_untimed(struct evidence *evidence)
 static void without_proof_and_entry(struct evidence *evidence)
 {
 	without_proof(evidence);
-	fact_set(&evidence->timing.syscall_floor_fact, FACT_FAILED, "x");
+	fact_set(&evidence->timing.syscall_floor_ns.fact, FACT_FAILED, "x");
 }
 
 static void without_proof_and_timing(struct evidence *evidence)

@@ -95,7 +95,7 @@ static void no_time_is_given_where_nothing_falls_back(void **state)
 
 	(void)state;
 	measure(&copy);
-	assert_int_equal(fact_is_known(&copy.what_if_fact), copy.falls_back);
+	assert_int_equal(fact_is_known(&copy.what_if_ns.fact), copy.falls_back);
 }
 
 /* A vDSO that falls back: a copy of this host's, with no mode in its data page. */
@@ -137,9 +137,10 @@ static void a_vdso_that_falls_back_shows_the_cost_of_the_counter(void **state)
 	assert_true(fallen.falls_back);
 	assert_int_equal(fallen.mode, VCLOCK_MODE_NONE);
 	assert_int_equal(fallen.at, served.at);
-	assert_true(fact_is_known(&fallen.what_if_fact));
-	assert_true(fallen.what_if_ns > 0);
-	assert_true(fabs(fallen.what_if_ns * 10 - round(fallen.what_if_ns * 10)) < 1e-6);
+	assert_true(fact_is_known(&fallen.what_if_ns.fact));
+	assert_true(fallen.what_if_ns.value > 0);
+	assert_true(
+		fabs(fallen.what_if_ns.value * 10 - round(fallen.what_if_ns.value * 10)) < 1e-6);
 }
 
 static void the_process_reads_the_same_clock_afterwards(void **state)
@@ -206,8 +207,8 @@ static void without_executable_memory_the_reason_is_given(void **state)
 		unit_skip("no seccomp filter can be set");
 	if (copy->fact.state != FACT_ABSENT) /* another architecture */
 		assert_non_null(strstr(copy->fact.reason, "executable memory"));
-	assert_false(fact_is_known(&copy->what_if_fact));
-	assert_string_equal(copy->what_if_fact.reason, copy->fact.reason);
+	assert_false(fact_is_known(&copy->what_if_ns.fact));
+	assert_string_equal(copy->what_if_ns.fact.reason, copy->fact.reason);
 	child_unshare(copy, sizeof(*copy));
 }
 
@@ -220,7 +221,7 @@ static void without_a_vdso_there_is_no_copy(void **state)
 	(void)state;
 	copy_measure(&none, &no_calls, &vclock, &copy, DEADLINE_NONE);
 	assert_int_equal(copy.fact.state, FACT_ABSENT);
-	assert_int_equal(copy.what_if_fact.state, FACT_ABSENT);
+	assert_int_equal(copy.what_if_ns.fact.state, FACT_ABSENT);
 }
 
 /* A layout is a hint: the word that decides is the one that the copy found. */

@@ -26,8 +26,8 @@ static void every_available_path_is_timed_and_no_other(void **state)
 	evidence_list_live_calls(&evidence, &image, &calls);
 	measure(TIMING_WHOLE);
 	assert_true(fact_is_known(&evidence.timing.fact));
-	assert_true(fact_is_known(&evidence.timing.syscall_floor_fact));
-	assert_true(evidence.timing.syscall_floor_ns > 0);
+	assert_true(fact_is_known(&evidence.timing.syscall_floor_ns.fact));
+	assert_true(evidence.timing.syscall_floor_ns.value > 0);
 	for (size_t i = 0; i < evidence.call_count; i++) {
 		for (int path = 0; path < PATH_COUNT; path++) {
 			const struct path_evidence *times = &evidence.calls[i].path[path];
@@ -54,7 +54,7 @@ static void brief_timing_has_what_a_verdict_needs(void **state)
 	evidence_list_live_calls(&evidence, &image, &calls);
 	measure(TIMING_BRIEF | TIMING_ALONE);
 	assert_true(fact_is_known(&evidence.timing.fact));
-	assert_true(evidence.timing.syscall_floor_ns > 0);
+	assert_true(evidence.timing.syscall_floor_ns.value > 0);
 	for (size_t i = 0; i < evidence.call_count; i++) {
 		const struct call_evidence *call = &evidence.calls[i];
 
@@ -71,8 +71,8 @@ static void brief_timing_after_a_proof_is_of_one_call(void **state)
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
 	measure(TIMING_BRIEF);
-	assert_true(fact_is_known(&evidence.timing.syscall_floor_fact));
-	assert_int_equal(evidence.timing.ordered_fact.state, FACT_UNREAD);
+	assert_true(fact_is_known(&evidence.timing.syscall_floor_ns.fact));
+	assert_int_equal(evidence.timing.ordered_ns.fact.state, FACT_UNREAD);
 	for (size_t i = 0; i < evidence.call_count; i++) {
 		const struct call_evidence *call = &evidence.calls[i];
 		bool bears = strcmp(call->clock, "CLOCK_MONOTONIC") == 0;
@@ -94,9 +94,9 @@ static void times_are_in_tenths_of_a_nanosecond(void **state)
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
 	measure(TIMING_WHOLE);
-	assert_in_tenths(evidence.timing.counter_ns);
-	assert_in_tenths(evidence.timing.ordered_ns);
-	assert_in_tenths(evidence.timing.syscall_floor_ns);
+	assert_in_tenths(evidence.timing.counter_ns.value);
+	assert_in_tenths(evidence.timing.ordered_ns.value);
+	assert_in_tenths(evidence.timing.syscall_floor_ns.value);
 	for (size_t i = 0; i < evidence.call_count; i++) {
 		for (int path = 0; path < PATH_COUNT; path++) {
 			assert_in_tenths(evidence.calls[i].path[path].min_ns);

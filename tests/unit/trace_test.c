@@ -223,8 +223,8 @@ static void make_host(bool falls_back)
 	call->path[PATH_SYSCALL] =
 		(struct path_evidence){.available = true, .fact.state = FACT_KNOWN, .min_ns = 530};
 	if (falls_back)
-		fact_set_known(&trace->host.copy.what_if_fact);
-	trace->host.copy.what_if_ns = 28;
+		fact_set_known(&trace->host.copy.what_if_ns.fact);
+	trace->host.copy.what_if_ns.value = 28;
 }
 
 static void set_count(const char *name, uint64_t count)
@@ -526,8 +526,8 @@ static void other_calls_cost_at_least_the_cheapest(void **state)
 	make_host(false);
 	plan = (struct trace_plan){.call_count = 0};
 	assert_true(add("rt_sigprocmask", &why));
-	fact_set_known(&trace->host.timing.syscall_floor_fact);
-	trace->host.timing.syscall_floor_ns = 80;
+	fact_set_known(&trace->host.timing.syscall_floor_ns.fact);
+	trace->host.timing.syscall_floor_ns.value = 80;
 	set_count("rt_sigprocmask", 20000000);
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_COUNTED);

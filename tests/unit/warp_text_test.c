@@ -10,8 +10,7 @@
 
 static const struct timestamp_evidence timestamp = {.time.fact.state = FACT_KNOWN,
 	.time.value = "2026-11-21T15:02:11Z",
-	.uptime_fact.state = FACT_KNOWN,
-	.uptime_s = 86400.2};
+	.uptime_s = {.fact.state = FACT_KNOWN, .value = 86400.2}};
 static char *bytes;
 
 static int free_bytes(void **state)
