@@ -82,8 +82,9 @@ void copy_set_mode(const struct copy_evidence *copy, struct vclock_evidence *vcl
 /* ---- other clocks than the kernel's own ---- */
 
 /*
- * Fills in evidence->witnesses and evidence->base; vclock, ntp and host were collected before.
- * A child reads them, for at most CHILD_PROBE_NS: some are devices.
+ * Fills in evidence->vclock as vvar_collect() does, and by it evidence->witnesses and
+ * evidence->base, in the same child. The clocksource, ntp and host were collected before. Where a
+ * device hangs, what was read before it holds.
  */
 void witnesses_measure(const struct root *root, const struct vdso_image *vdso,
 	struct evidence *evidence, const struct deadline *deadline);

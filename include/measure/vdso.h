@@ -46,10 +46,17 @@ bool maps_next(struct span *maps, struct mapping *mapping);
  * Reads the mode around this process's vDSO, following a time namespace to the real page.
  * `clocksource` is the current one's name, "" if unknown: it decides which hypervisor page is read
  * and what a number means. Accepts exactly one layout in one place; otherwise vclock->fact has the
- * reason and vclock->how stays unknown.
+ * reason and vclock->how stays unknown. A filter may kill for the system calls in between.
  */
+void vvar_find(
+	const struct vdso_image *vdso, const char *clocksource, struct vclock_evidence *vclock);
+
+/* Does it in a child, for at most CHILD_PROBE_NS. */
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct vclock_evidence *vclock, const struct deadline *deadline);
+
+/* Sets what vvar_find() fills in where the child that was to do it did not. */
+void vvar_set_unread(struct vclock_evidence *vclock, const struct fact *why);
 
 /*
  * Loads the mode again from vclock->at, in this process. Returns false where it was not found

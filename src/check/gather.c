@@ -164,7 +164,7 @@ static void keep_shown_calls(struct call_table *calls)
 	calls->count = kept;
 }
 
-/* Makes the table of the calls, takes the first part of the proof and reads the mode. */
+/* Makes the table of the calls and takes the first part of the proof. */
 static void start_measuring(struct measuring *measuring, void (*keep)(struct call_table *calls))
 {
 	struct evidence *evidence = measuring->evidence;
@@ -180,9 +180,6 @@ static void start_measuring(struct measuring *measuring, void (*keep)(struct cal
 	deciding = measuring->calls;
 	call_table_keep_deciding(&deciding);
 	proof_take(&deciding, PROOF_HERE, &evidence->proof, evidence->calls, measuring->deadline);
-	if (may_begin(measuring, &evidence->vclock.fact))
-		vvar_collect(&measuring->vdso, evidence->clocksource.current, &evidence->vclock,
-			measuring->deadline);
 }
 
 /* A copy shows a mode that could not be read, and the cost of calls if they did not fall back. */
@@ -233,8 +230,10 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	start_measuring(&measuring, all ? NULL : keep_shown_calls);
 	/* These take less than a millisecond, and are the first that a watch asks for. */
 	ntp_collect(&evidence->ntp, deadline);
-	if (may_begin(&measuring, &evidence->base.fact))
+	if (may_begin(&measuring, &evidence->vclock.fact))
 		witnesses_measure(root, &measuring.vdso, evidence, deadline);
+	else
+		evidence->base.fact = evidence->vclock.fact;
 	measure_times(&measuring, TIMING_WHOLE);
 	settle(&measuring);
 	measure_copy(&measuring, all);
@@ -256,6 +255,9 @@ void gather_verdict(
 	privileges_keep(PRIVILEGES_WRITE);
 	clocksource_collect(root, &evidence->clocksource);
 	start_measuring(&measuring, call_table_keep_deciding);
+	if (may_begin(&measuring, &evidence->vclock.fact))
+		vvar_collect(&measuring.vdso, evidence->clocksource.current, &evidence->vclock,
+			deadline);
 	/* Calls that enter the kernel are system calls, however fast: timing adds nothing. */
 	if (fact_is_known(&evidence->proof.fact) && counts_deciding(evidence).entered > 0)
 		return;

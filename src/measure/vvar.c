@@ -28,7 +28,6 @@ struct page_search {
 	const struct vdso_image *vdso;
 	const char *clocksource;
 	size_t page_size;
-	struct vclock_evidence answer;
 	int64_t realtime[2]; /* seconds before the first page was copied and after the last one */
 	uintptr_t timens_at; /* 0: not in a time namespace */
 	struct vvar_match match;
@@ -114,10 +113,10 @@ static void search_all_pages(void *argument)
  * Reads the page of a hypervisor's clock, which the vDSO reads besides: pvclock's (kvm-clock, Xen),
  * or Hyper-V's, which comes next.
  */
-static void read_clock_page(struct page_search *search)
+static void read_clock_page(const struct page_search *search, struct vclock_evidence *answer)
 {
-	struct flag_fact *stable = &search->answer.pvclock_stable;
-	struct number_fact *sequence = &search->answer.hyperv_sequence;
+	struct flag_fact *stable = &answer->pvclock_stable;
+	struct number_fact *sequence = &answer->hyperv_sequence;
 	const char *clocksource = search->clocksource;
 	bool hyperv = strncmp(clocksource, "hyperv", 6) == 0;
 	bool pvclock = strcmp(clocksource, "kvm-clock") == 0 || strcmp(clocksource, "xen") == 0;
@@ -137,7 +136,7 @@ static void read_clock_page(struct page_search *search)
 		at = search->vdso->base - 2 * search->page_size;
 	if (!at)
 		return;
-	search->answer.page_at = (int64_t)at - (int64_t)search->vdso->base;
+	answer->page_at = (int64_t)at - (int64_t)search->vdso->base;
 	at += hyperv ? search->page_size : 0;
 	if (!hyperv && !pvclock)
 		return;
@@ -152,11 +151,9 @@ static void read_clock_page(struct page_search *search)
 	}
 }
 
-static void find_page_mode(void *argument)
+static void find_page_mode(struct page_search *search, struct vclock_evidence *answer)
 {
-	struct page_search *search = argument;
 	const struct vvar_match *match = &search->match;
-	struct vclock_evidence *answer = &search->answer;
 
 	fault_guard_parts(search_all_pages, search);
 	answer->time_namespace = search->timens_at != 0;
@@ -179,7 +176,7 @@ static void find_page_mode(void *argument)
 				match->layout, vvar_native_arch, match->mode, search->clocksource));
 		text_copy(answer->layout, sizeof(answer->layout), match->layout->name);
 		fact_set_known(&answer->fact);
-		read_clock_page(search);
+		read_clock_page(search, answer);
 	}
 }
 
@@ -246,8 +243,8 @@ void vvar_read_rate(const struct vdso_image *vdso, const struct vclock_evidence 
 	*rate = job.rate;
 }
 
-void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
-	struct vclock_evidence *vclock, const struct deadline *deadline)
+void vvar_find(
+	const struct vdso_image *vdso, const char *clocksource, struct vclock_evidence *vclock)
 {
 	struct page_search search = {.vdso = vdso,
 		.clocksource = clocksource,
@@ -255,7 +252,6 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 
 	fact_set(&vclock->pvclock_stable.fact, FACT_ABSENT, "the data page was not found");
 	vclock->hyperv_sequence.fact = vclock->pvclock_stable.fact;
-	search.answer = *vclock;
 	if (!vdso->base)
 		fact_set(&vclock->fact, FACT_ABSENT, "no vDSO, so no data page");
 	else if (vdso->replaced)
@@ -263,6 +259,36 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	else if (!vvar_native_arch)
 		fact_set(&vclock->fact, FACT_ABSENT,
 			"no data page layout is known for this architecture");
-	else if (child_probe(find_page_mode, &search, sizeof(search), deadline, &vclock->fact))
-		*vclock = search.answer;
+	else
+		find_page_mode(&search, vclock);
+}
+
+void vvar_set_unread(struct vclock_evidence *vclock, const struct fact *why)
+{
+	vclock->fact = vclock->pvclock_stable.fact = vclock->hyperv_sequence.fact = *why;
+}
+
+struct find_job {
+	const struct vdso_image *vdso;
+	const char *clocksource;
+	struct vclock_evidence vclock;
+};
+
+static void find(void *argument)
+{
+	struct find_job *job = argument;
+
+	vvar_find(job->vdso, job->clocksource, &job->vclock);
+}
+
+void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
+	struct vclock_evidence *vclock, const struct deadline *deadline)
+{
+	struct find_job job = {.vdso = vdso, .clocksource = clocksource, .vclock = *vclock};
+	struct fact why;
+
+	if (child_probe(find, &job, sizeof(job), deadline, &why))
+		*vclock = job.vclock;
+	else
+		vvar_set_unread(vclock, &why);
 }

@@ -32,12 +32,15 @@
 /* The PTP clocks that are looked at, of which most hosts have one. */
 #define PTP_MAX 8
 
+/* In memory that the child shares: what it has read holds if it comes no further. */
 struct witness_job {
 	const struct root *root;
 	const struct vdso_image *vdso;
 	const struct evidence *evidence;
+	struct vclock_evidence vclock;
 	struct fact counter; /* known: user space may read it */
 	struct vvar_rate raw;
+	size_t next; /* to be read */
 	struct witness list[WITNESS_COUNT];
 	struct base_evidence base;
 };
@@ -157,7 +160,7 @@ static void set_rate(struct witness *witness, const struct vvar_rate *raw, doubl
 
 static bool copy_page(const struct witness_job *job, size_t place, void *to, size_t size)
 {
-	const struct vclock_evidence *vclock = &job->evidence->vclock;
+	const struct vclock_evidence *vclock = &job->vclock;
 	uintptr_t at = job->vdso->base + (uintptr_t)vclock->page_at +
 	               place * (uintptr_t)sysconf(_SC_PAGESIZE);
 
@@ -174,7 +177,7 @@ static void read_base(struct witness_job *job, const struct witness_pvclock *pag
 	else if (!(page->flags & VVAR_PVCLOCK_STABLE))
 		fact_set(&base->fact, FACT_ABSENT,
 			"the host does not mark the TSC stable, and replaces the base at any time");
-	else if (job->evidence->vclock.time_namespace)
+	else if (job->vclock.time_namespace)
 		fact_set(&base->fact, FACT_ABSENT, "the clocks are those of a time namespace");
 	else if (!fact_is_known(&job->counter))
 		base->fact = job->counter;
@@ -201,7 +204,7 @@ static void read_pvclock(struct witness_job *job)
 	read_base(job, &page);
 	if (!fact_is_known(&base->fact)) {
 		witness->fact = base->fact;
-	} else if (strcmp(job->evidence->vclock.name, "tsc") != 0) {
+	} else if (strcmp(job->vclock.name, "tsc") != 0) {
 		fact_set(&witness->fact, FACT_ABSENT, "the clocksource is not tsc");
 	} else {
 		fact_set_known(&witness->fact);
@@ -398,38 +401,61 @@ static void find_devices(const struct root *root, struct host_evidence *host)
 	fact_set_flag(&host->vmclock, root_has(root, "/dev/vmclock0"));
 }
 
+static void (*const readers[])(struct witness_job *job) = {
+	[WITNESS_PVCLOCK] = read_pvclock,
+	[WITNESS_HYPERV] = read_hyperv,
+	[WITNESS_VMCLOCK] = read_vmclock,
+	[WITNESS_PTP] = read_ptp,
+	[WITNESS_RTC] = read_rtc,
+};
+
 static void read_all(void *argument)
 {
 	struct witness_job *job = argument;
 
+	vvar_find(job->vdso, job->evidence->clocksource.current, &job->vclock);
 	counter_probe(&job->counter);
-	vvar_load_rate(job->vdso, &job->evidence->vclock, &job->raw);
-	read_pvclock(job);
-	read_hyperv(job);
-	read_vmclock(job);
-	read_ptp(job);
-	read_rtc(job);
+	vvar_load_rate(job->vdso, &job->vclock, &job->raw);
+	for (; job->next < ARRAY_SIZE(readers); job->next++)
+		readers[job->next](job);
+}
+
+static void set_unread(struct witness_job *job, const struct fact *why)
+{
+	if (job->vclock.fact.state == FACT_UNREAD)
+		vvar_set_unread(&job->vclock, why);
+	if (job->base.fact.state == FACT_UNREAD)
+		job->base.fact = *why;
+	for (size_t i = job->next; i < ARRAY_SIZE(readers); i++)
+		job->list[i].fact = job->list[i].rate_fact = *why;
 }
 
 void witnesses_measure(const struct root *root, const struct vdso_image *vdso,
-	struct evidence *evidence, const struct deadline *deadline)
+	struct evidence *evidence, const struct deadline *run)
 {
-	struct witness_job job = {.root = root, .vdso = vdso, .evidence = evidence};
-	struct fact why = {0};
+	struct witness_job job = {.root = root, .vdso = vdso, .evidence = evidence}, *shared;
+	struct deadline deadline = deadline_within(run, CHILD_PROBE_NS);
+	bool done = false;
+	struct fact why;
 
 	for (int i = 0; i < WITNESS_COUNT; i++) {
 		job.list[i].source = (enum witness_source)i;
 		fact_set(&job.list[i].rate_fact, FACT_ABSENT, "no rate is taken from it");
 	}
-	/* A device may hang, and a filter kill for a system call that is new to it. */
-	if (!child_probe(read_all, &job, sizeof(job), deadline, &why)) {
-		job.base.fact = why;
-		for (int i = 0; i < WITNESS_COUNT; i++)
-			job.list[i].fact = job.list[i].rate_fact = why;
+	shared = child_share(sizeof(job), &why);
+	if (shared) {
+		*shared = job;
+		/* A device may hang, and a filter kill for a system call that is new to it. */
+		done = child_run(read_all, shared, &deadline, &why);
+		job = *shared;
+		child_unshare(shared, sizeof(job));
 	}
+	if (!done)
+		set_unread(&job, &why);
 	take_ntp(&job);
 	find_devices(root, &evidence->host);
+	evidence->vclock = job.vclock;
+	evidence->base = job.base;
 	evidence->witness_count = WITNESS_COUNT;
 	memcpy(evidence->witnesses, job.list, sizeof(job.list));
-	evidence->base = job.base;
 }
