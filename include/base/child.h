@@ -6,6 +6,7 @@
 #ifndef VDSOCHECK_BASE_CHILD_H
 #define VDSOCHECK_BASE_CHILD_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "base/fact.h"
@@ -66,6 +67,9 @@ bool child_await(pid_t pid, bool (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why);
 bool child_judge(int status, const struct deadline *deadline, struct fact *why);
 bool child_end(pid_t pid, const struct deadline *deadline);
+
+/* The signal of a stop at a system call, by PTRACE_O_TRACESYSGOOD. */
+#define SYSCALL_STOP (SIGTRAP | 0x80)
 
 /* A wait for one child or for any. */
 struct child_wait {

@@ -14,9 +14,6 @@
 
 #include "base/child.h"
 
-/* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */
-#define SYSCALL_STOP (SIGTRAP | 0x80)
-
 static void run_traced(void *argument)
 {
 	struct proof_run *run = argument;

@@ -15,9 +15,6 @@
 #include "base/elf.h"
 #include "model.h"
 
-/* PTRACE_O_TRACESYSGOOD marks stops at system calls with this bit. */
-#define SYSCALL_STOP (SIGTRAP | 0x80)
-
 #define SERVED_PAGE 4096
 
 /*
