@@ -26,6 +26,12 @@ struct vdso_image {
  */
 void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vdso_image *image);
 
+/*
+ * Takes the prefix off the name of an export, "__vdso_" or "__kernel_" by architecture. Returns
+ * false where it has none.
+ */
+bool vdso_take_prefix(struct span *export);
+
 /* A mapping of a process, as in /proc/PID/maps. */
 struct mapping {
 	uint64_t start;

@@ -12,6 +12,7 @@
 #include "base/child.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "measure/vdso.h"
 
 /* The rate that the cost is worked out for if none is given: a busy service, not an extreme one. */
 #define EXAMPLE_RATE 100000.0
@@ -123,8 +124,7 @@ static void add_vdso(const struct evidence *evidence, bool all, struct strbuf *s
 		struct span name = text_span(vdso->exports[i].name);
 
 		/* The prefix differs by architecture and matters to the linker alone. */
-		if (!text_take_prefix(&name, "__vdso_"))
-			text_take_prefix(&name, "__kernel_");
+		vdso_take_prefix(&name);
 		strbuf_add(sb, " %s", name.at);
 	}
 	if (vdso->led_away)

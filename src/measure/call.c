@@ -144,19 +144,14 @@ static const struct definition definitions[] = {
 
 _Static_assert(ROW_COUNT <= CALL_MAX, "evidence has room for every call");
 
-/*
- * Exports are called __vdso_NAME or __kernel_NAME, whatever the architecture; the version
- * (LINUX_2.6, LINUX_2.6.39 ...) is one per image, so the name finds the function.
- */
+/* The version (LINUX_2.6, LINUX_2.6.39 ...) is one per image, so the name finds the function. */
 static void *find_function(
 	const struct vdso_evidence *vdso, const struct vdso_image *image, const char *name)
 {
 	for (size_t i = 0; i < vdso->export_count; i++) {
 		struct span export = text_span(vdso->exports[i].name);
 
-		if ((text_take_prefix(&export, "__vdso_") ||
-			    text_take_prefix(&export, "__kernel_")) &&
-			text_equals(export, name))
+		if (vdso_take_prefix(&export) && text_equals(export, name))
 			return (void *)(image->base + image->offsets[i]);
 	}
 	/* Before 5.3 a 32-bit vDSO had only the older function, and libc used that. */

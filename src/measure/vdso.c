@@ -14,6 +14,11 @@
 
 #define MAPS_SIZE (128 * 1024)
 
+bool vdso_take_prefix(struct span *export)
+{
+	return text_take_prefix(export, "__vdso_") || text_take_prefix(export, "__kernel_");
+}
+
 /* start-end perms offset device inode [name] */
 bool maps_next(struct span *maps, struct mapping *mapping)
 {

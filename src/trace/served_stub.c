@@ -17,6 +17,7 @@
 
 #include "base/elf.h"
 #include "base/text.h"
+#include "measure/vdso.h"
 #include "served.h"
 
 const struct served_row served_calls[SERVED_CALL_COUNT] = {
@@ -33,7 +34,7 @@ enum served_call served_find_call(struct span name)
 {
 	int call = 0;
 
-	if (!text_take_prefix(&name, "__vdso_") && !text_take_prefix(&name, "__kernel_"))
+	if (!vdso_take_prefix(&name))
 		return SERVED_CALL_COUNT;
 	while (call < SERVED_CALL_COUNT && !text_equals(name, served_calls[call].name))
 		call++;
