@@ -7,6 +7,8 @@
 #ifndef VDSOCHECK_MEASURE_TIMEBASE_H
 #define VDSOCHECK_MEASURE_TIMEBASE_H
 
+#include <time.h>
+
 #include "base/fact.h"
 
 /* ---- counter.c ---- */
@@ -76,20 +78,20 @@ uint64_t timebase_since(const struct timebase *timebase, uint64_t start);
 double timebase_ns_per_tick(const struct timebase *timebase);
 
 /*
- * A reading of the counter and of CLOCK_MONOTONIC_RAW, which is never slewed: two show the
- * counter's rate, three whether it keeps it. On the clocksource tsc both are the same counter, and
- * a drift can only come from reading it on a CPU whose counter differs.
+ * A reading of the counter and of a clock. Two of CLOCK_MONOTONIC_RAW, which is never slewed, show
+ * the counter's rate, three whether it keeps it. On the clocksource tsc both are the same counter,
+ * and a drift can only come from reading it on a CPU whose counter differs.
  */
-struct drift_mark {
-	uint64_t ticks;
-	uint64_t width; /* ticks that the reading took: it is accurate to half of them */
-	int64_t raw_ns; /* 0: the kernel refuses to read the clock */
+struct clock_mark {
+	uint64_t ticks; /* in the middle of the reading */
+	uint64_t width; /* ticks that it took: it is accurate to half of them */
+	int64_t ns;     /* 0: the kernel refuses to read the clock */
 };
 
 /* Returns the narrowest of some readings. The caller stays on a CPU; the counter is readable. */
-struct drift_mark drift_mark_take(void);
+struct clock_mark clock_mark_take(clockid_t clock);
 
 /* Returns ns per tick between two readings in their order. */
-double drift_ns_per_tick(const struct drift_mark *from, const struct drift_mark *to);
+double clock_marks_ns_per_tick(const struct clock_mark *from, const struct clock_mark *to);
 
 #endif

@@ -58,14 +58,12 @@ struct speed_check {
  */
 static double speed_in_one_window(double ns_per_tick)
 {
-	struct drift_mark start = drift_mark_take();
-	struct drift_mark end;
+	struct clock_mark start = clock_mark_take(CLOCK_MONOTONIC_RAW), end;
 
 	while ((double)(counter_read_ordered() - start.ticks) < SPEED_WINDOW_NS / ns_per_tick)
 		;
-	end = drift_mark_take();
-	return (double)(end.raw_ns - start.raw_ns) /
-	       ((double)(end.ticks - start.ticks) * ns_per_tick);
+	end = clock_mark_take(CLOCK_MONOTONIC_RAW);
+	return clock_marks_ns_per_tick(&start, &end) / ns_per_tick;
 }
 
 void candidate_judge_speed(const double ratios[SPEED_WINDOWS], struct fact *fact)
@@ -86,13 +84,13 @@ void candidate_judge_speed(const double ratios[SPEED_WINDOWS], struct fact *fact
  */
 static double calibrate(void)
 {
-	struct drift_mark start = drift_mark_take();
-	struct drift_mark end = start;
+	struct clock_mark start = clock_mark_take(CLOCK_MONOTONIC_RAW);
+	struct clock_mark end = start;
 
-	for (long i = 0; start.raw_ns && i < CALIBRATION_MARKS_MAX; i++) {
-		end = drift_mark_take();
-		if ((double)(end.raw_ns - start.raw_ns) >= SPEED_WINDOW_NS)
-			return drift_ns_per_tick(&start, &end);
+	for (long i = 0; start.ns && i < CALIBRATION_MARKS_MAX; i++) {
+		end = clock_mark_take(CLOCK_MONOTONIC_RAW);
+		if ((double)(end.ns - start.ns) >= SPEED_WINDOW_NS)
+			return clock_marks_ns_per_tick(&start, &end);
 	}
 	return 0;
 }

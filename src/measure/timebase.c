@@ -5,8 +5,6 @@
  */
 #include "measure/timebase.h"
 
-#include <time.h>
-
 #include "base/time.h"
 
 #define SHORTEST_NS 200000
@@ -18,6 +16,8 @@
 #define STEPS_LEAST 40
 
 #define OVERHEAD_READS 64
+
+#define MARK_TRIES 32
 
 #define WIDTH_READS 8
 #define WIDTH_FACTOR 3
@@ -42,21 +42,27 @@ uint64_t timebase_since(const struct timebase *timebase, uint64_t start)
 	return now > start ? now - start : 0;
 }
 
-/* A reading of the kernel's clock, and the ticks at its end. */
-struct reading {
-	int64_t ns;
-	uint64_t ticks;
-	uint64_t width; /* ticks that it took */
-};
-
-static struct reading read_both(const struct timebase *timebase)
+/* Where the ticks go back, the width is larger than any other. */
+static struct clock_mark read_both(const struct timebase *timebase, clockid_t clock)
 {
 	uint64_t start = timebase_ticks(timebase);
-	struct reading reading = {.ns = clock_ns()};
+	int64_t ns = kernel_clock_ns(clock);
+	uint64_t width = timebase_ticks(timebase) - start;
 
-	reading.width = timebase_since(timebase, start);
-	reading.ticks = start + reading.width;
-	return reading;
+	return (struct clock_mark){start + width / 2, width, ns};
+}
+
+struct clock_mark clock_mark_take(clockid_t clock)
+{
+	static const struct timebase timebase = {.by_counter = true};
+	struct clock_mark best = read_both(&timebase, clock);
+
+	for (int i = 1; i < MARK_TRIES; i++) {
+		struct clock_mark mark = read_both(&timebase, clock);
+
+		best = mark.width < best.width ? mark : best;
+	}
+	return best;
 }
 
 /*
@@ -66,17 +72,17 @@ static struct reading read_both(const struct timebase *timebase)
  * take much longer than the shortest one: without that, one in 200 of the rates over 5 ms was wrong
  * on a machine with three busy loops for each CPU, some by a half.
  */
-static struct reading read_after_step(const struct timebase *timebase)
+static struct clock_mark read_after_step(const struct timebase *timebase)
 {
-	struct reading before = read_both(timebase);
+	struct clock_mark before = read_both(timebase, CLOCK_MONOTONIC);
 	uint64_t least = before.width;
 
 	for (int i = 1; i < WIDTH_READS; i++) {
-		before = read_both(timebase);
+		before = read_both(timebase, CLOCK_MONOTONIC);
 		least = before.width < least ? before.width : least;
 	}
 	for (int tries = 0;;) {
-		struct reading reading = read_both(timebase);
+		struct clock_mark reading = read_both(timebase, CLOCK_MONOTONIC);
 
 		if (reading.ns != before.ns &&
 			(reading.width <= WIDTH_FACTOR * least || ++tries == TRIES_MOST))
@@ -109,7 +115,7 @@ int64_t timebase_find_resolution(int64_t (*read_ns)(void))
 
 bool timebase_start(struct timebase *timebase, bool by_counter)
 {
-	struct reading start;
+	struct clock_mark start;
 
 	if (clock_ns() == 0)
 		return false;
@@ -131,7 +137,7 @@ bool timebase_start(struct timebase *timebase, bool by_counter)
 double timebase_ns_per_tick(const struct timebase *timebase)
 {
 	int64_t shortest_ns = STEPS_LEAST * timebase->clock_step_ns;
-	struct reading now;
+	struct clock_mark now;
 
 	if (!timebase->by_counter)
 		return 1;
@@ -143,26 +149,7 @@ double timebase_ns_per_tick(const struct timebase *timebase)
 	return (double)(now.ns - timebase->start_ns) / (double)(now.ticks - timebase->start_ticks);
 }
 
-/* ---- drift ---- */
-
-#define MARK_TRIES 32
-
-struct drift_mark drift_mark_take(void)
+double clock_marks_ns_per_tick(const struct clock_mark *from, const struct clock_mark *to)
 {
-	struct drift_mark best = {.width = UINT64_MAX};
-
-	for (int i = 0; i < MARK_TRIES; i++) {
-		uint64_t before = counter_read_ordered();
-		int64_t raw_ns = kernel_clock_ns(CLOCK_MONOTONIC_RAW);
-		uint64_t width = counter_read_ordered() - before;
-
-		if (width < best.width)
-			best = (struct drift_mark){before + width / 2, width, raw_ns};
-	}
-	return best;
-}
-
-double drift_ns_per_tick(const struct drift_mark *from, const struct drift_mark *to)
-{
-	return (double)(to->raw_ns - from->raw_ns) / (double)(int64_t)(to->ticks - from->ticks);
+	return (double)(to->ns - from->ns) / (double)(int64_t)(to->ticks - from->ticks);
 }

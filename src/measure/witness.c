@@ -99,6 +99,12 @@ void witness_base_find(const struct witness_pvclock *page, uint64_t ticks, doubl
 #define VMCLOCK_COUNTER 0xff
 #endif
 
+static double vmclock_tick_s(const struct witness_vmclock *page)
+{
+	return ldexp(
+		(double)le64toh(page->counter_period_frac_sec), -64 - page->counter_period_shift);
+}
+
 bool witness_vmclock_s(const struct witness_vmclock *page, uint64_t ticks, double *utc_s,
 	double *error_s, struct fact *why)
 {
@@ -116,9 +122,7 @@ bool witness_vmclock_s(const struct witness_vmclock *page, uint64_t ticks, doubl
 		return false;
 	}
 	*utc_s = (double)le64toh(page->time_sec) + ldexp((double)le64toh(page->time_frac_sec), -64);
-	*utc_s += ldexp((double)(int64_t)(ticks - le64toh(page->counter_value)) *
-				(double)le64toh(page->counter_period_frac_sec),
-		-64 - page->counter_period_shift);
+	*utc_s += (double)(int64_t)(ticks - le64toh(page->counter_value)) * vmclock_tick_s(page);
 	if (page->time_type == VMCLOCK_TAI)
 		*utc_s -= (int16_t)le16toh(page->tai_offset_sec);
 	*error_s = flags & VMCLOCK_MAXERROR_VALID
@@ -128,29 +132,6 @@ bool witness_vmclock_s(const struct witness_vmclock *page, uint64_t ticks, doubl
 }
 
 /* ---- reading them ---- */
-
-/* The counter, between two readings of a clock; the narrowest of some tries. */
-struct bracket {
-	uint64_t ticks;
-	double clock_s; /* in the middle */
-	double width_s;
-};
-
-static bool read_bracket(clockid_t clock, struct bracket *bracket)
-{
-	bracket->width_s = INFINITY;
-	for (int i = 0; i < TRIES; i++) {
-		int64_t before = kernel_clock_ns(clock);
-		uint64_t ticks = counter_read_ordered();
-		int64_t width = kernel_clock_ns(clock) - before;
-
-		if (before && width >= 0 && (double)width / NS_PER_SECOND < bracket->width_s)
-			*bracket = (struct bracket){.ticks = ticks,
-				.clock_s = ((double)before + (double)width / 2) / NS_PER_SECOND,
-				.width_s = (double)width / NS_PER_SECOND};
-	}
-	return bracket->width_s < INFINITY;
-}
 
 static void set_rate(struct witness *witness, const struct vvar_rate *raw, double hz)
 {
@@ -170,7 +151,7 @@ static bool copy_page(const struct witness_job *job, size_t place, void *to, siz
 static void read_base(struct witness_job *job, const struct witness_pvclock *page)
 {
 	struct base_evidence *base = &job->base;
-	struct bracket bracket;
+	struct clock_mark mark;
 
 	if (!fact_is_flag(&job->evidence->host.kvm_clock_offered, true))
 		fact_set(&base->fact, FACT_ABSENT, "the page is not KVM's");
@@ -181,10 +162,10 @@ static void read_base(struct witness_job *job, const struct witness_pvclock *pag
 		fact_set(&base->fact, FACT_ABSENT, "the clocks are those of a time namespace");
 	else if (!fact_is_known(&job->counter))
 		base->fact = job->counter;
-	else if (!read_bracket(CLOCK_MONOTONIC_RAW, &bracket))
+	else if (!(mark = clock_mark_take(CLOCK_MONOTONIC_RAW)).ns)
 		fact_set(&base->fact, FACT_DENIED, "CLOCK_MONOTONIC_RAW cannot be read");
 	else
-		witness_base_find(page, bracket.ticks, bracket.clock_s,
+		witness_base_find(page, mark.ticks, (double)mark.ns / NS_PER_SECOND,
 			job->list[WITNESS_PVCLOCK].rate_ppm, base);
 }
 
@@ -235,7 +216,7 @@ static void read_vmclock(struct witness_job *job)
 	struct witness *witness = &job->list[WITNESS_VMCLOCK];
 	int file = root_open_file(job->root, "/dev/vmclock0", O_RDONLY, &witness->fact);
 	struct witness_vmclock page;
-	struct bracket bracket;
+	struct clock_mark mark;
 	double utc_s;
 
 	if (file < 0)
@@ -244,13 +225,12 @@ static void read_vmclock(struct witness_job *job)
 		fact_set(&witness->fact, FACT_FAILED, "/dev/vmclock0 cannot be read");
 	else if (!fact_is_known(&job->counter))
 		witness->fact = job->counter;
-	else if (!read_bracket(CLOCK_REALTIME, &bracket))
+	else if (!(mark = clock_mark_take(CLOCK_REALTIME)).ns)
 		fact_set(&witness->fact, FACT_DENIED, "CLOCK_REALTIME cannot be read");
-	else if (witness_vmclock_s(
-			 &page, bracket.ticks, &utc_s, &witness->error_s, &witness->fact)) {
+	else if (witness_vmclock_s(&page, mark.ticks, &utc_s, &witness->error_s, &witness->fact)) {
 		fact_set_known(&witness->fact);
-		witness->offset_s = bracket.clock_s - utc_s;
-		witness->error_s += bracket.width_s / 2;
+		witness->offset_s = (double)mark.ns / NS_PER_SECOND - utc_s;
+		witness->error_s += (double)mark.width / 2 * vmclock_tick_s(&page);
 	}
 	close(file);
 }

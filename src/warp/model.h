@@ -124,7 +124,7 @@ struct warp_state {
 	int64_t *least[WARP_CLOCK_COUNT]; /* gaps over all slices: count rows of count */
 	int settime_timer;
 	struct cross_cpu *cross_cpu;
-	struct drift_mark marks[3]; /* start, middle, end */
+	struct clock_mark marks[3]; /* start, middle, end */
 	int64_t start_ns;
 };
 
@@ -143,7 +143,7 @@ bool warp_has_counter(const struct warp_state *state);
 int64_t warp_worst_gap(const struct warp_state *state, enum warp_clock_id id);
 
 /* Works out the counter's rate and drift from three marks in their order. */
-void warp_drift_compute(const struct drift_mark marks[3], struct warp_drift *drift);
+void warp_drift_compute(const struct clock_mark marks[3], struct warp_drift *drift);
 
 /* After the last slice: converts to ns and fills in everything that follows from the gaps. */
 void warp_finish(struct warp_state *state);

@@ -30,7 +30,7 @@ bool warp_has_counter(const struct warp_state *state)
 /* Returns ns per unit of the clock, after the last slice. */
 static double unit_ns(const struct warp_state *state, enum warp_clock_id id)
 {
-	return id == WARP_COUNTER ? drift_ns_per_tick(&state->marks[0], &state->marks[2]) : 1;
+	return id == WARP_COUNTER ? clock_marks_ns_per_tick(&state->marks[0], &state->marks[2]) : 1;
 }
 
 /* Returns the ns by which two equal readings may be apart; the kernel's clocks count ticks, too. */
@@ -130,28 +130,28 @@ static void find_pairs(struct warp_state *state)
 	}
 }
 
-static double counter_hz(const struct drift_mark *from, const struct drift_mark *to)
+static double counter_hz(const struct clock_mark *from, const struct clock_mark *to)
 {
-	return NS_PER_SECOND / drift_ns_per_tick(from, to);
+	return NS_PER_SECOND / clock_marks_ns_per_tick(from, to);
 }
 
 /* A mark is accurate to half its width. */
-static double uncertainty(const struct drift_mark *from, const struct drift_mark *to)
+static double uncertainty(const struct clock_mark *from, const struct clock_mark *to)
 {
 	return ((double)from->width + (double)to->width) / 2 /
 	       (double)(int64_t)(to->ticks - from->ticks);
 }
 
-void warp_drift_compute(const struct drift_mark marks[3], struct warp_drift *drift)
+void warp_drift_compute(const struct clock_mark marks[3], struct warp_drift *drift)
 {
-	if (!marks[0].raw_ns || !marks[2].raw_ns) {
+	if (!marks[0].ns || !marks[2].ns) {
 		fact_set(&drift->fact, FACT_DENIED,
 			"the kernel refuses to read CLOCK_MONOTONIC_RAW");
 		return;
 	}
 	/* A run that is stopped early has no middle mark. */
-	if (!marks[1].raw_ns || marks[1].raw_ns - marks[0].raw_ns < SHORTEST_HALF_NS ||
-		marks[2].raw_ns - marks[1].raw_ns < SHORTEST_HALF_NS) {
+	if (!marks[1].ns || marks[1].ns - marks[0].ns < SHORTEST_HALF_NS ||
+		marks[2].ns - marks[1].ns < SHORTEST_HALF_NS) {
 		fact_set(&drift->fact, FACT_FAILED, "the test was too short to measure a drift");
 		return;
 	}

@@ -77,9 +77,9 @@ static void run_round(struct warp_state *state, int64_t slice_ns)
 				add_slice(state, (enum warp_clock_id)id, i);
 		}
 		/* The middle mark is the first one taken in the second half. */
-		if (warp_has_counter(state) && !state->marks[1].raw_ns &&
+		if (warp_has_counter(state) && !state->marks[1].ns &&
 			elapsed_ns(state) >= duration_ns / 2)
-			state->marks[1] = drift_mark_take();
+			state->marks[1] = clock_mark_take(CLOCK_MONOTONIC_RAW);
 		state->job->shared->done = (double)elapsed_ns(state) / (double)duration_ns;
 	}
 }
@@ -103,15 +103,15 @@ static bool is_clock_compared(const struct warp_state *state, enum warp_clock_id
 	const struct warp_result *result = &state->warp->results[id];
 	int64_t gap = warp_worst_gap(state, id);
 	double unit_ns = 1, few_readings_ns;
-	struct drift_mark now;
+	struct clock_mark now;
 
 	if (!fact_is_known(&result->fact) || result->warps)
 		return true;
 	if (gap == CROSS_CPU_NO_GAP)
 		return false;
 	if (id == WARP_COUNTER) {
-		now = drift_mark_take();
-		unit_ns = drift_ns_per_tick(&state->marks[0], &now);
+		now = clock_mark_take(CLOCK_MONOTONIC_RAW);
+		unit_ns = clock_marks_ns_per_tick(&state->marks[0], &now);
 	}
 	few_readings_ns = TRANSFER_READINGS * (double)reading_time(state, id) * unit_ns;
 	return (double)gap * unit_ns < TRANSFER_NS + few_readings_ns;
@@ -150,12 +150,12 @@ static void run_rounds(struct warp_state *state)
 		slice_ns = SLICE_SHORTEST_NS;
 	state->start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	if (warp_has_counter(state))
-		state->marks[0] = drift_mark_take();
+		state->marks[0] = clock_mark_take(CLOCK_MONOTONIC_RAW);
 	do
 		run_round(state, slice_ns);
 	while (!has_run_enough(state));
 	if (warp_has_counter(state))
-		state->marks[2] = drift_mark_take();
+		state->marks[2] = clock_mark_take(CLOCK_MONOTONIC_RAW);
 	lasted_ns = elapsed_ns(state);
 	state->warp->duration_s = (double)lasted_ns / NS_PER_SECOND;
 	state->warp->stopped = lasted_ns < duration_ns;

@@ -70,11 +70,11 @@ int64_t __wrap_warp_clock_read(const struct warp_clock *clock, unsigned turn)
 static double calibrate(void)
 {
 	static const struct timespec pause = {.tv_nsec = 10000000};
-	struct drift_mark start = drift_mark_take(), end;
+	struct clock_mark start = clock_mark_take(CLOCK_MONOTONIC_RAW), end;
 
 	nanosleep(&pause, NULL);
-	end = drift_mark_take();
-	return drift_ns_per_tick(&start, &end);
+	end = clock_mark_take(CLOCK_MONOTONIC_RAW);
+	return clock_marks_ns_per_tick(&start, &end);
 }
 
 static int set_up(void **state)
@@ -451,7 +451,7 @@ static void a_clock_that_is_not_set_is_not_reported_as_set(void **state)
 
 static void a_steady_counter_has_no_drift(void **state)
 {
-	const struct drift_mark marks[] = {{1000000, 100, 5},
+	const struct clock_mark marks[] = {{1000000, 100, 5},
 		{1000000 + 2000000000, 100, 5 + NS_PER_SECOND},
 		{1000000 + 4000000000, 100, 5 + 2LL * NS_PER_SECOND}};
 	struct warp_drift drift = {0};
@@ -466,7 +466,7 @@ static void a_steady_counter_has_no_drift(void **state)
 
 static void a_counter_that_speeds_up_has_drift(void **state)
 {
-	const struct drift_mark marks[] = {{1000, 10, 5},
+	const struct clock_mark marks[] = {{1000, 10, 5},
 		{1000 + 1000000000, 10, 5 + NS_PER_SECOND},
 		{1000 + 2000100000, 10, 5 + 2LL * NS_PER_SECOND}};
 	struct warp_drift drift = {0};
@@ -478,8 +478,8 @@ static void a_counter_that_speeds_up_has_drift(void **state)
 
 static void a_drift_that_cannot_be_measured_has_a_reason(void **state)
 {
-	const struct drift_mark marks[] = {{1000, 10, 5}, {1100, 10, 50}, {1200, 10, 100}};
-	const struct drift_mark refused[] = {{1000, 10, 0}, {1100, 10, 0}, {1200, 10, 0}};
+	const struct clock_mark marks[] = {{1000, 10, 5}, {1100, 10, 50}, {1200, 10, 100}};
+	const struct clock_mark refused[] = {{1000, 10, 0}, {1100, 10, 0}, {1200, 10, 0}};
 	struct warp_drift drift = {0};
 
 	(void)state;
