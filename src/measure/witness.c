@@ -133,10 +133,16 @@ bool witness_vmclock_s(const struct witness_vmclock *page, uint64_t ticks, doubl
 
 /* ---- reading them ---- */
 
-static void set_rate(struct witness *witness, const struct vvar_rate *raw, double hz)
+/* In the mode that reads the page itself, both rates are the page's. */
+static void set_rate(
+	const struct witness_job *job, const char *mode, double hz, struct witness *witness)
 {
-	witness->rate_fact = raw->fact;
-	witness->rate_ppm = fact_is_known(&raw->fact) ? (hz / raw->hz - 1) * PPM : 0;
+	witness->rate_fact = job->raw.fact;
+	if (strcmp(job->vclock.name, mode) == 0)
+		fact_set(&witness->rate_fact, FACT_ABSENT,
+			"CLOCK_MONOTONIC_RAW counts by this page (see vdsocheck counter)");
+	else if (fact_is_known(&job->raw.fact))
+		witness->rate_ppm = (hz / job->raw.hz - 1) * PPM;
 }
 
 static bool copy_page(const struct witness_job *job, size_t place, void *to, size_t size)
@@ -181,7 +187,7 @@ static void read_pvclock(struct witness_job *job)
 		base->fact = witness->rate_fact = witness->fact;
 		return;
 	}
-	set_rate(witness, &job->raw, NS_PER_SECOND / witness_pvclock_ns(&page, 1));
+	set_rate(job, "pvclock", NS_PER_SECOND / witness_pvclock_ns(&page, 1), witness);
 	read_base(job, &page);
 	if (!fact_is_known(&base->fact)) {
 		witness->fact = base->fact;
@@ -205,10 +211,13 @@ static void read_hyperv(struct witness_job *job)
 
 	fact_set(&witness->fact, FACT_ABSENT, "the kernel maps no Hyper-V page");
 	witness->rate_fact = witness->fact;
-	if (!copy_page(job, 1, &page, sizeof(page)) || !page.sequence || !page.scale)
+	if (!copy_page(job, 1, &page, sizeof(page)))
 		return;
 	fact_set(&witness->fact, FACT_ABSENT, "the page has a rate and no time of the day");
-	set_rate(witness, &job->raw, 1e7 / ldexp((double)page.scale, -64));
+	if (page.sequence && page.scale)
+		set_rate(job, "hvclock", 1e7 / ldexp((double)page.scale, -64), witness);
+	else
+		fact_set(&witness->rate_fact, FACT_ABSENT, "the host has invalidated the page");
 }
 
 static void read_vmclock(struct witness_job *job)

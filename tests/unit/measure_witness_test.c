@@ -365,6 +365,87 @@ static void a_clock_that_is_not_there_has_a_reason(void **state)
 	assert_false(fact_is_known(&evidence.base.fact));
 }
 
+#if defined(__x86_64__) || defined(__i386__)
+
+/*
+ * The data page of Linux 6.1 for a TSC of 2.6 GHz and this second, pvclock's page, Hyper-V's, and
+ * an image of a vDSO behind them.
+ */
+static const struct witness *measure_pages(
+	const char *clocksource, uint32_t sequence, double hyperv_hz, enum witness_source source)
+{
+	static _Alignas(4096) unsigned char pages[4][4096];
+	const struct vdso_image image = {.base = (uintptr_t)pages[3], .size = sizeof(pages[3])};
+	const uint32_t factors[] = {MUL >> 10, 23}; /* from 2^33 */
+	const struct witness_pvclock pvclock = make_page(1, 1);
+	const uint64_t hyperv[] = {sequence, (uint64_t)(1e7 / hyperv_hz * 0x1p64)};
+	struct root root;
+	struct fact why = {0};
+
+	memset(pages, 0, sizeof(pages));
+	for (size_t clock = 0; clock < 2; clock++) {
+		pages[0][132 + 240 * clock] = strcmp(clocksource, "tsc") == 0         ? 1
+		                              : strcmp(clocksource, "kvm-clock") == 0 ? 2
+		                                                                      : 3;
+		memset(pages[0] + 144 + 240 * clock, 0xff, 8);
+		memcpy(pages[0] + 152 + 240 * clock, factors, sizeof(factors));
+	}
+	memcpy(pages[1], &pvclock, sizeof(pvclock));
+	memcpy(pages[2], hyperv, sizeof(hyperv));
+	memset(&evidence, 0, sizeof(evidence));
+	text_copy(evidence.clocksource.current, sizeof(evidence.clocksource.current), clocksource);
+	assert_true(root_open(&root, "/", &why));
+	/* The second may end before the page is read. */
+	for (int i = 0; i < 10 && evidence.vclock.how != VCLOCK_READ; i++) {
+		const int64_t now = time(NULL);
+
+		memcpy(pages[0] + 160, &now, sizeof(now));
+		memcpy(pages[0] + 240, &now, sizeof(now));
+		witnesses_measure(&root, &image, &evidence, DEADLINE_NONE);
+	}
+	root_close(&root);
+	assert_int_equal(evidence.vclock.how, VCLOCK_READ);
+	return &evidence.witnesses[source];
+}
+
+/* The guest takes 2.6 GHz for the TSC's rate, and the page has another one. */
+static void the_rate_of_a_page_is_compared_with_the_kernels(void **state)
+{
+	const struct witness *witness = measure_pages("tsc", 7, 2.6e9 * 1.07, WITNESS_HYPERV);
+
+	(void)state;
+	assert_true(fact_is_known(&witness->rate_fact));
+	assert_true(fabs(witness->rate_ppm - 70000) < 1);
+	witness = measure_pages("tsc", 7, 2.6e9, WITNESS_HYPERV);
+	assert_true(fabs(witness->rate_ppm) < 1);
+	witness = measure_pages("tsc", 0, 2.6e9, WITNESS_HYPERV);
+	assert_non_null(strstr(witness->rate_fact.reason, "invalidated"));
+	witness = measure_pages("tsc", 7, 2.6e9, WITNESS_PVCLOCK);
+	assert_true(fact_is_known(&witness->rate_fact));
+	assert_true(fabs(witness->rate_ppm) < 1);
+}
+
+/* The page's clock is CLOCK_MONOTONIC_RAW itself: 0 would look like a rate that was confirmed. */
+static void a_page_is_not_compared_with_itself(void **state)
+{
+	static const struct {
+		const char *clocksource;
+		enum witness_source own, other;
+	} cases[] = {{"hyperv_clocksource_tsc_page", WITNESS_HYPERV, WITNESS_PVCLOCK},
+		{"kvm-clock", WITNESS_PVCLOCK, WITNESS_HYPERV}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		measure_pages(cases[i].clocksource, 7, 2.6e9, 0);
+		assert_non_null(
+			strstr(evidence.witnesses[cases[i].own].rate_fact.reason, "this page"));
+		assert_non_null(strstr(
+			evidence.witnesses[cases[i].other].rate_fact.reason, "counter's own"));
+	}
+}
+
+#endif
+
 /* In a KVM guest: two readings have one base, and its age grows as the clock does. */
 static void the_base_of_this_guest_stands_still(void **state)
 {
@@ -415,6 +496,10 @@ int main(void)
 		IN_TREE(a_clock_that_is_not_there_has_a_reason),
 		IN_TREE(a_ptp_clock_may_know_the_oldest_request_alone),
 		IN_TREE(a_device_that_hangs_takes_only_what_follows),
+#if defined(__x86_64__) || defined(__i386__)
+		cmocka_unit_test(the_rate_of_a_page_is_compared_with_the_kernels),
+		cmocka_unit_test(a_page_is_not_compared_with_itself),
+#endif
 		cmocka_unit_test(the_base_of_this_guest_stands_still),
 	};
 
