@@ -240,7 +240,8 @@ static bool refuse_operand(const struct cli *cli, const char *word)
 			"%s '%s'; to read a file, use --%s %s", problem, word, files->name, word);
 	if (named)
 		return cli_usage_error("unexpected argument '%s'", word);
-	return cli_error("%s '%s'; see 'vdsocheck --help'", problem, word);
+	return cli_error("%s '%s'; %ssee 'vdsocheck --help'", problem, word,
+		cli->help ? "'vdsocheck help terms' explains words; " : "");
 }
 
 /* ---- options and operands ---- */
