@@ -229,40 +229,29 @@ const char *document_name(const char *path);
 /* Reads the file at such a path, with document_parse()'s result. */
 bool document_read(const char *path, const struct document_part *parts, struct fact *why);
 
-/*
- * The documents of a file, pretty-printed or one per line; memory is bounded, however many there
- * are. A stream that was started has to be ended.
- */
-struct document_stream {
-	int file;                  /* owned */
-	char *bytes;               /* owned */
-	size_t at, end;            /* the bytes that were read and are not yet taken */
-	bool ended;                /* all bytes were read */
-	int error;                 /* an errno, to be reported at the end; 0: none */
-	unsigned long line;        /* number of the next byte's line, from 1 */
-	const volatile bool *stop; /* once it is true no more is read; may be set after the start */
+/* What becomes of the documents of a file or a directory. */
+struct document_reader {
+	const struct document_part *parts;
+	void *to; /* what the parts are members of; zeroed before each document */
+	size_t size;
+	/*
+	 * Is called when a document is read. `place` is the file, with ":LINE" where it has
+	 * others.
+	 */
+	void (*take)(void *argument, const char *place);
+	/* Is called for each that is broken or cannot be opened; ":LINE" is the mistake's. */
+	void (*refuse)(void *argument, const char *place, const char *why);
+	void *argument;
+	const volatile bool *stop; /* once it is true no more is read */
 };
 
-/* The results of looking for the next document of a stream. */
-enum document_found {
-	DOCUMENT_END,
-	DOCUMENT_READ,
-	DOCUMENT_BROKEN, /* the next one can still be read */
-};
-
-/* Takes over the file, which document_stream_end() closes; standard input stays open. */
-void document_stream_start(struct document_stream *stream, int file);
-void document_stream_end(struct document_stream *stream);
-
-/* Returns false if only blanks are left. */
-bool document_stream_has_more(struct document_stream *stream);
-
 /*
- * Reads the next document as document_parse() does. *line is the line that it begins at; if it is
- * broken, *line may be the one where it breaks, and *why has the mistake.
+ * Reads all documents of the file or directory at such a path, pretty-printed or one per line;
+ * memory is bounded, however many there are. Of a directory all files are read, in the order of
+ * their names, with those in directories below it, but not links, hidden files, and what is more
+ * than 16 directories deep. Returns false, with the reason, if the path itself cannot be opened.
  */
-enum document_found document_stream_next(struct document_stream *stream,
-	const struct document_part *parts, unsigned long *line, struct fact *why);
+bool document_read_all(const char *path, const struct document_reader *reader, struct fact *why);
 
 enum table_form {
 	TABLE_TEXT,     /* aligned; a column is as wide as its widest cell, and nothing is cut */

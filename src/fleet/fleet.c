@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command fleet: documents of many hosts are read one after the other, and of each only what
- * is shown is kept. Each is judged anew, as --from does, since the version that wrote it may have
- * judged otherwise. A document that cannot be read is named and does not keep the others from
- * being read. The screen fits 24 lines, the document has all groups; src/share/sql has the rest.
+ * The command fleet: the documents of many hosts are judged anew, as --from does, since the version
+ * that wrote one may have judged otherwise, and what is shown of each is kept. The screen fits 24
+ * lines, the document has all groups; src/share/sql has the rest.
  */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -23,9 +18,6 @@
 
 /* Further broken documents are counted, not named. */
 #define NAMED_MAX 20
-
-/* Directories in one another: more than any collection of documents has. */
-#define DEPTH_MAX 16
 
 /* By verdict. */
 static const struct answer answers[] = {
@@ -40,7 +32,7 @@ static const struct answer answers[] = {
 };
 
 struct fleet_host {
-	char *name; /* owned */
+	const char *name; /* owned */
 	enum verdict_kind verdict;
 	const char *cause; /* id of the first cause; static; or "none found" */
 	char kernel[FACT_TEXT_SIZE];
@@ -57,8 +49,7 @@ enum { BY_VERDICT, BY_CAUSE, BY_KERNEL, GROUPINGS };
 
 struct fleet {
 	struct report report;
-	char path[PATH_MAX]; /* of what is being read; one for all levels */
-	bool not_found;      /* an operand could not be read */
+	bool not_found; /* an operand could not be read */
 	size_t count, room;
 	struct fleet_host *hosts; /* after sum_up() the dearest first, those that are ok last */
 	size_t broken;            /* documents that could not be read */
@@ -71,26 +62,27 @@ struct fleet {
 };
 
 /* What is read of a document. */
-struct fleet_document {
+static struct fleet_document {
 	struct evidence evidence;
 	char file[PATH_MAX]; /* whose document it was, for `check --from`; "": not known */
-};
+} document;
 
 static volatile bool stop;
 
 /* ---- reading ---- */
 
 /* Without a name of its own, the host is called by its file or `place`, where it was found. */
-static void add_host(struct fleet *fleet, const struct fleet_document *document, const char *place)
+static void add_host(void *argument, const char *place)
 {
 	static struct diagnosis diagnosis;
-	const struct evidence *evidence = &document->evidence;
+	struct fleet *fleet = argument;
+	const struct evidence *evidence = &document.evidence;
 	const char *name = evidence->host.name.value;
 	struct fleet_host host = {.cause = "none found", .call_ns = NAN, .lost_ns = NAN};
 
 	/* Hosts that still have the name of their image cannot be told apart by it. */
 	if (!*name || text_starts(text_span(name), "localhost"))
-		name = *document->file ? document->file : place;
+		name = *document.file ? document.file : place;
 	diagnose(evidence, &diagnosis);
 	host.name = xstrdup(name);
 	host.verdict = diagnosis.verdict.kind;
@@ -104,6 +96,8 @@ static void add_host(struct fleet *fleet, const struct fleet_document *document,
 		*evidence->host.kernel.value ? evidence->host.kernel.value : "unknown");
 	fleet->hosts = array_grow(fleet->hosts, fleet->count, &fleet->room, sizeof(host));
 	fleet->hosts[fleet->count++] = host;
+	if (fleet->count % 100 == 0)
+		progress_say("reading: %zu hosts", fleet->count);
 }
 
 #define OF struct fleet_document
@@ -113,121 +107,35 @@ static const struct field document_fields[] = {
 	{0},
 };
 
-/* `line` is 0 if the problem is not in a line. */
-static void note_broken(struct fleet *fleet, unsigned long line, const char *why)
+static void note_broken(void *argument, const char *place, const char *why)
 {
-	char place[24] = "";
+	struct fleet *fleet = argument;
 
-	if (++fleet->broken > NAMED_MAX)
-		return;
-	if (line)
-		snprintf(place, sizeof(place), ":%lu", line);
-	cli_error("%s%s: %s", fleet->path, place, why);
+	if (++fleet->broken <= NAMED_MAX)
+		cli_error("%s: %s", place, why);
 }
 
-/* Takes the file, which is the one at fleet->path. */
-static void read_file(struct fleet *fleet, int file)
+static void read_operand(struct fleet *fleet, const char *path)
 {
-	static struct fleet_document document;
-	static char place[PATH_MAX + 24]; /* "clocks.jsonl:17" */
 	const struct document_part parts[] = {
 		timestamp_part(NULL, &document.evidence.timestamp),
 		evidence_part(NULL, &document.evidence),
 		{.fields = document_fields, .to = &document},
 		{0},
 	};
-	struct document_stream stream;
-	unsigned long line;
-	size_t found = 0;
-
-	document_stream_start(&stream, file);
-	stream.stop = &stop;
-	for (;; found++) {
-		struct fact why = {0};
-		enum document_found kind;
-
-		memset(&document, 0, sizeof(document));
-		kind = document_stream_next(&stream, parts, &line, &why);
-		/* An interrupt may have cut a document off. */
-		if (kind == DOCUMENT_END || (kind == DOCUMENT_BROKEN && stop))
-			break;
-		if (kind == DOCUMENT_BROKEN) {
-			note_broken(fleet, line, why.reason);
-			continue;
-		}
-		text_copy(place, sizeof(place), fleet->path);
-		if (found || document_stream_has_more(&stream))
-			text_append(place, sizeof(place), ":%lu", line);
-		add_host(fleet, &document, place);
-		if (fleet->count % 100 == 0)
-			progress_say("reading: %zu hosts", fleet->count);
-	}
-	if (!found && !stop)
-		note_broken(fleet, 1, "empty: no document");
-	document_stream_end(&stream);
-}
-
-/* Hidden files are those of editors and of downloads under way. */
-static int is_shown(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
-/*
- * Reads the directory at fleet->path, in the order of names. Other users may replace what is in
- * it at any time: only regular files and directories are opened, and symbolic links, which may
- * lead to another document or in a circle, are left out.
- */
-static void read_directory(struct fleet *fleet, unsigned depth)
-{
-	size_t length = strlen(fleet->path), room = sizeof(fleet->path) - length;
-	struct dirent **names = NULL;
-	int count = depth > DEPTH_MAX ? -1 : scandir(fleet->path, &names, is_shown, alphasort);
-
-	if (count < 0)
-		note_broken(fleet, 0,
-			depth > DEPTH_MAX ? "more than 16 directories deep" : strerror(errno));
-	for (int i = 0; i < count; i++) {
-		struct stat status;
-		int file = -1;
-
-		errno = ENAMETOOLONG;
-		if (!stop &&
-			snprintf(fleet->path + length, room, "/%s", names[i]->d_name) < (int)room)
-			file = file_open_regular(AT_FDCWD, fleet->path, O_RDONLY, &status);
-		if (file < 0 && errno != EOPNOTSUPP && !stop) {
-			note_broken(fleet, 0, strerror(errno));
-		} else if (file >= 0 && S_ISDIR(status.st_mode)) {
-			close(file);
-			read_directory(fleet, depth + 1);
-		} else if (file >= 0) {
-			read_file(fleet, file);
-		}
-		fleet->path[length] = '\0';
-		free(names[i]);
-	}
-	free(names);
-}
-
-/* The operand may be a link, a FIFO, /dev/fd/N. */
-static void read_operand(struct fleet *fleet, const char *path)
-{
+	const struct document_reader reader = {.parts = parts,
+		.to = &document,
+		.size = sizeof(document),
+		.take = add_host,
+		.refuse = note_broken,
+		.argument = fleet,
+		.stop = &stop};
 	struct fact why = {0};
-	struct stat status;
-	int file = document_open(path, &why);
 
-	if (file < 0) {
-		cli_error("%s: %s", document_name(path), why.reason);
-		fleet->not_found = true;
+	if (document_read_all(path, &reader, &why))
 		return;
-	}
-	text_copy(fleet->path, sizeof(fleet->path), document_name(path));
-	if (file > STDIN_FILENO && fstat(file, &status) == 0 && S_ISDIR(status.st_mode)) {
-		close(file);
-		read_directory(fleet, 0);
-	} else {
-		read_file(fleet, file);
-	}
+	cli_error("%s: %s", document_name(path), why.reason);
+	fleet->not_found = true;
 }
 
 /* ---- sums ---- */
@@ -361,12 +269,7 @@ static const struct field dear_fields[] = {
 	{WORD("verdict", verdict, verdict_names), .doc = "verdict, judged anew"},
 	{TEXT("kernel", kernel), .options = FIELD_FILLED,
 		.doc = "release of the kernel, or \"unknown\""},
-	{.key = "name",
-		.kind = FIELD_STRING,
-		.options = FIELD_FILLED,
-		MEMBER(name),
-		.title = "host",
-		.left = true,
+	{STRING("name", name), .options = FIELD_FILLED, .title = "host", .left = true,
 		.doc = "name of the host, or else file of its document"},
 	{0},
 };
@@ -440,24 +343,22 @@ static void fleet_text(const void *data, struct page *page)
 static bool measure(struct cli *cli)
 {
 	struct fleet *fleet = cli->data;
+	size_t operands = cli->operand_count;
 
-	if (!cli->operand_count && isatty(STDIN_FILENO))
+	if (!operands && isatty(STDIN_FILENO))
 		return cli_usage_error(
 			"specify files or directories, or provide documents on standard input");
 	work_begin(cli, "reading", &stop);
-	if (!cli->operand_count)
-		read_operand(fleet, "-");
-	for (size_t i = 0; i < cli->operand_count && !stop; i++)
-		read_operand(fleet, cli->operands[i]);
+	for (size_t i = 0; (i < operands || i == 0) && !stop; i++)
+		read_operand(fleet, operands ? cli->operands[i] : "-");
 	work_end();
 	if (fleet->broken > NAMED_MAX)
 		cli_error("%zu more documents cannot be read", fleet->broken - NAMED_MAX);
 	if (fleet->count)
 		sum_up(fleet);
 	else if (!fleet->broken && !fleet->not_found && !stop)
-		cli_error("no documents in %s%s",
-			document_name(cli->operand_count ? cli->operands[0] : "-"),
-			cli->operand_count > 1 ? " and the others" : "");
+		cli_error("no documents in %s%s", operands ? cli->operands[0] : "standard input",
+			operands > 1 ? " and the others" : "");
 	return fleet->count;
 }
 
@@ -466,7 +367,7 @@ static void release(void *data)
 	struct fleet *fleet = data;
 
 	for (size_t i = 0; i < fleet->count; i++)
-		free(fleet->hosts[i].name);
+		free((char *)(uintptr_t)fleet->hosts[i].name);
 	for (int i = 0; i < GROUPINGS; i++)
 		free(fleet->groups[i].list);
 	free(fleet->hosts);

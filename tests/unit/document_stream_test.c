@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of document/read: streams of documents, whole and broken, however they are laid out. */
+/* Tests of document/stream: documents of a file, whole and broken, however they are laid out. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "check/model.h"
-#include "document.h"
+#include "document/stream.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
