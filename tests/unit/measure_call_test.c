@@ -164,6 +164,20 @@ static void the_marker_errno_is_seen_in_every_form(void **state)
 	}
 }
 
+/* By libc's rules only -1 means that errno was set. */
+static void an_error_is_errno_after_minus_one(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(stubs); i++) {
+		set_answer(-1, EINVAL);
+		assert_int_equal(call_error(&stubs[i]), EINVAL);
+		set_answer(0, EINVAL);
+		assert_int_equal(call_error(&stubs[i]), 0);
+		set_answer(-EINVAL, EINVAL);
+		assert_int_equal(call_error(&stubs[i]), 0);
+	}
+}
+
 /* musl's gettimeofday() gives 0 and its time() a time, whatever the kernel said. */
 static void the_marker_errno_is_seen_where_libc_hides_the_failure(void **state)
 {
@@ -366,6 +380,7 @@ int main(void)
 		cmocka_unit_test(a_call_with_a_loop_of_its_own_is_repeated_by_it),
 		cmocka_unit_test(the_requested_clock_is_read),
 		cmocka_unit_test(the_marker_errno_is_seen_in_every_form),
+		cmocka_unit_test(an_error_is_errno_after_minus_one),
 		cmocka_unit_test(the_marker_errno_is_seen_where_libc_hides_the_failure),
 		cmocka_unit_test(a_success_without_a_result_is_a_system_call),
 		cmocka_unit_test(other_errors_and_success_are_not_the_marker),

@@ -192,6 +192,57 @@ static void pages_that_are_not_data_pages_are_refused(void **state)
 	munmap(noise, size);
 }
 
+#define SECONDS_AT 160 /* of x86, Linux 4.20 to 6.9 */
+#define COARSE_AT 240
+
+/* [vvar] of 5.6 to 6.9: data, pvclock's page, Hyper-V's, and one that a time namespace swaps in. */
+static struct vclock_evidence read_made_pages(bool in_namespace)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t size = (VVAR_PAGES_BEFORE + 1 + VVAR_PAGES_AFTER) * page;
+	unsigned char *pages =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *image_at = pages + VVAR_PAGES_BEFORE * page, *first = image_at - 4 * page;
+	unsigned char *data = in_namespace ? image_at - page : first;
+	const uint32_t of_data[] = {2, 2}, of_namespace[] = {1, VCLOCK_MODE_TIMENS};
+	struct vdso_image vdso = {.base = (uintptr_t)image_at, .size = page};
+	struct vclock_evidence vclock = {0};
+
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	if (in_namespace)
+		memcpy(first + 128, of_namespace, sizeof(of_namespace));
+	memcpy(data + 128, of_data, sizeof(of_data));
+	first[page + VVAR_PVCLOCK_FLAGS] = VVAR_PVCLOCK_STABLE;
+	/* The clock may reach the next second in between. */
+	for (int tries = 0; tries < 100 && vclock.how != VCLOCK_READ; tries++) {
+		int64_t now = kernel_clock_ns(CLOCK_REALTIME_COARSE) / NS_PER_SECOND;
+
+		memcpy(data + SECONDS_AT, &now, sizeof(now));
+		memcpy(data + COARSE_AT, &now, sizeof(now));
+		vclock = (struct vclock_evidence){0};
+		vvar_collect(&vdso, "kvm-clock", &vclock, DEADLINE_NONE);
+	}
+	assert_int_equal(vclock.page_at, -3 * (int64_t)page);
+	assert_int_equal(vclock.at, data + 132 - image_at);
+	munmap(pages, size);
+	return vclock;
+}
+
+static void a_hypervisor_s_page_is_found_in_a_time_namespace_too(void **state)
+{
+	(void)state;
+#if !defined(__x86_64__)
+	unit_skip("the pages are made as those of x86");
+#endif
+	for (int in_namespace = 0; in_namespace < 2; in_namespace++) {
+		struct vclock_evidence vclock = read_made_pages(in_namespace);
+
+		assert_string_equal(vclock.name, "pvclock");
+		assert_int_equal(vclock.time_namespace, in_namespace);
+		assert_true(fact_is_flag(&vclock.pvclock_stable, true));
+	}
+}
+
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
 
 int main(void)
@@ -206,6 +257,7 @@ int main(void)
 		cmocka_unit_test(the_same_mode_is_read_each_time),
 		cmocka_unit_test(without_vdso_there_is_no_data_page),
 		cmocka_unit_test(pages_that_are_not_data_pages_are_refused),
+		cmocka_unit_test(a_hypervisor_s_page_is_found_in_a_time_namespace_too),
 	};
 
 	return cmocka_run_group_tests_name("vdso", tests, NULL, NULL);
