@@ -47,10 +47,10 @@ void root_read_line(const struct root *root, const char *path, struct text_fact 
 int root_open_file(const struct root *root, const char *path, int access, struct fact *why);
 
 /* Returns true if the file at that path can be read and its first 8 KiB hold this text. */
-bool root_holds(const struct root *root, const char *path, const char *text);
+bool root_contains(const struct root *root, const char *path, const char *text);
 
 /* Returns true if something is at that path. */
-bool root_has(const struct root *root, const char *path);
+bool root_exists(const struct root *root, const char *path);
 
 /*
  * Reads until the end, at most `size` bytes; *length says how many. Returns 0, an errno value, or

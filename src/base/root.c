@@ -122,7 +122,7 @@ void root_close(struct root *root)
 	root->directory = -1;
 }
 
-/* root_holds() reads this many bytes of a file: callers look for text near the start. */
+/* root_contains() reads this many bytes of a file: callers look for text near the start. */
 #define HOLDS_SIZE 8192
 
 /* A device of a captured tree is not even opened: opening it may start a watchdog. */
@@ -201,7 +201,7 @@ int root_open_file(const struct root *root, const char *path, int access, struct
 	return file;
 }
 
-bool root_holds(const struct root *root, const char *path, const char *text)
+bool root_contains(const struct root *root, const char *path, const char *text)
 {
 	char buffer[HOLDS_SIZE];
 	struct span content;
@@ -211,7 +211,7 @@ bool root_holds(const struct root *root, const char *path, const char *text)
 	       text_contains(content, text);
 }
 
-bool root_has(const struct root *root, const char *path)
+bool root_exists(const struct root *root, const char *path)
 {
 	int file = open_below(root, path, O_PATH | O_CLOEXEC);
 

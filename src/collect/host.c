@@ -187,7 +187,7 @@ static const struct mark boot_tools[] = {
 /* A container's files do not show how the machine boots. */
 static void collect_boot_tool(const struct root *root, struct host_evidence *host)
 {
-	bool grub = root_holds(root, "/proc/cmdline", "BOOT_IMAGE=");
+	bool grub = root_contains(root, "/proc/cmdline", "BOOT_IMAGE=");
 	size_t first = grub ? BOOT_TOOLS_WITHOUT_GRUB : 0;
 	const char *word = mark_find(root, boot_tools + first, ARRAY_SIZE(boot_tools) - first);
 

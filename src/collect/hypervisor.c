@@ -69,7 +69,7 @@ static bool is_cloud_metal(const struct root *root, struct span cpuinfo)
 	struct span value;
 
 	/* "m5.metal", "c3-highcpu-192-metal" */
-	if (root_holds(root, dmi_files[0], ".metal"))
+	if (root_contains(root, dmi_files[0], ".metal"))
 		return true;
 	/* No x86 guest of a cloud is without CPUID's bit. */
 	if (text_find_value(cpuinfo, "flags", &value))
@@ -79,7 +79,7 @@ static bool is_cloud_metal(const struct root *root, struct span cpuinfo)
 	 * which no guest of these clouds is (arch/arm64/kvm/arm.c, 4.x to 7.2).
 	 */
 	return text_find_value(cpuinfo, "CPU implementer", &value) &&
-	       root_has(root, "/sys/class/misc/kvm");
+	       root_exists(root, "/sys/class/misc/kvm");
 }
 
 static const struct dmi_name *find_in_dmi(const struct root *root)
@@ -148,7 +148,7 @@ static const char *find_word(const struct root *root)
 		dmi = NULL;
 	if (dmi && dmi->is_precise)
 		return dmi->word;
-	if (root_holds(root, "/sys/hypervisor/type", "xen"))
+	if (root_contains(root, "/sys/hypervisor/type", "xen"))
 		return "xen";
 	if (root->live && cpuid_ask(&answer) && answer.hypervisor)
 		return answer.hypervisor;

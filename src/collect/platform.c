@@ -78,8 +78,8 @@ static const struct mark clouds[] = {
 const char *mark_find(const struct root *root, const struct mark *marks, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (*marks[i].text ? root_holds(root, marks[i].path, marks[i].text)
-				   : root_has(root, marks[i].path))
+		if (*marks[i].text ? root_contains(root, marks[i].path, marks[i].text)
+				   : root_exists(root, marks[i].path))
 			return marks[i].word;
 	}
 	return NULL;
@@ -105,7 +105,7 @@ static const char *find_platform(const struct root *root, const struct host_evid
 {
 	const char *word = mark_find(root, platforms, ARRAY_SIZE(platforms));
 	bool is_virtual = fact_is_known(&host->hypervisor.fact);
-	bool has_names = root_has(root, "/sys/class/dmi/id");
+	bool has_names = root_exists(root, "/sys/class/dmi/id");
 
 	if (!word && is_virtual)
 		word = mark_find(root, clouds, ARRAY_SIZE(clouds));
@@ -118,11 +118,11 @@ static const char *find_platform(const struct root *root, const struct host_evid
 	 * of a captured tree may not have been captured.
 	 */
 	if (root->live && fact_is_text(&host->hypervisor, "kvm") && !has_names &&
-		fact_is_text(&host->arch, "x86_64") && root_has(root, "/sys/devices"))
+		fact_is_text(&host->arch, "x86_64") && root_exists(root, "/sys/devices"))
 		return "microvm";
 	if (is_virtual)
 		return NULL;
-	if (root_holds(root, "/proc/sysinfo", "LPAR"))
+	if (root_contains(root, "/proc/sysinfo", "LPAR"))
 		return "lpar";
 	return has_names ? "bare-metal" : NULL;
 }

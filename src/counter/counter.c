@@ -55,8 +55,8 @@ static bool measure(struct cli *cli)
 	vdso_collect(&cli->root, &host->vdso, &vdso);
 	host_collect(&cli->root, &host->host);
 	counter_claims_collect(&cli->root, &evidence->claims);
-	evidence->tdx = evidence->claims.tdx || root_has(&cli->root, "/dev/tdx_guest");
-	evidence->sev_snp = root_has(&cli->root, "/dev/sev-guest");
+	evidence->tdx = evidence->claims.tdx || root_exists(&cli->root, "/dev/tdx_guest");
+	evidence->sev_snp = root_exists(&cli->root, "/dev/sev-guest");
 	kernel_log_collect(&cli->root, &host->kernel_log);
 	privileges_keep(PRIVILEGES_WRITE);
 	vvar_collect(&vdso, host->clocksource.current, &host->vclock, &deadline);

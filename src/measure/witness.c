@@ -350,7 +350,7 @@ static void read_rtc(struct witness_job *job)
 	if (!before || after < before || !text_next_word(&content, &word) ||
 		!number_parse(word, &seconds)) {
 		fact_set(&witness->fact, FACT_FAILED, "the RTC or CLOCK_REALTIME cannot be read");
-	} else if (root_holds(job->root, "/etc/adjtime", "\nLOCAL")) {
+	} else if (root_contains(job->root, "/etc/adjtime", "\nLOCAL")) {
 		fact_set(&witness->fact, FACT_ABSENT, "the RTC has local time (/etc/adjtime)");
 	} else {
 		fact_set_known(&witness->fact);
@@ -384,10 +384,10 @@ static void find_devices(const struct root *root, struct host_evidence *host)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		snprintf(path, sizeof(path), "/sys/bus/acpi/devices/%s", names[i]);
-		has_vmgenid |= root_has(root, path);
+		has_vmgenid |= root_exists(root, path);
 	}
 	fact_set_flag(&host->vmgenid, has_vmgenid);
-	fact_set_flag(&host->vmclock, root_has(root, "/dev/vmclock0"));
+	fact_set_flag(&host->vmclock, root_exists(root, "/dev/vmclock0"));
 }
 
 static void (*const readers[])(struct witness_job *job) = {

@@ -78,7 +78,7 @@ static void a_missing_file_is_absent_and_named(void **state)
 		root_read(&fake->root, "/proc/cmdline", buffer, sizeof(buffer), &content, &why));
 	assert_int_equal(why.state, FACT_ABSENT);
 	assert_non_null(strstr(why.reason, "/proc/cmdline"));
-	assert_false(root_has(&fake->root, "/proc/cmdline"));
+	assert_false(root_exists(&fake->root, "/proc/cmdline"));
 	assert_false(root_read_head(&fake->root, "/x/y", buffer, sizeof(buffer), &content, &why));
 	assert_int_equal(why.state, FACT_ABSENT);
 }
@@ -93,7 +93,7 @@ static void a_directory_is_a_failure_not_an_empty_file(void **state)
 	fake_root_add(fake, "/sys/file", "");
 	assert_false(root_read(&fake->root, "/sys", buffer, sizeof(buffer), &content, &why));
 	assert_int_equal(why.state, FACT_FAILED);
-	assert_true(root_has(&fake->root, "/sys"));
+	assert_true(root_exists(&fake->root, "/sys"));
 }
 
 struct reading {
@@ -166,7 +166,7 @@ static void only_files_and_directories_of_a_tree_are_opened(void **state)
 			root_read(&fake->root, paths[i], buffer, sizeof(buffer), &content, &why));
 		assert_int_equal(why.state, FACT_FAILED);
 		assert_int_equal(root_open_file(&fake->root, paths[i], O_RDWR, &why), -1);
-		assert_true(root_has(&fake->root, paths[i]));
+		assert_true(root_exists(&fake->root, paths[i]));
 	}
 }
 
@@ -185,7 +185,7 @@ static void absolute_links_stay_inside(void **state)
 	fake_root_link(fake, "/out", "/etc/hostname");
 	assert_false(root_read(&fake->root, "/out", buffer, sizeof(buffer), &content, &why));
 	assert_int_equal(why.state, FACT_ABSENT);
-	assert_false(root_has(&fake->root, "/out"));
+	assert_false(root_exists(&fake->root, "/out"));
 }
 
 static void links_upwards_stay_inside(void **state)
@@ -200,8 +200,8 @@ static void links_upwards_stay_inside(void **state)
 	assert_true(root_read(&fake->root, "/a/b/up", buffer, sizeof(buffer), &content, &why));
 	assert_true(text_equals(content, "captured\n"));
 	fake_root_link(fake, "/proc", "../../../proc");
-	assert_false(root_has(&fake->root, "/proc/self/maps"));
-	assert_false(root_has(&fake->root, "/../../../proc/self/maps"));
+	assert_false(root_exists(&fake->root, "/proc/self/maps"));
+	assert_false(root_exists(&fake->root, "/../../../proc/self/maps"));
 }
 
 /* Shells and tar make all of these; each must lead to a file of the tree or to none. */
@@ -283,14 +283,14 @@ static void long_names_are_answers(void **state)
 	memset(path, 'x', sizeof(path));
 	path[0] = '/';
 	path[sizeof(path) - 1] = '\0';
-	assert_false(root_has(&fake->root, path));
+	assert_false(root_exists(&fake->root, path));
 	path[PATH_MAX - 1] = '\0';
-	assert_false(root_has(&fake->root, path));
+	assert_false(root_exists(&fake->root, path));
 	for (size_t i = 0; i < PATH_MAX - 1; i += 2)
 		path[i] = '/';
-	assert_false(root_has(&fake->root, path));
+	assert_false(root_exists(&fake->root, path));
 	fake_root_link(fake, "/long", path);
-	assert_false(root_has(&fake->root, "/long/file"));
+	assert_false(root_exists(&fake->root, "/long/file"));
 }
 
 static void read_where_open_says_efbig(void *argument)
@@ -344,7 +344,7 @@ static void this_host_is_live_and_nothing_else(void **state)
 	(void)state;
 	assert_true(root_open(&root, "/", &why));
 	assert_true(root.live);
-	assert_true(root_has(&root, "/tmp"));
+	assert_true(root_exists(&root, "/tmp"));
 	root_close(&root);
 	assert_false(root_open(&root, "/no/such/tree", &why));
 	assert_int_equal(why.state, FACT_ABSENT);

@@ -214,7 +214,7 @@ static void guardian_survives_its_parent(void **state)
 	assert_true(WIFSIGNALED(status));
 	await_unlocked(orphan_root);
 	expect_current(orphan_root, "tsc\n");
-	assert_true(root_has(&orphan_root->root, "/said"));
+	assert_true(root_exists(&orphan_root->root, "/said"));
 }
 
 /* ---- changes that are not ours, and the record ---- */
@@ -271,7 +271,7 @@ static void record_names_the_original_of_a_killed_run(void **state)
 	fake_root_add(fake, "/run/other", "");
 	clock = hold(fake, "tsc\n");
 	assert_true(clocksource_switch_record(&clock, &why));
-	assert_true(root_has(&fake->root, RECORD));
+	assert_true(root_exists(&fake->root, RECORD));
 	clocksource_switch_close(&clock);
 	clock = hold(fake, "hpet\n");
 	assert_string_equal(clock.interrupted, "tsc");
@@ -279,7 +279,7 @@ static void record_names_the_original_of_a_killed_run(void **state)
 	clock = hold(fake, "tsc\n");
 	assert_string_equal(clock.interrupted, "");
 	clocksource_switch_forget(&clock);
-	assert_false(root_has(&fake->root, RECORD));
+	assert_false(root_exists(&fake->root, RECORD));
 	clocksource_switch_close(&clock);
 }
 
@@ -309,7 +309,7 @@ static void record_does_not_follow_a_link(void **state)
 	fake_root_link(fake, RECORD, "../victim");
 	clock = hold(fake, "tsc\n");
 	assert_true(clocksource_switch_record(&clock, &why));
-	assert_true(root_holds(&fake->root, "/victim", "kept"));
+	assert_true(root_contains(&fake->root, "/victim", "kept"));
 	clocksource_switch_close(&clock);
 }
 
