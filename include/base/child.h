@@ -106,7 +106,7 @@ int fault_guard(void (*work)(void *argument), void *argument);
  * Runs work that sets many guards of its own, with the handlers set once. A signal outside of these
  * guards ends the process, as it would without handlers.
  */
-void fault_guard_parts(void (*work)(void *argument), void *argument);
+void fault_guard_once(void (*work)(void *argument), void *argument);
 
 /* Returns "SIGSEGV" and so on, "signal N" for those without a name here; in static storage. */
 const char *fault_signal_name(int signal);

@@ -28,7 +28,7 @@ void *array_grow(void *list, size_t count, size_t *room, size_t size);
  * Returns the number of 1, 2, 4 or 8 bytes at this place of `length` bytes, which are distrusted; 0
  * if it does not lie within.
  */
-uint64_t memory_number(const unsigned char *bytes, size_t length, uint64_t at, size_t size);
+uint64_t bytes_load(const unsigned char *bytes, size_t length, uint64_t at, size_t size);
 
 /* Sets what is called where memory is refused. It must end the process; by default abort(3). */
 void memory_on_refusal(void (*end)(void));

@@ -49,7 +49,7 @@ void elf_unmap(const struct elf *elf)
 
 uint64_t elf_number(const struct elf *elf, uint64_t at, size_t size)
 {
-	return memory_number(elf->bytes, elf->length, at, size);
+	return bytes_load(elf->bytes, elf->length, at, size);
 }
 
 struct span elf_name(const struct elf *elf, uint64_t names, uint64_t at)

@@ -51,7 +51,7 @@ int fault_guard(void (*work)(void *argument), void *argument)
 	return signal;
 }
 
-void fault_guard_parts(void (*work)(void *argument), void *argument)
+void fault_guard_once(void (*work)(void *argument), void *argument)
 {
 	int signal = fault_guard(work, argument);
 

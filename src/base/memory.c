@@ -47,7 +47,7 @@ void *array_grow(void *list, size_t count, size_t *room, size_t size)
 	return checked(reallocarray(list, *room, size));
 }
 
-uint64_t memory_number(const unsigned char *bytes, size_t length, uint64_t at, size_t size)
+uint64_t bytes_load(const unsigned char *bytes, size_t length, uint64_t at, size_t size)
 {
 	const bool is_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 	uint64_t number = 0;

@@ -357,7 +357,7 @@ static void run_copy(void *argument)
 
 static void run_guarded(void *copy)
 {
-	fault_guard_parts(run_copy, copy);
+	fault_guard_once(run_copy, copy);
 }
 
 void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,

@@ -72,7 +72,7 @@ static void run_on_cpus(void *argument)
 
 void proof_run_all(struct proof_run *run)
 {
-	fault_guard_parts(run_on_cpus, run);
+	fault_guard_once(run_on_cpus, run);
 }
 
 /* The first call of getrandom() in a process takes a key from the kernel; later ones need not. */

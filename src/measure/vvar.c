@@ -155,7 +155,7 @@ static void find_page_mode(struct page_search *search, struct vclock_evidence *a
 {
 	const struct vvar_match *match = &search->match;
 
-	fault_guard_parts(search_all_pages, search);
+	fault_guard_once(search_all_pages, search);
 	answer->time_namespace = search->timens_at != 0;
 	if (!search->realtime[0]) {
 		fact_set(&answer->fact, FACT_DENIED,

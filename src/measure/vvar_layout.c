@@ -80,7 +80,7 @@ static int64_t read_mode(
 	const struct vvar_layout *layout, const unsigned char *page, size_t size, size_t at)
 {
 	size_t width = layout->quirks & VVAR_NARROW ? 2 : 4;
-	int64_t mode = (int64_t)memory_number(page, size, at, width);
+	int64_t mode = (int64_t)bytes_load(page, size, at, width);
 
 	if (size < at + width)
 		return VVAR_MODE_MAX;
@@ -121,17 +121,17 @@ static uint64_t find_raw_mult(const struct vvar_layout *layout, const unsigned c
 {
 	static const size_t strides[] = {224, 232, 240, 248, 256};
 	size_t mode = base + layout->mode, at = base + layout->mult;
-	uint64_t mask = memory_number(page, size, at - 8, 8), found = 0;
+	uint64_t mask = bytes_load(page, size, at - 8, 8), found = 0;
 	unsigned matches = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(strides); i++) {
-		uint64_t raw = memory_number(page, size, at + strides[i], 4);
+		uint64_t raw = bytes_load(page, size, at + strides[i], 4);
 
-		if (!mask || memory_number(page, size, at + strides[i] - 8, 8) != mask ||
-			memory_number(page, size, mode + strides[i], 4) !=
-				memory_number(page, size, mode, 4) ||
-			memory_number(page, size, at + strides[i] + 4, 4) !=
-				memory_number(page, size, at + 4, 4) ||
+		if (!mask || bytes_load(page, size, at + strides[i] - 8, 8) != mask ||
+			bytes_load(page, size, mode + strides[i], 4) !=
+				bytes_load(page, size, mode, 4) ||
+			bytes_load(page, size, at + strides[i] + 4, 4) !=
+				bytes_load(page, size, at + 4, 4) ||
 			fabs((double)raw / (double)mult - 1) > NTP_MOST)
 			continue;
 		found = raw;
@@ -150,15 +150,15 @@ bool vvar_layout_rate(const char *name, const unsigned char *page, size_t size, 
 	if (!layout || mode_at < layout->mode)
 		return false;
 	base = mode_at - layout->mode;
-	mult = memory_number(page, size, base + layout->mult, 4);
+	mult = bytes_load(page, size, base + layout->mult, 4);
 	if (layout->shift)
-		shift = memory_number(page, size, base + layout->shift, 2);
+		shift = bytes_load(page, size, base + layout->shift, 2);
 	else
-		shift = memory_number(page, size, base + layout->mult + 4, 4);
+		shift = bytes_load(page, size, base + layout->mult + 4, 4);
 	if (rate_of(mult, shift) <= 0)
 		return false;
 	if (layout->raw_mult)
-		raw = memory_number(page, size, base + layout->raw_mult, 4);
+		raw = bytes_load(page, size, base + layout->raw_mult, 4);
 	else if (!layout->shift)
 		raw = find_raw_mult(layout, page, size, base, mult);
 	rate->hz = rate_of(raw, shift);
@@ -175,9 +175,9 @@ static void try_layout(const struct vvar_layout *layout, const unsigned char *pa
 	size_t base, const int64_t realtime[2], struct vvar_match *match)
 {
 	size_t width = layout->quirks & VVAR_NARROW ? 4 : 8;
-	uint64_t seq = memory_number(page, size, base + layout->seq, sizeof(uint32_t));
-	uint64_t seconds = memory_number(page, size, base + layout->realtime, width);
-	uint64_t coarse = memory_number(page, size, base + layout->realtime_coarse, width);
+	uint64_t seq = bytes_load(page, size, base + layout->seq, sizeof(uint32_t));
+	uint64_t seconds = bytes_load(page, size, base + layout->realtime, width);
+	uint64_t coarse = bytes_load(page, size, base + layout->realtime_coarse, width);
 	int64_t mode = read_mode(layout, page, size, base + layout->mode);
 
 	/* A time namespace's page has the sequence 1 for good, and offsets instead of times. */
