@@ -96,7 +96,7 @@ static void end_without_memory(void)
 
 int cli_trouble(const struct cli *cli)
 {
-	return cli->command->trouble ? cli->command->trouble : EXIT_TROUBLE;
+	return cli->command->failure_status ? cli->command->failure_status : EXIT_TROUBLE;
 }
 
 void cli_print(struct cli *cli, const void *result)

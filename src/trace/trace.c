@@ -548,5 +548,5 @@ const struct command trace_command = {
 	.never_verbose = true,
 	.program = "-- PROGRAM [ARGUMENT]... | -p PID | -a",
 	.privileged = true,
-	.trouble = STATUS_TROUBLE,
+	.failure_status = STATUS_TROUBLE,
 };

@@ -89,7 +89,7 @@ static const struct command third = {.name = "third",
 	.size = sizeof(struct request),
 	.take = take,
 	.program = "-- PROGRAM",
-	.trouble = 125};
+	.failure_status = 125};
 
 static const struct command fourth = {.name = "fourth",
 	.help = "The fourth.",
