@@ -31,41 +31,38 @@ void child_unshare(void *shared, size_t size);
  * also where the child was stopped, or a fork that was refused. The child leaves no core dump and
  * dies with its parent; when this returns it is gone.
  */
-bool child_compute(void (*work)(void *object), void *object, size_t size,
+bool child_call(void (*work)(void *object), void *object, size_t size,
 	const struct deadline *deadline, struct fact *why);
 
 /*
- * Runs work of about a millisecond like child_compute(), for at most CHILD_PROBE_NS: a loaded host
+ * Runs work of about a millisecond like child_call(), for at most CHILD_PROBE_NS: a loaded host
  * needs tenths of a second, and a child that hangs must not take the time of the whole check.
  */
 #define CHILD_PROBE_NS 1000000000
 bool child_probe(void (*work)(void *object), void *object, size_t size, const struct deadline *run,
 	struct fact *why);
 
-/* Runs work like child_compute(), on memory that is shared already or without a result. */
-bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,
-	struct fact *why);
-
 /*
- * Runs work like child_run(), and calls poll(argument), unless it is NULL, several times a second.
- * If it returns true, the child is ended and *why stays unchanged.
+ * Runs work like child_call(), on memory that is shared already or without a result, and calls
+ * poll(argument), unless it is NULL, several times a second. If that returns true, the child is
+ * ended and *why stays unchanged.
  */
-bool child_watch(void (*work)(void *argument), bool (*poll)(void *argument), void *argument,
+bool child_run(void (*work)(void *argument), bool (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why);
 
 /*
  * These are the pieces, for a parent of several children or of one that it traces. child_start()
  * returns the child's pid, or -1 with the reason, which may be that the deadline has passed; at the
- * deadline SIGALRM ends the child, unless it is stopped. child_await() is the rest of
- * child_watch(). child_judge() says whether the child reached its end, by the status of wait4(2).
+ * deadline SIGALRM ends the child, unless it is stopped. child_join() is the rest of
+ * child_run(). child_explain() says whether the child reached its end, by the status of wait4(2).
  * child_end() kills and reaps a child; it returns false if the child is still there at the
  * deadline, hanging in the kernel.
  */
 pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
 	struct fact *why);
-bool child_await(pid_t pid, bool (*poll)(void *argument), void *argument,
+bool child_join(pid_t pid, bool (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why);
-bool child_judge(int status, const struct deadline *deadline, struct fact *why);
+bool child_explain(int status, const struct deadline *deadline, struct fact *why);
 bool child_end(pid_t pid, const struct deadline *deadline);
 
 /* The signal of a stop at a system call, by PTRACE_O_TRACESYSGOOD. */

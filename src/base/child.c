@@ -118,7 +118,7 @@ static void explain_signal(int signal, const struct deadline *deadline, struct f
 		fact_set(why, FACT_FAILED, "killed by %s", fault_signal_name(signal));
 }
 
-bool child_judge(int status, const struct deadline *deadline, struct fact *why)
+bool child_explain(int status, const struct deadline *deadline, struct fact *why)
 {
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		fact_set_known(why);
@@ -220,7 +220,7 @@ int child_wait(struct child_wait *wait)
 	return error;
 }
 
-bool child_await(pid_t pid, bool (*poll)(void *argument), void *argument,
+bool child_join(pid_t pid, bool (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why)
 {
 	struct child_wait wait = {
@@ -228,7 +228,7 @@ bool child_await(pid_t pid, bool (*poll)(void *argument), void *argument,
 	int error = child_wait(&wait);
 
 	if (wait.ended)
-		return child_judge(wait.status, deadline, why);
+		return child_explain(wait.status, deadline, why);
 	if (error == ETIMEDOUT)
 		explain_timeout(deadline, why);
 	else if (error)
@@ -237,21 +237,15 @@ bool child_await(pid_t pid, bool (*poll)(void *argument), void *argument,
 	return false;
 }
 
-bool child_watch(void (*work)(void *argument), bool (*poll)(void *argument), void *argument,
+bool child_run(void (*work)(void *argument), bool (*poll)(void *argument), void *argument,
 	const struct deadline *deadline, struct fact *why)
 {
 	pid_t pid = child_start(work, argument, deadline, why);
 
-	return pid > 0 && child_await(pid, poll, argument, deadline, why);
+	return pid > 0 && child_join(pid, poll, argument, deadline, why);
 }
 
-bool child_run(void (*work)(void *argument), void *argument, const struct deadline *deadline,
-	struct fact *why)
-{
-	return child_watch(work, NULL, argument, deadline, why);
-}
-
-bool child_compute(void (*work)(void *object), void *object, size_t size,
+bool child_call(void (*work)(void *object), void *object, size_t size,
 	const struct deadline *deadline, struct fact *why)
 {
 	void *shared = child_share(size, why);
@@ -260,7 +254,7 @@ bool child_compute(void (*work)(void *object), void *object, size_t size,
 	if (!shared)
 		return false;
 	memcpy(shared, object, size);
-	done = child_run(work, shared, deadline, why);
+	done = child_run(work, NULL, shared, deadline, why);
 	if (done)
 		memcpy(object, shared, size);
 	child_unshare(shared, size);
@@ -272,5 +266,5 @@ bool child_probe(void (*work)(void *object), void *object, size_t size, const st
 {
 	struct deadline deadline = deadline_within(run, CHILD_PROBE_NS);
 
-	return child_compute(work, object, size, &deadline, why);
+	return child_call(work, object, size, &deadline, why);
 }

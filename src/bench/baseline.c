@@ -100,7 +100,7 @@ static bool survives_no_call(void)
 {
 	struct deadline deadline = deadline_after(DEADLINE_SLACK_NS);
 
-	return child_run(try_no_call, NULL, &deadline, &(struct fact){0});
+	return child_run(try_no_call, NULL, NULL, &deadline, &(struct fact){0});
 }
 
 static struct call call_of(time_function *function)

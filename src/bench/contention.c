@@ -132,7 +132,7 @@ void bench_contention_all(struct bench *bench)
 		fact_set(&found->fact, FACT_UNREAD, "stopped before it was measured");
 		if (!call->function.any)
 			fact_set(&found->fact, FACT_ABSENT, "not available here");
-		else if (!child_watch(take_turns, bench_show_progress, bench, &deadline, &why))
+		else if (!child_run(take_turns, bench_show_progress, bench, &deadline, &why))
 			found->fact = why;
 		bench->done = TURNS * ++bench->contention_count;
 		found++;

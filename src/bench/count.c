@@ -89,5 +89,5 @@ void bench_count_all(struct bench *bench)
 		bench->total += plan->counts[i] * bench_count_wanted(plan) *
 		                (plan->cpu_count ? plan->cpu_count : 1);
 	/* Ctrl-C ends the run, which has no deadline. */
-	child_watch(measure_runs, bench_show_progress, bench, DEADLINE_NONE, &bench->fact);
+	child_run(measure_runs, bench_show_progress, bench, DEADLINE_NONE, &bench->fact);
 }

@@ -193,7 +193,7 @@ void bench_free(struct bench *bench);
 /* Pins this process to that CPU of the plan. */
 struct number_fact bench_pin(const struct bench_plan *plan, size_t place);
 
-/* Shows how much of the struct bench is done, on a terminal. False: goes on; see child_watch(). */
+/* Shows how much of the struct bench is done, on a terminal. False: goes on; see child_run(). */
 bool bench_show_progress(void *bench);
 
 /*

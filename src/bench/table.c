@@ -154,7 +154,7 @@ void bench_table_measure(struct bench *bench)
 	                  : NULL;
 	bench->done = 0;
 	bench->total = (uint64_t)time_ns / NS_PER_MS;
-	if (!child_watch(measure_table, bench_show_progress, bench, &deadline, &why))
+	if (!child_run(measure_table, bench_show_progress, bench, &deadline, &why))
 		bench->fact = why;
 	else if (bench->fact.state == FACT_UNREAD)
 		fact_set_known(&bench->fact);

@@ -291,7 +291,7 @@ void check_in_child(const struct root *root, struct evidence *evidence, struct d
 	struct deadline whole = deadline_after(CHECK_LIMIT_NS);
 	struct fact why = {0};
 
-	if (!child_compute(gather_with_log, &child, sizeof(child), &whole, &why))
+	if (!child_call(gather_with_log, &child, sizeof(child), &whole, &why))
 		child.evidence = (struct evidence){.live = root->live,
 			.proof.fact = why,
 			.vclock.fact = why,

@@ -202,7 +202,7 @@ void candidate_measure(const struct run *run, struct candidate *candidate)
 	struct speed_check check = {.sw = run->sw, .name = candidate->name};
 	struct deadline part = deadline_within(deadline, PART_NS);
 
-	if (!child_compute(switch_and_check, &check, sizeof(check), &part, &candidate->fact))
+	if (!child_call(switch_and_check, &check, sizeof(check), &part, &candidate->fact))
 		return;
 	if (!fact_is_known(&check.fact)) {
 		candidate->fact = check.fact;

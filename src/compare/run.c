@@ -67,7 +67,7 @@ static void start_and_await(struct run *run, struct fact *fact)
 		return;
 	error = child_wait(&wait);
 	if (wait.ended) {
-		if (!child_judge(wait.status, &run->deadline, &why))
+		if (!child_explain(wait.status, &run->deadline, &why))
 			*fact = why;
 		return;
 	}

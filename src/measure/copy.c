@@ -386,7 +386,7 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 		            VVAR_PAGES_AFTER * copy.page_size;
 		if (vclock->how == VCLOCK_READ)
 			copy.hint = (size_t)(vclock->at + (int64_t)(vdso->base - copy.from));
-		if (child_compute(run_guarded, &copy, sizeof(copy), deadline, &why))
+		if (child_call(run_guarded, &copy, sizeof(copy), deadline, &why))
 			*answer = copy.answer;
 	}
 	if (!fact_is_known(&answer->fact)) {

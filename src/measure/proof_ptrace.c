@@ -100,7 +100,7 @@ bool proof_ptrace_take(struct proof_run *run, const struct deadline *deadline, s
 		return false;
 	error = child_wait(&wait);
 	if (!error)
-		return child_judge(wait.status, deadline, why);
+		return child_explain(wait.status, deadline, why);
 	fact_set_errno(why, error, CHILD_WAIT);
 	child_end(wait.pid, deadline);
 	return false;

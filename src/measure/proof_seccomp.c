@@ -52,5 +52,5 @@ static void run_seccomp(void *argument)
 
 bool proof_seccomp_take(struct proof_run *run, const struct deadline *deadline, struct fact *why)
 {
-	return child_run(run_seccomp, run, deadline, why);
+	return child_run(run_seccomp, NULL, run, deadline, why);
 }

@@ -216,7 +216,7 @@ void timing_measure(const struct call_table *table, unsigned options,
 	struct fact why = {0};
 
 	memcpy(job.calls, calls, size);
-	if (child_compute(time_calls, &job, sizeof(job), deadline, &why)) {
+	if (child_call(time_calls, &job, sizeof(job), deadline, &why)) {
 		*timing = job.timing;
 		memcpy(calls, job.calls, size);
 	} else {

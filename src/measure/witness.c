@@ -435,7 +435,7 @@ void witnesses_measure(const struct root *root, const struct vdso_image *vdso,
 	if (shared) {
 		*shared = job;
 		/* A device may hang, and a filter kill for a system call that is new to it. */
-		done = child_run(read_all, shared, &deadline, &why);
+		done = child_run(read_all, NULL, shared, &deadline, &why);
 		job = *shared;
 		child_unshare(shared, sizeof(job));
 	}

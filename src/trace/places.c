@@ -345,7 +345,7 @@ static void find_jitted(struct trace_places *places)
 	shared.sites = child_share(size, &why);
 	if (shared.sites) {
 		memcpy(shared.sites, jitted->sites, size);
-		if (child_run(read_jitted, &shared, &deadline, &why))
+		if (child_run(read_jitted, NULL, &shared, &deadline, &why))
 			memcpy(jitted->sites, shared.sites, size);
 		child_unshare(shared.sites, size);
 	}
@@ -616,7 +616,7 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 	shared.list = child_share(size, &why);
 	if (shared.list) {
 		memcpy(shared.list, places->list, size);
-		if (child_run(find_functions, &shared, &deadline, &why))
+		if (child_run(find_functions, NULL, &shared, &deadline, &why))
 			memcpy(places->list, shared.list, size);
 		child_unshare(shared.list, size);
 	}

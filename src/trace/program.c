@@ -203,7 +203,7 @@ void trace_program_inspect(struct trace_program *program)
 		*program, open(program->pid ? path : program->file, O_PATH | O_CLOEXEC)};
 	if (inspection.file < 0)
 		return;
-	if (child_compute(inspect, &inspection, sizeof(inspection), &deadline, &why))
+	if (child_call(inspect, &inspection, sizeof(inspection), &deadline, &why))
 		*program = inspection.program;
 	close(inspection.file);
 }

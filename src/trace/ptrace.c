@@ -535,7 +535,7 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 	else if (run->failure.error || tracer.has_executed || WTERMSIG(run->status) != SIGSYS)
 		return true;
 	else
-		child_judge(run->status, DEADLINE_NONE, why);
+		child_explain(run->status, DEADLINE_NONE, why);
 	run->failure.error = 0;
 	return false;
 }

@@ -81,7 +81,7 @@ bool served_is_harmless(struct fact *why)
 	struct deadline deadline = deadline_after(CHILD_PROBE_NS);
 	struct fact reason;
 
-	if (!served_count_filters(getpid()) || child_run(try_calls, NULL, &deadline, &reason))
+	if (!served_count_filters(getpid()) || child_run(try_calls, NULL, NULL, &deadline, &reason))
 		return true;
 	*why = reason;
 	return false;
@@ -232,7 +232,7 @@ static const struct served_library *find_library(
 	library = &libraries->list[libraries->next++ % SERVED_LIBRARIES];
 	*library = (struct served_library){.inode = line->inode, .is_c = is_c};
 	memcpy(library->path, line->path.at, line->path.length);
-	(void)child_compute(read_frames, library, sizeof(*library), &deadline, &why);
+	(void)child_call(read_frames, library, sizeof(*library), &deadline, &why);
 	return library;
 }
 

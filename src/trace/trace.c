@@ -143,7 +143,7 @@ static void measure_host(const struct root *root, struct evidence *host)
 	struct host_measurement measurement = {.root = root};
 	struct fact why;
 
-	if (child_compute(measure_in_child, &measurement, sizeof(measurement), &deadline, &why))
+	if (child_call(measure_in_child, &measurement, sizeof(measurement), &deadline, &why))
 		*host = measurement.host;
 	else
 		fact_set(
@@ -176,8 +176,8 @@ static bool can_work_here(void)
 	struct deadline deadline = deadline_after(CHILD_PROBE_NS);
 	struct fact why;
 
-	if (!served_count_filters(getpid()) || child_run(try_own_calls, NULL, &deadline, &why) ||
-		why.state != FACT_DENIED)
+	if (!served_count_filters(getpid()) ||
+		child_run(try_own_calls, NULL, NULL, &deadline, &why) || why.state != FACT_DENIED)
 		return true;
 	cli_error("cannot count: %s", why.reason);
 	return false;

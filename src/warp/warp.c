@@ -37,7 +37,7 @@ static void run_child(struct warp_job *job, struct warp_evidence *warp)
 	if (!job->shared)
 		return;
 	job->shared->warp = *warp;
-	if (child_watch(warp_run_job, job->setup->progress ? report_progress : NULL, job, &deadline,
+	if (child_run(warp_run_job, job->setup->progress ? report_progress : NULL, job, &deadline,
 		    &why)) {
 		*warp = job->shared->warp;
 		warp->pairs = xmalloc(pairs_size);

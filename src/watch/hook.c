@@ -91,7 +91,7 @@ bool watch_hook_run(const char *program, const struct watch_event *event, struct
 	if (hook.input < 0)
 		return false;
 	pid = child_start(become_program, &hook, &deadline, why);
-	done = pid > 0 && child_await(pid, NULL, NULL, &deadline, why);
+	done = pid > 0 && child_join(pid, NULL, NULL, &deadline, why);
 	/* The program leads a process group, which exists as long as any of its children does. */
 	if (!done && pid > 0 && deadline_left_ns(&deadline) == 0)
 		kill(-pid, SIGKILL);

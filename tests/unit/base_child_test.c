@@ -52,7 +52,7 @@ static void the_child_s_result_is_copied_back(void **state)
 	(void)state;
 	assert_non_null(shared);
 	assert_int_equal(*shared, 0);
-	assert_true(child_run(set_flag, shared, DEADLINE_NONE, &why));
+	assert_true(child_run(set_flag, NULL, shared, DEADLINE_NONE, &why));
 	assert_true(fact_is_known(&why));
 	assert_int_equal(*shared, 1);
 	child_unshare(shared, sizeof(*shared));
@@ -64,7 +64,7 @@ static void side_effects_stay_in_the_child(void **state)
 	int ours = 0;
 
 	(void)state;
-	assert_true(child_run(set_flag, &ours, DEADLINE_NONE, &why));
+	assert_true(child_run(set_flag, NULL, &ours, DEADLINE_NONE, &why));
 	assert_int_equal(ours, 0);
 }
 
@@ -88,7 +88,7 @@ static void a_signal_is_a_failure_that_names_it(void **state)
 		struct fact why = {0};
 		int number = rows[i].signal;
 
-		assert_false(child_run(die, &number, DEADLINE_NONE, &why));
+		assert_false(child_run(die, NULL, &number, DEADLINE_NONE, &why));
 		assert_int_equal(why.state, FACT_FAILED);
 		assert_non_null(strstr(why.reason, rows[i].name));
 	}
@@ -111,7 +111,7 @@ static void a_kill_by_a_foreign_filter_is_denied(void **state)
 	struct fact why = {0};
 
 	(void)state;
-	if (child_run(call_forbidden, NULL, DEADLINE_NONE, &why))
+	if (child_run(call_forbidden, NULL, NULL, DEADLINE_NONE, &why))
 		unit_skip("no seccomp filter can be set");
 	assert_int_equal(why.state, FACT_DENIED);
 	assert_non_null(strstr(why.reason, "SIGSYS"));
@@ -135,7 +135,7 @@ static int run_in_pid_namespace(void)
 			pause();
 	if (init < 0)
 		return NO_NAMESPACE;
-	done = child_run(set_flag, (void *)(uintptr_t)flag, DEADLINE_NONE, &why) && *flag;
+	done = child_run(set_flag, NULL, (void *)(uintptr_t)flag, DEADLINE_NONE, &why) && *flag;
 	kill(init, SIGKILL);
 	return done ? RUNS : RUNS_NOT;
 }
@@ -168,7 +168,7 @@ static void fork_refused(void *argument)
 			seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAGAIN), number, 0);
 	}
 	if (filter && seccomp_load(filter) == 0)
-		child_run(set_flag, argument, DEADLINE_NONE, argument);
+		child_run(set_flag, NULL, argument, DEADLINE_NONE, argument);
 }
 
 /* The advice to raise the limit of processes depends on it. */
@@ -177,7 +177,7 @@ static void a_refused_fork_is_distinct_from_other_errors(void **state)
 	struct fact why = {0}, refused = {0};
 
 	(void)state;
-	assert_true(child_compute(fork_refused, &refused, sizeof(refused), DEADLINE_NONE, &why));
+	assert_true(child_call(fork_refused, &refused, sizeof(refused), DEADLINE_NONE, &why));
 	if (refused.state == FACT_UNREAD)
 		unit_skip("no seccomp filter can be set");
 	assert_true(text_starts(text_span(refused.reason), CHILD_FORK ": "));
@@ -197,7 +197,7 @@ static void the_limit_ends_a_child_that_hangs(void **state)
 	struct fact why = {0};
 
 	(void)state;
-	assert_false(child_run(sleep_on, NULL, &deadline, &why));
+	assert_false(child_run(sleep_on, NULL, NULL, &deadline, &why));
 	assert_int_equal(why.state, FACT_FAILED);
 	assert_non_null(strstr(why.reason, "not done within 0.2 s"));
 }
@@ -215,7 +215,7 @@ static void the_limit_holds_where_the_alarm_is_blocked_or_ignored(void **state)
 	sigaddset(&set, SIGALRM);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	handler = signal(SIGALRM, SIG_IGN);
-	assert_false(child_run(sleep_on, NULL, &deadline, &why));
+	assert_false(child_run(sleep_on, NULL, NULL, &deadline, &why));
 	signal(SIGALRM, handler);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	assert_non_null(strstr(why.reason, "not done within 0.2 s"));
@@ -236,7 +236,7 @@ static void the_limit_ends_a_child_that_is_stopped(void **state)
 
 	(void)state;
 	alarm(20);
-	assert_false(child_run(stop, NULL, &deadline, &why));
+	assert_false(child_run(stop, NULL, NULL, &deadline, &why));
 	alarm(0);
 	assert_non_null(strstr(why.reason, "not done within 0.2 s"));
 	assert_true(is_gone(waited_for));
@@ -249,11 +249,11 @@ static void no_child_is_started_after_its_deadline(void **state)
 	struct fact why = {0};
 
 	(void)state;
-	assert_false(child_run(sleep_on, NULL, &deadline, &why));
+	assert_false(child_run(sleep_on, NULL, NULL, &deadline, &why));
 	assert_int_equal(deadline_left_ns(&deadline), 0);
 	waited_for = 0;
 	fact_set_known(&why);
-	assert_false(child_run(sleep_on, NULL, &deadline, &why));
+	assert_false(child_run(sleep_on, NULL, NULL, &deadline, &why));
 	assert_int_equal(waited_for, 0);
 	assert_non_null(strstr(why.reason, "not done within 0.2 s"));
 }
@@ -283,10 +283,10 @@ static void a_result_is_copied_back_only_when_complete(void **state)
 	int value = 0;
 
 	(void)state;
-	assert_true(child_compute(set_flag, &value, sizeof(value), DEADLINE_NONE, &why));
+	assert_true(child_call(set_flag, &value, sizeof(value), DEADLINE_NONE, &why));
 	assert_int_equal(value, 1);
 	value = 2;
-	assert_false(child_compute(sleep_on, &value, sizeof(value), &deadline, &why));
+	assert_false(child_call(sleep_on, &value, sizeof(value), &deadline, &why));
 	assert_int_equal(value, 2);
 }
 
@@ -304,7 +304,7 @@ static void a_child_that_cannot_be_waited_for_is_killed(void **state)
 
 	(void)state;
 	wait4_fails = true;
-	assert_false(child_compute(set_flag_and_sleep, &value, sizeof(value), DEADLINE_NONE, &why));
+	assert_false(child_call(set_flag_and_sleep, &value, sizeof(value), DEADLINE_NONE, &why));
 	wait4_fails = false;
 	assert_non_null(strstr(why.reason, "wait4"));
 	assert_int_equal(value, 0);
@@ -338,7 +338,7 @@ static void a_running_child_is_watched(void **state)
 
 	(void)state;
 	assert_non_null(looks);
-	assert_true(child_watch(sleep_until_watched, count_look, looks, &deadline, &why));
+	assert_true(child_run(sleep_until_watched, count_look, looks, &deadline, &why));
 	/* Ten looks a second, not one after the other. */
 	assert_in_range(*looks, LOOKS, (kernel_clock_ns(CLOCK_MONOTONIC) - start_ns) / 50000000);
 	child_unshare(looks, sizeof(*looks));
@@ -357,7 +357,7 @@ static void a_child_ends_when_its_poll_says_so(void **state)
 	int looks = 0; /* the child's own: it would wait forever */
 
 	(void)state;
-	assert_false(child_watch(sleep_until_watched, stop_at_once, &looks, &deadline, &why));
+	assert_false(child_run(sleep_until_watched, stop_at_once, &looks, &deadline, &why));
 	assert_int_equal(why.state, FACT_UNREAD);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
@@ -452,7 +452,7 @@ static void an_early_end_is_a_failure_with_its_status(void **state)
 	struct fact why = {0};
 
 	(void)state;
-	assert_false(child_run(leave_early, NULL, DEADLINE_NONE, &why));
+	assert_false(child_run(leave_early, NULL, NULL, DEADLINE_NONE, &why));
 	assert_int_equal(why.state, FACT_FAILED);
 	assert_non_null(strstr(why.reason, "3"));
 }
@@ -464,8 +464,8 @@ static void no_child_is_left_behind(void **state)
 
 	(void)state;
 	await_late_ends();
-	child_run(leave_early, NULL, DEADLINE_NONE, &why);
-	child_run(die, &number, DEADLINE_NONE, &why);
+	child_run(leave_early, NULL, NULL, DEADLINE_NONE, &why);
+	child_run(die, NULL, &number, DEADLINE_NONE, &why);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 }
@@ -480,11 +480,11 @@ static void a_limit_of_cpu_time_is_named(void **state)
 	assert_int_equal(getrlimit(RLIMIT_CPU, &old), 0);
 	if (old.rlim_cur != RLIM_INFINITY)
 		unit_skip("CPU time is limited here");
-	child_judge(SIGKILL, DEADLINE_NONE, &why);
+	child_explain(SIGKILL, DEADLINE_NONE, &why);
 	assert_null(strstr(why.reason, "CPU time"));
 	limited = (struct rlimit){.rlim_cur = 86400, .rlim_max = old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_CPU, &limited), 0);
-	child_judge(SIGKILL, DEADLINE_NONE, &why);
+	child_explain(SIGKILL, DEADLINE_NONE, &why);
 	assert_int_equal(setrlimit(RLIMIT_CPU, &old), 0);
 	assert_non_null(strstr(why.reason, "SIGKILL: CPU time is limited"));
 }

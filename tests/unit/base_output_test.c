@@ -395,7 +395,7 @@ static void a_disk_that_fills_up_leaves_the_old_file_and_no_other(void **state)
 	fake_root_add(fake, "/report", "old\n");
 	job->path = fake_root_place(fake, "/report");
 	job->written = true;
-	assert_true(child_run(write_too_much, job, DEADLINE_NONE, &why));
+	assert_true(child_run(write_too_much, NULL, job, DEADLINE_NONE, &why));
 	assert_false(job->written);
 	assert_int_equal(job->why.state, FACT_FAILED);
 	assert_content(fake_root_place(fake, "/report"), "old\n");
@@ -419,7 +419,7 @@ static void a_closed_standard_output_is_a_failure_that_names_it(void **state)
 	(void)state;
 	assert_non_null(job);
 	job->written = true;
-	assert_true(child_run(write_to_closed_output, job, DEADLINE_NONE, &why));
+	assert_true(child_run(write_to_closed_output, NULL, job, DEADLINE_NONE, &why));
 	assert_false(job->written);
 	assert_non_null(strstr(job->why.reason, "standard output"));
 	child_unshare(job, sizeof(*job));

@@ -125,7 +125,7 @@ static void a_denied_file_is_denied(void **state)
 	fake_root_add(reading->fake, "/secret", "x");
 	assert_int_equal(chmod(fake_root_place(reading->fake, "/secret"), 0), 0);
 	assert_int_equal(chmod(reading->fake->path, 0755), 0);
-	assert_true(child_run(read_unprivileged, reading, DEADLINE_NONE, &why));
+	assert_true(child_run(read_unprivileged, NULL, reading, DEADLINE_NONE, &why));
 	if (reading->why.state == FACT_UNREAD)
 		unit_skip("root cannot become another user here");
 	assert_false(reading->succeeded);
@@ -316,7 +316,7 @@ static void an_open_that_says_efbig_is_a_failure(void **state)
 	assert_non_null(reading);
 	reading->fake = *state;
 	fake_root_add(reading->fake, "/file", "content\n");
-	assert_true(child_run(read_where_open_says_efbig, reading, DEADLINE_NONE, &why));
+	assert_true(child_run(read_where_open_says_efbig, NULL, reading, DEADLINE_NONE, &why));
 	if (reading->why.state == FACT_UNREAD)
 		unit_skip("no seccomp filter here");
 	assert_false(reading->succeeded);

@@ -171,7 +171,7 @@ static void memory_that_may_not_become_executable_is_mapped_twice(void **state)
 	assert_non_null(copy);
 	memset(&vclock, 0, sizeof(vclock));
 	measure(&plain);
-	assert_true(child_run(measure_without_exec_gain, copy, DEADLINE_NONE, &why));
+	assert_true(child_run(measure_without_exec_gain, NULL, copy, DEADLINE_NONE, &why));
 	if (copy->fact.state == FACT_UNREAD)
 		unit_skip("this kernel has no PR_SET_MDWE");
 	assert_string_equal(copy->fact.reason, "");
@@ -202,7 +202,7 @@ static void without_executable_memory_the_reason_is_given(void **state)
 	assert_non_null(copy);
 	if (!image.base)
 		unit_skip("there is no vDSO");
-	assert_true(child_run(measure_without_exec, copy, DEADLINE_NONE, &why));
+	assert_true(child_run(measure_without_exec, NULL, copy, DEADLINE_NONE, &why));
 	if (copy->fact.state == FACT_UNREAD)
 		unit_skip("no seccomp filter can be set");
 	if (copy->fact.state != FACT_ABSENT) /* another architecture */

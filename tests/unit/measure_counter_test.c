@@ -56,7 +56,7 @@ static void a_disabled_counter_is_a_failure_with_the_signal(void **state)
 
 	(void)state;
 	assert_non_null(fact);
-	assert_true(child_run(probe_switched_off, fact, DEADLINE_NONE, &why));
+	assert_true(child_run(probe_switched_off, NULL, fact, DEADLINE_NONE, &why));
 	assert_int_equal(fact->state, FACT_FAILED);
 	assert_non_null(strstr(fact->reason, "rdtsc"));
 	assert_non_null(strstr(fact->reason, "SIGSEGV"));

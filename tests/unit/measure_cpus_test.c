@@ -70,7 +70,7 @@ static void every_listed_cpu_can_be_reached(void **state)
 
 	(void)state;
 	assert_non_null(visit);
-	assert_true(child_run(visit_all, visit, DEADLINE_NONE, &why));
+	assert_true(child_run(visit_all, NULL, visit, DEADLINE_NONE, &why));
 	assert_int_equal(visit->reached, visit->count);
 	child_unshare(visit, sizeof(*visit));
 }
