@@ -13,14 +13,13 @@ struct span {
 	size_t length;
 };
 
-/* Copies `from` into `to` of `size` bytes, NUL included; a longer text is cut. */
-void text_copy(char *to, size_t size, const char *from);
-
 /*
- * Copies a span the same way. Bytes that are not printable ASCII become '?', so that foreign
- * text can neither drive a terminal nor break a document's encoding.
+ * Copy a text or a span into `to` of `size` bytes, NUL included; a longer one is cut. Bytes that
+ * are not printable ASCII become '?', so that foreign text can neither drive a terminal nor break
+ * a document's encoding.
  */
-void text_copy_span(char *to, size_t size, struct span from);
+void text_clean(char *to, size_t size, const char *from);
+void text_clean_span(char *to, size_t size, struct span from);
 
 /* Adds to the text in `to`, printf-like; what does not fit is cut. */
 void text_append(char *to, size_t size, const char *format, ...)

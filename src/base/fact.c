@@ -43,7 +43,7 @@ void fact_set_errno(struct fact *fact, int error, const char *object)
 void fact_set_span(struct text_fact *fact, struct span value)
 {
 	fact_set_known(&fact->fact);
-	text_copy_span(fact->value, sizeof(fact->value), value);
+	text_clean_span(fact->value, sizeof(fact->value), value);
 }
 
 void fact_set_text(struct text_fact *fact, const char *value)

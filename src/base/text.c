@@ -15,12 +15,12 @@
 /* More digits make no difference to what is parsed. */
 #define FRACTION_DIGITS 9
 
-void text_copy(char *to, size_t size, const char *from)
+void text_clean(char *to, size_t size, const char *from)
 {
-	text_copy_span(to, size, text_span(from));
+	text_clean_span(to, size, text_span(from));
 }
 
-void text_copy_span(char *to, size_t size, struct span from)
+void text_clean_span(char *to, size_t size, struct span from)
 {
 	size_t length = from.length < size - 1 ? from.length : size - 1;
 

@@ -255,7 +255,7 @@ static json_t *file_name(const void *object, const void *whole)
 	(void)whole;
 	if (name)
 		return name;
-	text_copy_span(harmless, sizeof(harmless), text_span(request->file));
+	text_clean_span(harmless, sizeof(harmless), text_span(request->file));
 	return json_string(harmless);
 }
 

@@ -139,7 +139,7 @@ static void write_word(FILE *out, int width, const char *word)
 	char harmless[PATH_MAX];
 	char *blank = harmless;
 
-	text_copy(harmless, sizeof(harmless), *word ? word : "-");
+	text_clean(harmless, sizeof(harmless), *word ? word : "-");
 	while ((blank = strchr(blank, ' ')))
 		*blank = '_';
 	fprintf(out, "%-*s ", width, harmless);

@@ -45,7 +45,7 @@ static bool take_clocksource(struct cli *cli, struct span word)
 	if (policy->clocksource_count == POLICY_CLOCKSOURCE_MAX)
 		return cli_usage_error(
 			"--require: at most %d names are accepted", POLICY_CLOCKSOURCE_MAX);
-	text_copy_span(
+	text_clean_span(
 		policy->clocksources[policy->clocksource_count++], CLOCKSOURCE_NAME_SIZE, word);
 	return true;
 }

@@ -51,7 +51,7 @@ static void judge_wall_clock(const struct evidence *evidence, struct requirement
 
 	wall_clock_find(evidence, &wall);
 	requirement->option = "require";
-	text_copy(requirement->value, sizeof(requirement->value), "time");
+	text_clean(requirement->value, sizeof(requirement->value), "time");
 	requirement->met = wall.state == WALL_CLOCK_RIGHT;
 	text_append(requirement->reason, sizeof(requirement->reason), "%.*s",
 		describe_first_sentence(wall.summary) - 1, wall.summary);

@@ -177,7 +177,7 @@ bool is_misspelling(struct span word, const char *name, unsigned *least)
 	char typed[WORD_MAX + 2];
 	unsigned edits, length;
 
-	text_copy_span(typed, sizeof(typed), word);
+	text_clean_span(typed, sizeof(typed), word);
 	edits = edit_distance(typed, name);
 	length = smaller((unsigned)strlen(typed), (unsigned)strlen(name));
 	if (edits > MISSPELT_MAX && length >= PREFIX_MIN && strncasecmp(typed, name, length) == 0)

@@ -21,7 +21,7 @@ bool clocksource_take_name(struct span word, char name[CLOCKSOURCE_NAME_SIZE])
 		if (!isalnum((unsigned char)word.at[i]) && !strchr("_-.,:@+", word.at[i]))
 			return false;
 	}
-	text_copy_span(name, CLOCKSOURCE_NAME_SIZE, word);
+	text_clean_span(name, CLOCKSOURCE_NAME_SIZE, word);
 	return true;
 }
 
@@ -86,7 +86,7 @@ static void collect_tick(const struct root *root, struct clocksource_evidence *c
 void clocksource_collect(const struct root *root, struct clocksource_evidence *clocksource)
 {
 	clocksource_read(root, clocksource->current, &clocksource->current_fact);
-	text_copy(clocksource->latest, sizeof(clocksource->latest), clocksource->current);
+	text_clean(clocksource->latest, sizeof(clocksource->latest), clocksource->current);
 	collect_available(root, clocksource);
 	collect_tick(root, clocksource);
 }
@@ -99,8 +99,8 @@ bool clocksource_collect_change(const struct root *root, struct clocksource_evid
 	if (!clocksource_read(root, name, &fact) || !fact_is_known(&clocksource->current_fact) ||
 		strcmp(name, clocksource->latest) == 0)
 		return false;
-	text_copy(clocksource->latest, sizeof(clocksource->latest), name);
+	text_clean(clocksource->latest, sizeof(clocksource->latest), name);
 	if (strcmp(name, clocksource->current) != 0)
-		text_copy(clocksource->changed_to, sizeof(clocksource->changed_to), name);
+		text_clean(clocksource->changed_to, sizeof(clocksource->changed_to), name);
 	return true;
 }

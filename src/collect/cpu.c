@@ -65,7 +65,7 @@ static bool take_arm_part(struct span cpuinfo, struct text_fact *cpu)
 		part);
 	for (size_t i = 0; i < ARRAY_SIZE(arm_parts); i++) {
 		if (arm_parts[i].implementer == implementer && arm_parts[i].part == part)
-			text_copy(cpu->value, sizeof(cpu->value), arm_parts[i].name);
+			text_clean(cpu->value, sizeof(cpu->value), arm_parts[i].name);
 	}
 	return true;
 }
@@ -114,7 +114,7 @@ static void take_model(struct span cpuinfo, struct text_fact *model)
 
 		if (!text_find_value(cpuinfo, keys[i], &value))
 			continue;
-		text_copy_span(number, sizeof(number), value);
+		text_clean_span(number, sizeof(number), value);
 		text_append(text, sizeof(text), "%s%s %s", *text ? ", " : "",
 			i ? keys[i] : "family", number);
 	}

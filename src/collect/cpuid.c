@@ -181,7 +181,7 @@ static void cpuid_execute(void *argument)
 	highest = registers[0];
 	for (uint32_t i = 0; i < 3 && highest >= EXTENDED + 4; i++)
 		cpu_exec_cpuid(EXTENDED + 2 + i, &brand[4 * i]);
-	text_copy_span(
+	text_clean_span(
 		answer->brand, sizeof(answer->brand), text_trim(text_span((const char *)brand)));
 	if (highest >= EXTENDED + 7) {
 		cpu_exec_cpuid(EXTENDED + 7, registers);

@@ -53,7 +53,7 @@ void kernel_pick_parameters(struct span line, char *picked, size_t size)
 			continue;
 		if (used)
 			picked[used++] = ' ';
-		text_copy_span(picked + used, size - used, word);
+		text_clean_span(picked + used, size - used, word);
 		used += word.length;
 	}
 }

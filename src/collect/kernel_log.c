@@ -176,7 +176,7 @@ static void copy_line(char *to, size_t size, struct span from)
 	while (used + 1 < size && text_next_word(&from, &word)) {
 		if (used)
 			to[used++] = ' ';
-		text_copy_span(to + used, size - used, word);
+		text_clean_span(to + used, size - used, word);
 		used += strlen(to + used);
 	}
 }
@@ -450,7 +450,7 @@ static void read_places(const struct root *root, struct kernel_log_evidence *log
 						     strcmp(place->path, KERNEL_LOG_AT_BOOT) != 0);
 			*log = content.log;
 			fact_set_known(&log->fact);
-			text_copy(log->source, sizeof(log->source), place->name);
+			text_clean(log->source, sizeof(log->source), place->name);
 		}
 	}
 	if (unclear && log->fact.state == FACT_ABSENT)
@@ -463,9 +463,9 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 	*log = (struct kernel_log_evidence){.count = 0};
 	fact_set(&log->fact, FACT_ABSENT, "no kernel log in this tree");
 	if (root->live && read_kmsg(root, log))
-		text_copy(log->source, sizeof(log->source), "/dev/kmsg");
+		text_clean(log->source, sizeof(log->source), "/dev/kmsg");
 	else if (root->live && read_syslog(log))
-		text_copy(log->source, sizeof(log->source), "syslog(2)");
+		text_clean(log->source, sizeof(log->source), "syslog(2)");
 	else
 		read_places(root, log);
 }

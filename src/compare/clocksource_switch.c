@@ -69,7 +69,7 @@ static void read_record(struct clocksource_switch *sw)
 	if (file_read_all(file, buffer, sizeof(buffer), &record.length) == 0 &&
 		text_next_word(&record, &word) && clocksource_take_name(word, name) &&
 		strcmp(name, sw->original) != 0)
-		text_copy(sw->interrupted, CLOCKSOURCE_NAME_SIZE, name);
+		text_clean(sw->interrupted, CLOCKSOURCE_NAME_SIZE, name);
 	close(file);
 }
 
@@ -110,7 +110,7 @@ static enum switch_opened take_hold(struct clocksource_switch *sw, struct fact *
 	sw->ours = child_share(sizeof(*sw->ours), why);
 	if (!sw->ours)
 		return SWITCH_UNREAD;
-	text_copy(sw->ours->current, CLOCKSOURCE_NAME_SIZE, sw->original);
+	text_clean(sw->ours->current, CLOCKSOURCE_NAME_SIZE, sw->original);
 	read_record(sw);
 	return SWITCH_OPENED;
 }
@@ -204,7 +204,7 @@ static enum switch_result write_and_read_back(
 	if (!clocksource_read(sw->root, now, why))
 		return SWITCH_REFUSED;
 	if (strcmp(now, name) == 0) {
-		text_copy(sw->ours->current, CLOCKSOURCE_NAME_SIZE, now);
+		text_clean(sw->ours->current, CLOCKSOURCE_NAME_SIZE, now);
 		fact_set_known(why);
 		return SWITCH_DONE;
 	}
@@ -225,12 +225,12 @@ enum switch_result clocksource_switch_to(
 		return SWITCH_REFUSED;
 	if (!is_ours(sw, now))
 		return report_foreign(now, why);
-	text_copy(sw->ours->current, CLOCKSOURCE_NAME_SIZE, now);
+	text_clean(sw->ours->current, CLOCKSOURCE_NAME_SIZE, now);
 	if (strcmp(now, name) == 0) {
 		fact_set_known(why);
 		return SWITCH_DONE;
 	}
-	text_copy(sw->ours->wanted, CLOCKSOURCE_NAME_SIZE, name);
+	text_clean(sw->ours->wanted, CLOCKSOURCE_NAME_SIZE, name);
 	result = write_and_read_back(sw, name, why);
 	*sw->ours->wanted = '\0';
 	return result;

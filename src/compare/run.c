@@ -138,7 +138,7 @@ void run_candidates(struct run *run, const char *const *names, size_t count)
 	for (size_t i = 0; i < run->count; i++) {
 		struct candidate *candidate = &run->candidates[i];
 
-		text_copy(candidate->name, sizeof(candidate->name),
+		text_clean(candidate->name, sizeof(candidate->name),
 			i ? names[i - 1] : run->sw->original);
 		fact_set(&candidate->fact, FACT_UNREAD, "not tried");
 	}

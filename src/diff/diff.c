@@ -118,8 +118,8 @@ static void add_state(struct diff *diff, const char *name, const char *old, cons
 
 	state->name = name;
 	state->change = change;
-	text_copy(state->old, sizeof(state->old), old);
-	text_copy(state->new, sizeof(state->new), new);
+	text_clean(state->old, sizeof(state->old), old);
+	text_clean(state->new, sizeof(state->new), new);
 }
 
 static int wall_clock_rank(enum wall_clock_state state)
@@ -450,7 +450,7 @@ static bool read_document(struct diff_document *document, const char *path)
 		evidence_part(NULL, &document->evidence), {0}};
 	struct fact why = {0};
 
-	text_copy(document->file, sizeof(document->file), document_name(path));
+	text_clean(document->file, sizeof(document->file), document_name(path));
 	if (!document_read(path, parts, &why))
 		return cli_error("%s: %s", document->file, why.reason);
 	return true;

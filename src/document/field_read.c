@@ -45,7 +45,7 @@ static void read_text(
 	if (!json_is_string(value))
 		refuse(reader, field->key, "is not a string");
 	else if (to && field->kind == FIELD_TEXT)
-		text_copy_span(to, field->size, text);
+		text_clean_span(to, field->size, text);
 }
 
 static void read_integer(
@@ -231,7 +231,7 @@ static void read_reason(
 		field->options & FIELD_OWN_REASON ? "_reason" : "");
 	said = json_object_get(from, key);
 	if (json_is_string(said))
-		text_copy_span(reason, sizeof(reason),
+		text_clean_span(reason, sizeof(reason),
 			(struct span){json_string_value(said), json_string_length(said)});
 	else if (said && !json_is_null(said))
 		refuse(reader, key, "is not a string");

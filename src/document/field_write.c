@@ -114,11 +114,11 @@ const struct fact *field_text(
 	if (!unknown && field->kind == FIELD_INTEGER)
 		snprintf(text, size, "%lld", (long long)integer_at(field, object));
 	else if (!unknown && field->kind == FIELD_FLAG)
-		text_copy(text, size, *(const bool *)field_member(field, object) ? "yes" : "no");
+		text_clean(text, size, *(const bool *)field_member(field, object) ? "yes" : "no");
 	else if (!unknown)
-		text_copy(text, size, field_member(field, object));
+		text_clean(text, size, field_member(field, object));
 	if (!*text && field->options & FIELD_NONE && (!unknown || unknown->state == FACT_ABSENT))
-		text_copy(text, size, "none");
+		text_clean(text, size, "none");
 	return unknown;
 }
 

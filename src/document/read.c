@@ -22,7 +22,7 @@ static bool check_schema(const json_t *root, const struct document_part *parts, 
 	char schema[32], accepted[80] = "";
 	bool is_accepted = false;
 
-	text_copy_span(schema, sizeof(schema),
+	text_clean_span(schema, sizeof(schema),
 		(struct span){json_string_value(value), json_string_length(value)});
 	for (const char *last = ""; parts->fields; last = field_schema(parts++)) {
 		is_accepted = is_accepted || strcmp(schema, field_schema(parts)) == 0;
@@ -48,7 +48,7 @@ void document_refuse_syntax(const json_error_t *error, const char *where, struct
 {
 	char text[100];
 
-	text_copy_span(text, sizeof(text), text_span(error->text));
+	text_clean_span(text, sizeof(text), text_span(error->text));
 	fact_set(why, FACT_FAILED, "not JSON: %s%s", where, text);
 }
 
@@ -58,7 +58,7 @@ static void add_version(const json_t *root, struct fact *why)
 	const json_t *value = json_object_get(root, "version");
 	char version[32];
 
-	text_copy_span(version, sizeof(version),
+	text_clean_span(version, sizeof(version),
 		(struct span){json_string_value(value), json_string_length(value)});
 	if (*version && strcmp(version, vdsocheck_version) != 0)
 		text_append(why->reason, sizeof(why->reason),

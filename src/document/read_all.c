@@ -31,7 +31,7 @@ static void say(const struct place *place, unsigned long line, const char *refus
 	const struct document_reader *reader = place->reader;
 	char name[PATH_MAX + 24]; /* "clocks.jsonl:17" */
 
-	text_copy(name, sizeof(name), place->path);
+	text_clean(name, sizeof(name), place->path);
 	if (line)
 		text_append(name, sizeof(name), ":%lu", line);
 	if (refused)
@@ -115,7 +115,7 @@ bool document_read_all(const char *path, const struct document_reader *reader, s
 
 	if (file < 0)
 		return false;
-	text_copy(place.path, sizeof(place.path), document_name(path));
+	text_clean(place.path, sizeof(place.path), document_name(path));
 	if (file == STDIN_FILENO || fstat(file, &status) != 0 || !S_ISDIR(status.st_mode)) {
 		read_file(&place, file);
 	} else {

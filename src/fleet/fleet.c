@@ -92,7 +92,7 @@ static void add_host(void *argument, const char *place)
 		host.call_ns = diagnosis.cost.call_ns.value;
 	if (fact_is_known(&diagnosis.cost.vdso_ns.fact))
 		host.lost_ns = diagnosis.cost.lost_ns;
-	text_copy(host.kernel, sizeof(host.kernel),
+	text_clean(host.kernel, sizeof(host.kernel),
 		*evidence->host.kernel.value ? evidence->host.kernel.value : "unknown");
 	fleet->hosts = array_grow(fleet->hosts, fleet->count, &fleet->room, sizeof(host));
 	fleet->hosts[fleet->count++] = host;

@@ -333,7 +333,7 @@ static bool find_boot(const struct view *v, const struct advice_row *row, const 
 		return false;
 	if (!v) {
 		if (!row->boot)
-			text_copy(advice->boot, sizeof(advice->boot), ADVICE_WORD_BOOT);
+			text_clean(advice->boot, sizeof(advice->boot), ADVICE_WORD_BOOT);
 		return true;
 	}
 	if (!row->boot || advice->keep_removes)
@@ -376,7 +376,7 @@ bool advice_make(const struct view *v, const struct advice_row *row, struct advi
 	if (!write_text(v, row, words, adds_boot, advice->text))
 		return false;
 	if (switches)
-		text_copy(advice->clocksource, sizeof(advice->clocksource), words[0].value);
+		text_clean(advice->clocksource, sizeof(advice->clocksource), words[0].value);
 	for (size_t i = 0; i < ADVICE_STEP_MAX; i++) {
 		const struct way *here = way_find(v, row->steps[i].ways);
 		const struct step_row *step = here ? &here->step : &row->steps[i];

@@ -110,7 +110,7 @@ bool boot_find(const struct evidence *evidence, const char *key, char *value, si
 	while (fact_is_known(&evidence->host.boot.fact) && text_next_word(&words, &word)) {
 		if (!text_take_prefix(&word, key))
 			continue;
-		text_copy_span(value, size, word);
+		text_clean_span(value, size, word);
 		is_found = true;
 	}
 	return is_found;

@@ -122,7 +122,7 @@ static void write_text(const struct view *v, const struct cause_case *found, cha
 	if (found->line && found->line->seconds >= 0)
 		snprintf(when, sizeof(when), " %s", log_time(v, found->line, time));
 	if (found->text)
-		text_copy(text, CAUSE_TEXT_SIZE, found->text);
+		text_clean(text, CAUSE_TEXT_SIZE, found->text);
 	else
 		words_fill(found->row->text, words, text, CAUSE_TEXT_SIZE);
 }

@@ -118,11 +118,11 @@ struct vclock_evidence vclock_infer(const struct evidence *evidence)
 	if (vdso.entered == vdso.attempts && (!mode || mode->origin != HYPERVISOR_PAGE)) {
 		vclock.how = VCLOCK_INFERRED;
 		vclock.mode = VCLOCK_MODE_NONE;
-		text_copy(vclock.name, sizeof(vclock.name), "none");
+		text_clean(vclock.name, sizeof(vclock.name), "none");
 	} else if (vdso.entered == 0 && mode) {
 		vclock.how = VCLOCK_INFERRED;
 		vclock.mode = mode->mode;
-		text_copy(vclock.name, sizeof(vclock.name), mode->name);
+		text_clean(vclock.name, sizeof(vclock.name), mode->name);
 	}
 	return vclock;
 }

@@ -18,19 +18,19 @@ static void write_captured(const struct view *v, char *summary, size_t size)
 	bool is_ok = v->expected == VERDICT_OK;
 
 	if (v->may_read_hpet)
-		text_copy(summary, size,
+		text_clean(summary, size,
 			"nothing was measured. The vDSO of this kernel may read hpet, which takes "
 			"at least as long as a system call.");
 	else if (v->expected == VERDICT_UNKNOWN)
-		text_copy(summary, size,
+		text_clean(summary, size,
 			"nothing was measured, and the clocksource name alone does not show "
 			"whether the vDSO serves the clock calls.");
 	else if (v->no_vdso)
-		text_copy(summary, size,
+		text_clean(summary, size,
 			"nothing was measured. Expected: fallback, since the vDSO is disabled on "
 			"the kernel command line.");
 	else if (v->vdso_without_clock)
-		text_copy(summary, size,
+		text_clean(summary, size,
 			"nothing was measured. Expected: fallback, since the vDSO of this kernel "
 			"reads no clock.");
 	else
@@ -285,7 +285,7 @@ void verdict_find(struct view *v, struct verdict *verdict)
 	if (row->write)
 		row->write(v, verdict->summary, sizeof(verdict->summary));
 	else
-		text_copy(verdict->summary, sizeof(verdict->summary), row->sentence);
+		text_clean(verdict->summary, sizeof(verdict->summary), row->sentence);
 }
 
 const char *const verdict_names[] = {

@@ -120,7 +120,7 @@ static bool take_readings(struct span text, const char *now, const char *last, c
 		!take_figure(text, last, true, &counter->last) ||
 		!take_figure(text, "mask", true, &counter->mask) || !skip_to(&name, "'"))
 		return false;
-	text_copy_span(counter->name, sizeof(counter->name), text_take_until(&name, '\''));
+	text_clean_span(counter->name, sizeof(counter->name), text_take_until(&name, '\''));
 	counter->read = true;
 	counter->ticks = (counter->now - counter->last) & counter->mask;
 	if (take_figure(text, interval, false, &nanoseconds)) {
@@ -142,7 +142,7 @@ static bool take_interval(struct span text, const char *mark, struct watchdog_co
 		!skip_to(&text, "interval:") || !text_next_word(&text, &word) ||
 		!text_take_suffix(&word, "ns") || !number_parse(word, &nanoseconds))
 		return false;
-	text_copy_span(counter->name, sizeof(counter->name), name);
+	text_clean_span(counter->name, sizeof(counter->name), name);
 	counter->logged = true;
 	counter->seconds = (double)nanoseconds / 1e9;
 	return true;
@@ -161,7 +161,7 @@ static bool take_skew(const struct kernel_log_line *line, struct watchdog_report
 	if (!skip_to(&text, "Clocksource '"))
 		return false;
 	word = text_take_until(&text, '\'');
-	text_copy_span(report->tsc.name, sizeof(report->tsc.name), word);
+	text_clean_span(report->tsc.name, sizeof(report->tsc.name), word);
 	if (!skip_to(&text, " skewed "))
 		return false;
 	is_slow = text_take_prefix(&text, "-");
@@ -169,7 +169,7 @@ static bool take_skew(const struct kernel_log_line *line, struct watchdog_report
 		!skip_to(&text, "watchdog '"))
 		return false;
 	word = text_take_until(&text, '\'');
-	text_copy_span(report->reference.name, sizeof(report->reference.name), word);
+	text_clean_span(report->reference.name, sizeof(report->reference.name), word);
 	if (!skip_to(&text, " interval of ") || !text_next_word(&text, &word) ||
 		!number_parse(word, &interval) || (is_slow && skew > interval))
 		return false;

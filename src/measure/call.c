@@ -232,8 +232,8 @@ void call_table_name(const struct call_table *table, struct evidence *evidence)
 		const struct call_row *row = &table->rows[i];
 		struct call_evidence *call = &evidence->calls[i];
 
-		text_copy(call->call, sizeof(call->call), row->call);
-		text_copy(call->clock, sizeof(call->clock), row->clock);
+		text_clean(call->call, sizeof(call->call), row->call);
+		text_clean(call->clock, sizeof(call->clock), row->clock);
 		call->decides = row->decides;
 		for (int path = 0; path < PATH_COUNT; path++)
 			call->path[path].available = row->path[path].function.any != NULL;

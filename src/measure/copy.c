@@ -408,6 +408,6 @@ void copy_set_mode(const struct copy_evidence *copy, struct vclock_evidence *vcl
 	*vclock->layout = '\0';
 	vclock->how = VCLOCK_COPY;
 	vclock->mode = copy->mode;
-	text_copy(vclock->name, sizeof(vclock->name),
+	text_clean(vclock->name, sizeof(vclock->name),
 		vvar_mode_name(NULL, vvar_native_arch, copy->mode, ""));
 }

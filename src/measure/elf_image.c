@@ -86,13 +86,13 @@ bool elf_image_read(const unsigned char *bytes, size_t size, struct vdso_evidenc
 			vdso->led_away += vdso->led_away < VDSO_EXPORT_MAX;
 			continue;
 		}
-		text_copy_span(export->name, sizeof(export->name), name);
-		text_copy_span(
+		text_clean_span(export->name, sizeof(export->name), name);
+		text_clean_span(
 			export->version, sizeof(export->version), find_version(&elf, &dynamic, i));
 		offsets[vdso->export_count++] = (size_t)offset;
 	}
 	if (dynamic.soname)
-		text_copy_span(vdso->soname, sizeof(vdso->soname),
+		text_clean_span(vdso->soname, sizeof(vdso->soname),
 			elf_name(&elf, dynamic.names, dynamic.soname));
 	fact_set_known(&vdso->fact);
 	return true;

@@ -63,7 +63,7 @@ void proof_take(const struct call_table *table, enum proof_place place,
 	const int part = FACT_REASON_SIZE / (int)ARRAY_SIZE(methods) - (int)strlen("; ");
 	char note[FACT_REASON_SIZE];
 
-	text_copy(note, sizeof(note), why.reason);
+	text_clean(note, sizeof(note), why.reason);
 	for (size_t i = 0; run && i < ARRAY_SIZE(methods); i++) {
 		struct deadline share = deadline_within(
 			deadline, (int64_t)((double)deadline_left_ns(deadline) * METHOD_SHARE));
@@ -95,7 +95,7 @@ void proof_take(const struct call_table *table, enum proof_place place,
 	/* A part that fails once the proof was taken changes nothing. */
 	if (taken)
 		return;
-	text_copy(proof->note, sizeof(proof->note), note);
+	text_clean(proof->note, sizeof(proof->note), note);
 	if (!fact_is_known(&proof->fact))
 		fact_set(&proof->fact, state, "%s", note);
 }

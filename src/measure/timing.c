@@ -137,7 +137,7 @@ static void fill_cases(struct timing_job *job, struct timed_call cases[CASE_COUN
 				cases[i * PATH_COUNT + path].call = row->path[path];
 		}
 	}
-	text_copy(timing->counter, sizeof(timing->counter), counter_name());
+	text_clean(timing->counter, sizeof(timing->counter), counter_name());
 	counter_probe(&timing->counter_ns.fact);
 	timing->ordered_ns.fact = timing->counter_ns.fact;
 	if (is_brief)

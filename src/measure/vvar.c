@@ -171,10 +171,10 @@ static void find_page_mode(struct page_search *search, struct vclock_evidence *a
 		answer->mode = match->mode;
 		answer->at =
 			(int64_t)search->match_at - (int64_t)search->vdso->base + match->mode_at;
-		text_copy(answer->name, sizeof(answer->name),
+		text_clean(answer->name, sizeof(answer->name),
 			vvar_mode_name(
 				match->layout, vvar_native_arch, match->mode, search->clocksource));
-		text_copy(answer->layout, sizeof(answer->layout), match->layout->name);
+		text_clean(answer->layout, sizeof(answer->layout), match->layout->name);
 		fact_set_known(&answer->fact);
 		read_clock_page(search, answer);
 	}

@@ -133,7 +133,7 @@ bool report_text(const void *result, const struct style *style, FILE *out)
 		.color = style->color};
 	char word[32];
 
-	text_copy(word, sizeof(word), report->answer->word);
+	text_clean(word, sizeof(word), report->answer->word);
 	for (char *at = word; *at; at++)
 		*at = (char)toupper((unsigned char)*at);
 	if (report->answer->color)

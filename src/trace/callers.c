@@ -33,7 +33,7 @@ static void find_group(const struct trace_run *run, const struct trace_callers *
 		return;
 	for (size_t i = 0; i < known->count && !*process->cgroup; i++) {
 		if (known->list[i].group == process->group)
-			text_copy(process->cgroup, CGROUP_SIZE, known->list[i].cgroup);
+			text_clean(process->cgroup, CGROUP_SIZE, known->list[i].cgroup);
 	}
 	if (!*process->cgroup)
 		cgroup_find(process->group, process->cgroup);
@@ -67,7 +67,7 @@ static struct trace_caller *add_process(const struct trace_run *run, pid_t pid, 
 	/* A process that has ended by now has no name. */
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	if (pid && root_read(run->root, path, content, sizeof(content), &name, &why))
-		text_copy_span(process->name, sizeof(process->name), text_trim(name));
+		text_clean_span(process->name, sizeof(process->name), text_trim(name));
 	return process;
 }
 
@@ -101,7 +101,7 @@ static void add_to_group(struct trace_callers *groups, const struct trace_caller
 		group++;
 	if (group == groups->list + groups->count) {
 		group = add(groups);
-		text_copy(group->cgroup, sizeof(group->cgroup), process->cgroup);
+		text_clean(group->cgroup, sizeof(group->cgroup), process->cgroup);
 		cgroup_describe(group->cgroup, group->name);
 	}
 	group->calls += process->calls;

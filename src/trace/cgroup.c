@@ -126,7 +126,7 @@ void cgroup_read(const struct root *root, pid_t pid, char path[CGROUP_SIZE])
 	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
 	if (root_read(root, file, content, sizeof(content), &text, &why) &&
 		cgroup_find_path(text, &found))
-		text_copy_span(path, CGROUP_SIZE, found);
+		text_clean_span(path, CGROUP_SIZE, found);
 }
 
 /* Goes on in `path`, a directory with room for CGROUP_SIZE bytes, as deep as `depth`. */
@@ -160,7 +160,7 @@ void cgroup_find(uint64_t id, char path[CGROUP_SIZE])
 	size_t length;
 
 	for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
-		text_copy(path, CGROUP_SIZE, roots[i]);
+		text_clean(path, CGROUP_SIZE, roots[i]);
 		length = strlen(path);
 		if (stat(path, &status) == 0 && status.st_ino == CGROUP_ROOT_ID &&
 			find_directory(path, id, DEPTH_MAX)) {

@@ -24,11 +24,11 @@ void name_read(struct span symbol, char *to, size_t size)
 
 	/* Without an option, parameters are left out. */
 	if (symbol.length < sizeof(text) && text_starts(symbol, "_")) {
-		text_copy_span(text, sizeof(text), symbol);
+		text_clean_span(text, sizeof(text), symbol);
 		name = rust_demangle(text, 0);
 		name = name ? name : cplus_demangle_v3(text, 0);
 	}
 #endif
-	text_copy_span(to, size, name ? text_span(name) : symbol);
+	text_clean_span(to, size, name ? text_span(name) : symbol);
 	free(name);
 }

@@ -7,7 +7,7 @@
 
 /*
  * Writes the name of a function without its parameters, "std::time::Instant::now"; another symbol
- * is copied as it is. Copies as text_copy_span() does.
+ * is copied as it is. Copies as text_clean_span() does.
  */
 void name_read(struct span symbol, char *to, size_t size);
 

@@ -123,7 +123,7 @@ bool places_map_symbols(int root, const struct elf *elf, struct elf *symbols)
 	for (size_t i = 0; i < id.length; i++)
 		length += (size_t)snprintf(path + length, sizeof(path) - length, "%s%02x",
 			i == 1 ? "/" : "", (unsigned char)id.at[i]);
-	text_copy(path + length, sizeof(path) - length, ".debug");
+	text_clean(path + length, sizeof(path) - length, ".debug");
 	return places_map_file(root, path, 0, symbols);
 }
 
@@ -308,7 +308,7 @@ static void read_line(struct span line, struct jit_site *sites, size_t count)
 			high = middle;
 	}
 	for (; low < count && sites[low].address - start < size; low++)
-		text_copy_span(sites[low].function, sizeof(sites[low].function), text_trim(line));
+		text_clean_span(sites[low].function, sizeof(sites[low].function), text_trim(line));
 }
 
 /* The maps are those of programs that may be hostile, and may be large. */
@@ -359,8 +359,8 @@ static void find_jitted(struct trace_places *places)
 			place = &places->list[places->count++];
 			*place = (struct trace_place){
 				.row = site->row, .is_compat = site->is_compat};
-			text_copy(place->module, sizeof(place->module), run_time_code);
-			text_copy(place->function, sizeof(place->function), site->function);
+			text_clean(place->module, sizeof(place->module), run_time_code);
+			text_clean(place->function, sizeof(place->function), site->function);
 		}
 		place->count += site->count;
 	}
@@ -441,7 +441,7 @@ size_t places_add(struct trace_places *places, const struct trace_place *calls,
 		*is_jitted = site != SIZE_MAX;
 		if (*is_jitted)
 			return site;
-		text_copy(place.module, sizeof(place.module), run_time_code);
+		text_clean(place.module, sizeof(place.module), run_time_code);
 	} else if (mapping) {
 		snprintf(place.module, sizeof(place.module), "%.*s", (int)mapping->map.path.length,
 			mapping->map.path.at);
@@ -631,7 +631,7 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 				place->offset);
 		place->share_percent = 100 * (double)place->count / (double)sum;
 		place->origin = are_system_calls ? find_origin(place) : TRACE_BY_UNKNOWN;
-		text_copy_span(place->module, sizeof(place->module), text_span(place->module));
+		text_clean_span(place->module, sizeof(place->module), text_span(place->module));
 	}
 }
 

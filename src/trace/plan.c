@@ -73,7 +73,7 @@ bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why)
 		return false;
 	}
 	*call = (struct trace_call){.number = {__NR_SCMP_ERROR, __NR_SCMP_ERROR}};
-	text_copy_span(call->name, sizeof(call->name), name);
+	text_clean_span(call->name, sizeof(call->name), name);
 	if (name.length == 0 || name.length >= sizeof(call->name)) {
 		fact_set(why, FACT_FAILED, "not the name of a system call");
 		return false;

@@ -59,7 +59,7 @@ int trace_program_find(const char *name, struct trace_program *program)
 		if (!error || !*folder)
 			break;
 	}
-	text_copy(program->path, sizeof(program->path), result ? name : program->file);
+	text_clean(program->path, sizeof(program->path), result ? name : program->file);
 	return result;
 }
 
@@ -178,10 +178,10 @@ static void name_process(struct trace_program *program, const char *executable)
 	if (readlink(executable, target, sizeof(target) - 1) <= 0) {
 		struct span name = proc_read(program->pid, "comm", sizeof(target));
 
-		text_copy_span(program->path, sizeof(program->path), text_trim(name));
+		text_clean_span(program->path, sizeof(program->path), text_trim(name));
 		span_free(name);
 	} else {
-		text_copy_span(program->path, sizeof(program->path), text_span(target));
+		text_clean_span(program->path, sizeof(program->path), text_span(target));
 	}
 }
 

@@ -115,7 +115,7 @@ static void read_name(struct watch *watch)
 	struct fact fact = {0};
 
 	if (clocksource_read(watch->root, name, &fact))
-		text_copy(watch->name, sizeof(watch->name), name);
+		text_clean(watch->name, sizeof(watch->name), name);
 	else if (*watch->name && fact_is_known(&watch->name_fact))
 		cli_error("cannot read the clocksource, watching on: %s", fact.reason);
 	watch->name_fact = fact;
@@ -184,7 +184,7 @@ static enum wake look(struct watch *watch)
 		       : watch_words_differ(&watch->words, &words) ? WAKE_CHANGE
 		                                                   : WAKE_NOT;
 	}
-	text_copy(before, sizeof(before), watch->name);
+	text_clean(before, sizeof(before), watch->name);
 	read_name(watch);
 	return strcmp(watch->name, before) != 0 ? WAKE_CHANGE : WAKE_NOT;
 }
@@ -335,7 +335,7 @@ static bool report_test(struct cli *cli, struct watch *watch)
 	*watch->event.now = *watch->event.before;
 	verdict = &watch->event.now->diagnosis.verdict;
 	verdict->kind = VERDICT_FALLBACK;
-	text_copy(verdict->summary, sizeof(verdict->summary),
+	text_clean(verdict->summary, sizeof(verdict->summary),
 		"this is a test by 'vdsocheck watch --simulate': nothing has changed.");
 	return report_event(cli, watch);
 }

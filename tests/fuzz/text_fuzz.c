@@ -43,7 +43,7 @@ static void cut(struct span text)
 	char copy[16];
 
 	text_find_value(text, "Seccomp", &value);
-	text_copy_span(copy, sizeof(copy), text);
+	text_clean_span(copy, sizeof(copy), text);
 	for (const char *at = copy; *at; at++) {
 		if (*at < ' ' || *at > '~')
 			abort();

@@ -148,7 +148,7 @@ static void print_advice(const struct advice *advice)
 		if (!*advice->steps[i].undo)
 			continue;
 		undo[count] = (struct advice_step){{0}, {0}, {0}};
-		text_copy(undo[count++].command, ADVICE_COMMAND_SIZE, advice->steps[i].undo);
+		text_clean(undo[count++].command, ADVICE_COMMAND_SIZE, advice->steps[i].undo);
 	}
 	print_steps("Undo", "-bullet", undo, count);
 	if (advice->keep_count)

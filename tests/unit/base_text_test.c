@@ -11,11 +11,11 @@ static void copies_are_whole_or_truncated(void **state)
 	char to[6];
 
 	(void)state;
-	text_copy(to, sizeof(to), "tsc");
+	text_clean(to, sizeof(to), "tsc");
 	assert_string_equal(to, "tsc");
-	text_copy(to, sizeof(to), "hyperv");
+	text_clean(to, sizeof(to), "hyperv");
 	assert_string_equal(to, "hyper");
-	text_copy(to, 1, "hyperv");
+	text_clean(to, 1, "hyperv");
 	assert_string_equal(to, "");
 }
 
@@ -26,7 +26,7 @@ static void control_characters_are_replaced(void **state)
 	const char bytes[] = {'a', '\033', '[', 'm', '\0', '\x80', '\xff', '\x7f', '~'};
 
 	(void)state;
-	text_copy_span(to, sizeof(to), (struct span){bytes, sizeof(bytes)});
+	text_clean_span(to, sizeof(to), (struct span){bytes, sizeof(bytes)});
 	assert_string_equal(to, "a?[m????~");
 }
 

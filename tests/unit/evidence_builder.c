@@ -63,8 +63,8 @@ static void set_calls(struct evidence *evidence, bool has_mode)
 		double ns = enters ? SYSCALL_NS + 10 : rows[i].ns;
 
 		*call = (struct call_evidence){.decides = rows[i].decides};
-		text_copy(call->call, sizeof(call->call), rows[i].call);
-		text_copy(call->clock, sizeof(call->clock), rows[i].clock);
+		text_clean(call->call, sizeof(call->call), rows[i].call);
+		text_clean(call->clock, sizeof(call->clock), rows[i].clock);
 		set_path(&call->path[PATH_VDSO], ns, enters);
 		set_path(&call->path[PATH_LIBC], ns + 0.3, enters);
 		set_path(&call->path[PATH_SYSCALL], SYSCALL_NS, true);
@@ -82,7 +82,7 @@ void evidence_set_available(struct evidence *evidence, const char *names)
 
 	clocksource->available_count = 0;
 	while (text_next_word(&rest, &word))
-		text_copy_span(clocksource->available[clocksource->available_count++],
+		text_clean_span(clocksource->available[clocksource->available_count++],
 			CLOCKSOURCE_NAME_SIZE, word);
 	fact_set_known(&clocksource->available_fact);
 }
@@ -92,12 +92,12 @@ void evidence_set_current(struct evidence *evidence, const char *name)
 	struct clocksource_evidence *clocksource = &evidence->clocksource;
 	bool listed = false;
 
-	text_copy(clocksource->current, sizeof(clocksource->current), name);
+	text_clean(clocksource->current, sizeof(clocksource->current), name);
 	fact_set_known(&clocksource->current_fact);
 	for (size_t i = 0; i < clocksource->available_count; i++)
 		listed |= strcmp(clocksource->available[i], name) == 0;
 	if (!listed)
-		text_copy(clocksource->available[clocksource->available_count++],
+		text_clean(clocksource->available[clocksource->available_count++],
 			CLOCKSOURCE_NAME_SIZE, name);
 }
 
@@ -107,7 +107,7 @@ void evidence_set_mode(struct evidence *evidence, enum vclock_how how, int mode,
 
 	vclock->how = how;
 	vclock->mode = mode;
-	text_copy(vclock->name, sizeof(vclock->name), name);
+	text_clean(vclock->name, sizeof(vclock->name), name);
 	if (how == VCLOCK_READ)
 		fact_set_known(&vclock->fact);
 	else
@@ -121,11 +121,11 @@ static void set_vdso(struct vdso_evidence *vdso)
 		"__vdso_clock_getres", "__vdso_time", "__vdso_getcpu"};
 
 	fact_set_known(&vdso->fact);
-	text_copy(vdso->soname, sizeof(vdso->soname), "linux-vdso.so.1");
+	text_clean(vdso->soname, sizeof(vdso->soname), "linux-vdso.so.1");
 	vdso->export_count = COUNT(names);
 	for (size_t i = 0; i < COUNT(names); i++) {
-		text_copy(vdso->exports[i].name, VDSO_NAME_SIZE, names[i]);
-		text_copy(vdso->exports[i].version, VDSO_NAME_SIZE, "LINUX_2.6");
+		text_clean(vdso->exports[i].name, VDSO_NAME_SIZE, names[i]);
+		text_clean(vdso->exports[i].version, VDSO_NAME_SIZE, "LINUX_2.6");
 	}
 }
 
@@ -162,7 +162,7 @@ static void set_timing(struct timing_evidence *timing)
 	fact_set_real(&timing->syscall_floor_ns, ENTRY_NS);
 	timing->batches = 64;
 	fact_set_number(&timing->cpu, 1);
-	text_copy(timing->counter, sizeof(timing->counter), "rdtsc");
+	text_clean(timing->counter, sizeof(timing->counter), "rdtsc");
 }
 
 void evidence_make_healthy(struct evidence *evidence)
@@ -175,12 +175,12 @@ void evidence_make_healthy(struct evidence *evidence)
 	evidence_set_current(evidence, "tsc");
 	set_vdso(&evidence->vdso);
 	evidence_set_mode(evidence, VCLOCK_READ, 1, "tsc");
-	text_copy(evidence->vclock.layout, sizeof(evidence->vclock.layout), "x86, Linux 6.13-7.x");
+	text_clean(evidence->vclock.layout, sizeof(evidence->vclock.layout), "x86, Linux 6.13-7.x");
 	fact_set(&evidence->vclock.pvclock_stable.fact, FACT_ABSENT, "not this page");
 	fact_set(&evidence->vclock.hyperv_sequence.fact, FACT_ABSENT, "not this page");
 	set_host(&evidence->host);
 	fact_set_known(&evidence->kernel_log.fact);
-	text_copy(evidence->kernel_log.source, sizeof(evidence->kernel_log.source), "/dev/kmsg");
+	text_clean(evidence->kernel_log.source, sizeof(evidence->kernel_log.source), "/dev/kmsg");
 	fact_set_known(&evidence->ntp.fact);
 	evidence->ntp.synchronized = true;
 	evidence->ntp.offset_ns = -12300;
@@ -205,7 +205,7 @@ void evidence_add_log(struct evidence *evidence, const char *text)
 	struct kernel_log_line *line = &evidence->kernel_log.lines[evidence->kernel_log.count++];
 
 	line->seconds = 2.1;
-	text_copy(line->text, sizeof(line->text), text);
+	text_clean(line->text, sizeof(line->text), text);
 }
 
 struct call_evidence *evidence_find_call(
@@ -296,7 +296,7 @@ static void roll_fact(struct fact *fact, struct dice *dice)
 static void roll_text(struct text_fact *text, const char *value, struct dice *dice)
 {
 	roll_fact(&text->fact, dice);
-	text_copy(text->value, sizeof(text->value), fact_is_known(&text->fact) ? value : "");
+	text_clean(text->value, sizeof(text->value), fact_is_known(&text->fact) ? value : "");
 }
 
 static void roll_flag(struct flag_fact *flag, struct dice *dice)
@@ -338,13 +338,13 @@ static void roll_host(struct host_evidence *host, struct dice *dice)
 static void roll_clocksource(struct clocksource_evidence *clocksource, struct dice *dice)
 {
 	roll_fact(&clocksource->current_fact, dice);
-	text_copy(clocksource->current, sizeof(clocksource->current),
+	text_clean(clocksource->current, sizeof(clocksource->current),
 		fact_is_known(&clocksource->current_fact) ? pick(dice, names, COUNT(names)) : "");
 	roll_fact(&clocksource->available_fact, dice);
 	clocksource->available_count =
 		fact_is_known(&clocksource->available_fact) ? dice_roll(dice, 5) : 0;
 	for (size_t i = 0; i < clocksource->available_count; i++)
-		text_copy(clocksource->available[i], CLOCKSOURCE_NAME_SIZE,
+		text_clean(clocksource->available[i], CLOCKSOURCE_NAME_SIZE,
 			pick(dice, names, COUNT(names)));
 	if (dice_roll(dice, 8) == 0)
 		clocksource->changes = (unsigned)dice_roll(dice, 4);
@@ -354,7 +354,7 @@ static void roll_vclock(struct vclock_evidence *vclock, struct dice *dice)
 {
 	vclock->how = (enum vclock_how)dice_roll(dice, 3);
 	vclock->mode = (int64_t)dice_roll(dice, 4);
-	text_copy(vclock->name, sizeof(vclock->name), pick(dice, modes, COUNT(modes)));
+	text_clean(vclock->name, sizeof(vclock->name), pick(dice, modes, COUNT(modes)));
 	vclock->time_namespace = dice_roll(dice, 2);
 	roll_fact(&vclock->fact, dice);
 	if (vclock->how == VCLOCK_READ)

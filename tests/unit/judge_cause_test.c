@@ -99,7 +99,7 @@ static void hyperv_withdrawn(struct evidence *evidence)
 static void changed_meanwhile(struct evidence *evidence)
 {
 	evidence_make_healthy(evidence);
-	text_copy(
+	text_clean(
 		evidence->clocksource.changed_to, sizeof(evidence->clocksource.changed_to), "hpet");
 }
 

@@ -331,8 +331,8 @@ static void with_noise(struct evidence *evidence)
 
 static void changing_once(struct evidence *evidence)
 {
-	text_copy(evidence->clocksource.current, CLOCKSOURCE_NAME_SIZE, "hpet");
-	text_copy(evidence->clocksource.changed_to, CLOCKSOURCE_NAME_SIZE, "tsc");
+	text_clean(evidence->clocksource.current, CLOCKSOURCE_NAME_SIZE, "hpet");
+	text_clean(evidence->clocksource.changed_to, CLOCKSOURCE_NAME_SIZE, "tsc");
 	evidence->clocksource.changes = 1;
 }
 

@@ -393,7 +393,7 @@ static const struct witness *measure_pages(
 	memcpy(pages[1], &pvclock, sizeof(pvclock));
 	memcpy(pages[2], hyperv, sizeof(hyperv));
 	memset(&evidence, 0, sizeof(evidence));
-	text_copy(evidence.clocksource.current, sizeof(evidence.clocksource.current), clocksource);
+	text_clean(evidence.clocksource.current, sizeof(evidence.clocksource.current), clocksource);
 	assert_true(root_open(&root, "/", &why));
 	/* The second may end before the page is read. */
 	for (int i = 0; i < 10 && evidence.vclock.how != VCLOCK_READ; i++) {
@@ -459,7 +459,7 @@ static void the_base_of_this_guest_stands_still(void **state)
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
 	fact_set_flag(&evidence.host.kvm_clock_offered, true);
-	text_copy(evidence.clocksource.current, sizeof(evidence.clocksource.current), "tsc");
+	text_clean(evidence.clocksource.current, sizeof(evidence.clocksource.current), "tsc");
 	assert_true(root_open(&root, "/", &why));
 	witnesses_measure(&root, &image, &evidence, DEADLINE_NONE);
 	if (!fact_is_known(&evidence.base.fact)) {

@@ -85,7 +85,7 @@ static void add_process(pid_t pid, const char *path, uint64_t calls)
 	struct trace_callers *processes = &trace.callers;
 	struct trace_caller process = {.pid = pid, .calls = calls};
 
-	text_copy(process.cgroup, sizeof(process.cgroup), path);
+	text_clean(process.cgroup, sizeof(process.cgroup), path);
 	processes->list = array_grow(
 		processes->list, processes->count, &processes->room, sizeof(*processes->list));
 	processes->list[processes->count++] = process;

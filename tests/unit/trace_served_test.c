@@ -597,8 +597,8 @@ static void make_call(size_t i, const char *call, const char *clock, double vdso
 	struct call_evidence *evidence = &trace->host.calls[i];
 
 	*evidence = (struct call_evidence){.decides = true};
-	text_copy(evidence->call, sizeof(evidence->call), call);
-	text_copy(evidence->clock, sizeof(evidence->clock), clock);
+	text_clean(evidence->call, sizeof(evidence->call), call);
+	text_clean(evidence->clock, sizeof(evidence->clock), clock);
 	evidence->path[PATH_VDSO] = (struct path_evidence){
 		.available = true, .fact.state = FACT_KNOWN, .min_ns = vdso_ns, .attempts = 1000};
 	evidence->path[PATH_SYSCALL] =
@@ -641,7 +641,7 @@ static void a_program_that_reads_the_clock(void **state)
 	fact_set_real(&trace->cpu_s, 1.5);
 	trace->uncounted = 3;
 	fact_set(&trace->uncounted_why, FACT_ABSENT, "the program has no vDSO");
-	text_copy(trace->program.path, sizeof(trace->program.path), "/usr/bin/server");
+	text_clean(trace->program.path, sizeof(trace->program.path), "/usr/bin/server");
 	trace->vdso_calls[1] = 20000002;
 	trace->vdso_calls[2 * (TRACE_CLOCK_MAX + 1)] = 500;
 	add(0x401235, 1, 20000002);

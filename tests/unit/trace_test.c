@@ -486,7 +486,7 @@ static void random_numbers_may_be_served(void **state)
 	trace_judge(&run);
 	assert_non_null(
 		strstr(run.report.summary, "1,000 of these system calls; the vDSO serves none"));
-	text_copy(trace->host.vdso.exports[0].name, sizeof(trace->host.vdso.exports[0].name),
+	text_clean(trace->host.vdso.exports[0].name, sizeof(trace->host.vdso.exports[0].name),
 		"__vdso_getrandom");
 	trace->host.vdso.export_count = 1;
 	fact_set_known(&trace->served);

@@ -318,8 +318,8 @@ static void a_restore_says_when_and_for_how_long(void **state)
 
 	(void)state;
 	before = now = check_of("tsc", "tsc", VERDICT_OK);
-	text_copy(now.diagnosis.verdict.summary, sizeof(now.diagnosis.verdict.summary), "Served.");
-	text_copy(now.diagnosis.wall_clock.summary, sizeof(now.diagnosis.wall_clock.summary),
+	text_clean(now.diagnosis.verdict.summary, sizeof(now.diagnosis.verdict.summary), "Served.");
+	text_clean(now.diagnosis.wall_clock.summary, sizeof(now.diagnosis.wall_clock.summary),
 		"41 min 12 s behind the host's clock (PTP).");
 	now.evidence.base = (struct base_evidence){.fact.state = FACT_KNOWN, .ago_s = 0.8};
 	fact_set_real(&event.stood_s, 2472);
@@ -355,7 +355,7 @@ static void add_line(struct kernel_log_evidence *log, double seconds, const char
 
 	fact_set_known(&log->fact);
 	line->seconds = seconds;
-	text_copy(line->text, sizeof(line->text), text);
+	text_clean(line->text, sizeof(line->text), text);
 }
 
 static void verify_explains(const struct kernel_log_evidence *before,
@@ -414,8 +414,8 @@ static struct watch_check check_of(
 {
 	struct watch_check check = {.diagnosis.verdict.kind = kind};
 
-	text_copy(check.evidence.clocksource.latest, CLOCKSOURCE_NAME_SIZE, clocksource);
-	text_copy(check.evidence.vclock.name, sizeof(check.evidence.vclock.name), mode);
+	text_clean(check.evidence.clocksource.latest, CLOCKSOURCE_NAME_SIZE, clocksource);
+	text_clean(check.evidence.vclock.name, sizeof(check.evidence.vclock.name), mode);
 	check.evidence.vclock.how = VCLOCK_READ;
 	return check;
 }
@@ -510,11 +510,11 @@ static void the_event_in_the_manual_is_printed(void **state)
 	fclose(manual);
 	before = check_of("tsc", "tsc", VERDICT_OK);
 	evidence_make_falling_back(&now.evidence, "hpet");
-	text_copy(now.evidence.clocksource.latest, CLOCKSOURCE_NAME_SIZE, "hpet");
+	text_clean(now.evidence.clocksource.latest, CLOCKSOURCE_NAME_SIZE, "hpet");
 	evidence_find_verdict(&now.evidence, &now.diagnosis.verdict);
 	fact_set_text(&event.timestamp.time, "2026-11-21T21:43:55Z");
 	fact_set_known(&event.log.fact);
-	text_copy(event.log.text, sizeof(event.log.text),
+	text_clean(event.log.text, sizeof(event.log.text),
 		"[9.906307] clocksource: Switched to clocksource hpet");
 	fact_set_known(&event.ntp.fact);
 	text = unit_print(watch_event_text, &event);
