@@ -106,7 +106,7 @@ struct command {
 	const char *(*topic)(size_t place);
 	void (*explain)(const char *topic, FILE *out); /* prints the help of such a word */
 	bool never_verbose;                            /* it has no more details: no --verbose */
-	int failure_status;         /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
+	int failure_status;  /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
 	int64_t limit_ns;    /* limit of cli->deadline; 0: unlimited */
 	int64_t duration_ns; /* default of the option 'd', which the driver takes then; 0: none */
 	/*
