@@ -2,18 +2,16 @@
 /*
  * Counts system calls by BPF programs at the kernel's raw tracepoint sys_enter: those of the whole
  * host, of a program or of a running process, which are not stopped for it. The programs add up in
- * memory that is mapped here and read again and again: each time, what its counts have more than
- * the last time is added to the evidence, so that no count is lost or taken twice while calls go
- * on.
+ * arrays that are read again and again: each time, what their counts have more than the last time
+ * is added to the evidence, so that no count is lost or taken twice while calls go on.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -22,7 +20,10 @@
 #include "places.h"
 #include "served.h"
 
-#define FOLLOWED_MAX 32768
+/* Older headers lack it. */
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
 
 /* Reading all counts again may take so much of our time. */
 #define READING_PART 20
@@ -30,13 +31,12 @@
 
 /* A slot as it was when it was read last. */
 struct seen_slot {
-	uint64_t count;
+	uint64_t key, where, count;
 	size_t place;
 	bool is_jitted, has_place;
 };
 
 struct seen_counts {
-	uint64_t changes;
 	uint64_t rest[2 * EVENT_INDEXES];
 	struct seen_slot slots[EVENT_SLOTS];
 };
@@ -48,10 +48,11 @@ struct trace_events {
 	int maps[EVENT_MAP_COUNT];
 	int links[EVENT_TRACEPOINT_COUNT]; /* programs at their tracepoints */
 	size_t map_count, link_count;
-	size_t rows[EVENT_INDEXES];  /* of the plan */
-	struct event_counts *counts; /* mapped; program.cpus of them */
-	struct seen_counts *seen;    /* as many */
-	int64_t next_ns;             /* time of the next reading, by CLOCK_MONOTONIC */
+	size_t rows[EVENT_INDEXES]; /* of the plan */
+	struct event_counts counts; /* of a CPU, as they were read */
+	struct seen_counts *seen;   /* of each of program.cpus */
+	uint64_t reading;           /* the number of the last one */
+	int64_t next_ns;            /* time of the next reading, by CLOCK_MONOTONIC */
 };
 
 /* Calls that were made since the time before. */
@@ -97,20 +98,18 @@ static bool without_limit(bool (*make)(struct trace_events *events), struct trac
 static bool make_maps(struct trace_events *events)
 {
 	const union bpf_attr maps[EVENT_MAP_COUNT] = {
-		[EVENT_WANTED] = {.map_type = BPF_MAP_TYPE_ARRAY,
+		[EVENT_NUMBERS] = {.map_type = BPF_MAP_TYPE_ARRAY,
 			.key_size = sizeof(uint32_t),
 			.value_size = sizeof(uint64_t),
-			.max_entries = EVENT_CALLS,
-			.map_flags = BPF_F_MMAPABLE},
+			.max_entries = EVENT_NUMBER_COUNT},
 		[EVENT_COUNTS] = {.map_type = BPF_MAP_TYPE_ARRAY,
 			.key_size = sizeof(uint32_t),
 			.value_size = sizeof(struct event_counts),
-			.max_entries = events->program.cpus,
-			.map_flags = BPF_F_MMAPABLE},
+			.max_entries = events->program.cpus},
 		[EVENT_FOLLOWED] = {.map_type = BPF_MAP_TYPE_HASH,
 			.key_size = sizeof(uint64_t),
 			.value_size = sizeof(uint64_t),
-			.max_entries = FOLLOWED_MAX},
+			.max_entries = EVENT_FOLLOWED_MAX},
 	};
 
 	while (events->map_count < EVENT_MAP_COUNT) {
@@ -124,28 +123,27 @@ static bool make_maps(struct trace_events *events)
 	return true;
 }
 
-/* Returns NULL, and errno, if the map cannot be mapped. */
-static void *map_array(const struct trace_events *events, enum event_map map, size_t size)
+/* Reads or writes an element of an array. False: see errno. */
+static bool use_array(const struct trace_events *events, enum event_map map, enum bpf_cmd command,
+	uint32_t index, void *value)
 {
-	void *array = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, events->maps[map], 0);
+	union bpf_attr attributes = {.map_fd = (uint32_t)events->maps[map]};
 
-	return array == MAP_FAILED ? NULL : array;
-}
-
-static size_t counts_size(const struct trace_events *events)
-{
-	return events->program.cpus * sizeof(*events->counts);
+	attributes.key = to_number(&index);
+	attributes.value = to_number(value);
+	return call_bpf(command, &attributes) == 0;
 }
 
 _Static_assert(TRACE_CALL_MAX + 2 * EVENT_CLOCK_OTHER <= EVENT_INDEXES, "two calls take a clock");
 
-/* Says which calls are wanted, and gives them indexes. */
-static void want_calls(
-	struct trace_events *events, const struct trace_plan *plan, uint64_t wanted[EVENT_CALLS])
+/* Says which calls are wanted, and gives them indexes. False: see errno. */
+static bool want_calls(struct trace_events *events, const struct trace_plan *plan)
 {
+	uint64_t wanted[EVENT_CALLS] = {
+		[SYS_execve] = EVENT_EXECUTES, [SYS_execveat] = EVENT_EXECUTES};
 	uint64_t index = 0;
+	bool is_written = true;
 
-	wanted[SYS_execve] = wanted[SYS_execveat] = EVENT_EXECUTES;
 	for (size_t i = 0; i < plan->call_count; i++) {
 		const struct trace_call *call = &plan->calls[i];
 		const bool takes_clock = call->row < call->rest;
@@ -161,6 +159,19 @@ static void want_calls(
 		for (uint64_t clock = 0; clock <= (takes_clock ? EVENT_CLOCK_OTHER : 0U); clock++)
 			events->rows[index++] = trace_plan_row(plan, call, clock);
 	}
+	for (uint32_t number = 0; number < EVENT_CALLS && is_written; number++)
+		is_written =
+			!wanted[number] || use_array(events, EVENT_NUMBERS, BPF_MAP_UPDATE_ELEM,
+						   number, &wanted[number]);
+	return is_written;
+}
+
+/* Begins a reading: slots that had no call in the last ones may get other keys. */
+static bool begin_reading(struct trace_events *events)
+{
+	events->reading++;
+	return use_array(
+		events, EVENT_NUMBERS, BPF_MAP_UPDATE_ELEM, EVENT_READING, &events->reading);
 }
 
 /* ---- programs ---- */
@@ -224,7 +235,7 @@ static void explain(int error, struct fact *why)
 			"bpf(2) is refused: it needs root, or CAP_BPF and CAP_PERFMON");
 	else if (error == ENOSYS || error == EINVAL || error == ENOENT)
 		fact_set(why, FACT_ABSENT,
-			"the kernel does not take our BPF program, which needs Linux 5.5 (%s)",
+			"the kernel does not take our BPF program, which needs Linux 4.18 (%s)",
 			strerror(error));
 	else
 		fact_set_errno(why, error, "bpf");
@@ -233,27 +244,21 @@ static void explain(int error, struct fact *why)
 struct trace_events *trace_events_make(const struct trace_plan *plan, struct fact *why)
 {
 	struct trace_events *events = xcalloc(1, sizeof(*events));
-	const size_t size = EVENT_CALLS * sizeof(uint64_t);
-	uint64_t *wanted = NULL;
 
 	events->program = (struct event_program){.maps = events->maps, .cpus = 1};
 	while ((long)events->program.cpus < sysconf(_SC_NPROCESSORS_CONF))
 		events->program.cpus *= 2;
+	events->reading = EVENT_IDLE - 1;
 	if (!event_program_write(&events->program, EVENT_ENTER)) {
 		fact_set(why, FACT_ABSENT, "there is no BPF program for this architecture");
-	} else if (!without_limit(make_maps, events) ||
-		   !(wanted = map_array(events, EVENT_WANTED, size)) ||
-		   !(events->counts = map_array(events, EVENT_COUNTS, counts_size(events)))) {
+	} else if (!without_limit(make_maps, events) || !want_calls(events, plan) ||
+		   !begin_reading(events)) {
 		explain(errno, why);
 	} else {
-		want_calls(events, plan, wanted);
-		munmap(wanted, size);
 		fact_set_known(why);
 		events->seen = xcalloc(events->program.cpus, sizeof(*events->seen));
 		return events;
 	}
-	if (wanted)
-		munmap(wanted, size);
 	trace_events_free(events);
 	return NULL;
 }
@@ -306,35 +311,25 @@ static void add_places(const struct trace_run *run, struct change *changes, size
 				.maps = &parsed, .pid = pid, .owner = (uint64_t)pid, .jitted = -1};
 		}
 		add_place(run, &changes[i], &process);
-		/* It executes another program. */
-		if (changes[i].seen && pid == gone)
-			changes[i].seen->has_place = false;
 	}
 	maps_free(&parsed);
 	span_free(read);
 }
 
-/* Fills in the calls since the last time; false: there are none. Frees the slots of ended ones. */
-static bool read_slot(struct event_slot *slot, struct seen_slot *seen, struct change *change)
+/* Fills in the calls since the last time, which are all of this key; false: there are none. */
+static bool read_slot(const struct event_slot *slot, struct seen_slot *seen, struct change *change)
 {
-	const uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
-	const uint64_t count = __atomic_load_n(&slot->count, __ATOMIC_RELAXED);
-	const pid_t process = (pid_t)(uint32_t)key;
-
+	if (seen->key != slot->key || seen->where != slot->where)
+		seen->has_place = false;
 	*change = (struct change){.where = slot->where,
-		.process = process,
-		.call = (uint32_t)(key >> 32),
-		.calls = count - seen->count,
+		.process = (pid_t)(uint32_t)slot->key,
+		.call = (uint32_t)(slot->key >> 32),
+		.calls = slot->count - seen->count,
 		.seen = seen};
-	seen->count = count;
-	if (key && !change->calls && process && kill(process, 0) < 0 && errno == ESRCH) {
-		change->calls = __atomic_load_n(&slot->count, __ATOMIC_RELAXED) - count;
-		change->seen = NULL;
-		*seen = (struct seen_slot){.count = 0};
-		slot->count = 0;
-		__atomic_store_n(&slot->key, 0, __ATOMIC_RELEASE);
-	}
-	return key && change->calls;
+	seen->key = slot->key;
+	seen->where = slot->where;
+	seen->count = slot->count;
+	return change->calls;
 }
 
 static void add_change(const struct trace_events *events, struct change *change)
@@ -349,40 +344,64 @@ static void add_change(const struct trace_events *events, struct change *change)
 		trace_callers_add(run, change->process, change->where, change->calls);
 }
 
+/* Adds the calls on a CPU since the last time. Returns the number of changes. */
+static size_t read_cpu(struct trace_events *events, struct seen_counts *seen,
+	struct change **changes, size_t count, size_t *room)
+{
+	for (size_t i = 0; i < EVENT_SLOTS; i++) {
+		*changes = array_grow(*changes, count, room, sizeof(**changes));
+		if (read_slot(&events->counts.slots[i], &seen->slots[i], &(*changes)[count]))
+			add_change(events, &(*changes)[count++]);
+	}
+	for (size_t i = 0; i < 2 * EVENT_INDEXES; i++) {
+		const uint64_t rest = events->counts.rest[i];
+
+		*changes = array_grow(*changes, count, room, sizeof(**changes));
+		(*changes)[count] =
+			(struct change){.call = (uint32_t)i, .calls = rest - seen->rest[i]};
+		seen->rest[i] = rest;
+		if ((*changes)[count].calls)
+			add_change(events, &(*changes)[count++]);
+	}
+	return count;
+}
+
+/* Its places are those of another program from now on. */
+static void forget_places(struct trace_events *events, pid_t process)
+{
+	for (uint32_t cpu = 0; cpu < events->program.cpus; cpu++) {
+		for (size_t i = 0; i < EVENT_SLOTS; i++) {
+			struct seen_slot *seen = &events->seen[cpu].slots[i];
+
+			if ((pid_t)(uint32_t)seen->key == process)
+				seen->has_place = false;
+		}
+	}
+}
+
 static void take(struct trace_source *source, pid_t gone, struct span maps)
 {
 	struct trace_events *events = (struct trace_events *)source;
+	struct trace_evidence *trace = events->run->trace;
 	int64_t begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	struct change *changes = NULL;
 	size_t count = 0, room = 0;
+	bool is_read =
+		begin_reading(events) && use_array(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM,
+						 EVENT_UNFOLLOWED, &trace->threads_uncounted);
 
-	for (uint32_t cpu = 0; cpu < events->program.cpus; cpu++) {
-		struct event_counts *counts = &events->counts[cpu];
-		struct seen_counts *seen = &events->seen[cpu];
-		const uint64_t now = __atomic_load_n(&counts->changes, __ATOMIC_ACQUIRE);
-
-		/* At the end all are read: a count may be seen after its change. */
-		if (now == seen->changes && events->link_count)
-			continue;
-		for (size_t i = 0; i < EVENT_SLOTS; i++) {
-			changes = array_grow(changes, count, &room, sizeof(*changes));
-			if (read_slot(&counts->slots[i], &seen->slots[i], &changes[count]))
-				add_change(events, &changes[count++]);
-		}
-		for (size_t i = 0; i < 2 * EVENT_INDEXES; i++) {
-			const uint64_t rest = __atomic_load_n(&counts->rest[i], __ATOMIC_RELAXED);
-
-			changes = array_grow(changes, count, &room, sizeof(*changes));
-			changes[count] =
-				(struct change){.call = (uint32_t)i, .calls = rest - seen->rest[i]};
-			seen->rest[i] = rest;
-			if (changes[count].calls)
-				add_change(events, &changes[count++]);
-		}
-		seen->changes = now;
+	for (uint32_t cpu = 0; cpu < events->program.cpus && is_read; cpu++) {
+		is_read =
+			use_array(events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, cpu, &events->counts);
+		if (is_read)
+			count = read_cpu(events, &events->seen[cpu], &changes, count, &room);
 	}
+	if (!is_read)
+		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
 	if (events->run->call_places && count)
 		add_places(events->run, changes, count, gone, maps);
+	if (gone)
+		forget_places(events, gone);
 	free(changes);
 	events->next_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	events->next_ns += READING_LEAST_NS + READING_PART * (events->next_ns - begin_ns);
@@ -396,6 +415,22 @@ static void poll_counts(struct trace_source *source)
 
 /* ---- the source ---- */
 
+/* Returns what reading takes: before Linux 5.19 CAP_BPF, and before 5.8, which has that, more. */
+static uint64_t to_read(void)
+{
+	unsigned long version = 0;
+	struct utsname names;
+	char *rest;
+
+	if (uname(&names) == 0) {
+		version = strtoul(names.release, &rest, 10) << 8;
+		version |= *rest ? strtoul(rest + 1, NULL, 10) : 0;
+	}
+	return version >= (5 << 8 | 19)  ? PRIVILEGES_NONE
+	       : version >= (5 << 8 | 8) ? PRIVILEGES(CAP_BPF)
+	                                 : PRIVILEGES(CAP_SYS_ADMIN);
+}
+
 static void stop(struct trace_source *source)
 {
 	struct trace_events *events = (struct trace_events *)source;
@@ -408,11 +443,11 @@ void trace_events_free(struct trace_events *events)
 {
 	if (!events)
 		return;
-	if (events->run)
+	if (events->run) {
 		trace_run_remove(events->run, &events->source);
+		events->run->privileges &= ~to_read();
+	}
 	stop(&events->source);
-	if (events->counts)
-		munmap(events->counts, counts_size(events));
 	while (events->map_count)
 		close(events->maps[--events->map_count]);
 	free(events->seen);
@@ -437,6 +472,7 @@ bool trace_events_start(struct trace_events *events, struct trace_run *run, stru
 	events->source = (struct trace_source){.take = take, .poll = poll_counts, .stop = stop};
 	events->run = run;
 	trace_run_add(run, &events->source);
+	run->privileges |= to_read();
 	fact_set_known(&trace->method_fact);
 	trace->method = TRACE_BY_BPF;
 	return true;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Declares the BPF programs that count system calls, and the maps that they share with us: arrays
- * that are mapped here as well, so that reading the counts takes no system call.
- */
+/* Declares the BPF programs that count system calls, and the maps that they share with us. */
 #ifndef VDSOCHECK_TRACE_EVENTS_H
 #define VDSOCHECK_TRACE_EVENTS_H
 
@@ -21,7 +18,7 @@
 #define EVENT_CLOCK_OTHER 24
 
 /*
- * The map EVENT_WANTED has these bits for a number twice: for 64-bit code, and EVENT_COMPAT_SHIFT
+ * The map EVENT_NUMBERS has these bits for a number twice: for 64-bit code, and EVENT_COMPAT_SHIFT
  * bits above that for 32-bit code. From EVENT_INDEX_SHIFT on there is an index below EVENT_INDEXES;
  * a call that takes a clock has one for each clock, the first of which this is.
  */
@@ -33,39 +30,46 @@
 #define EVENT_COMPAT_SHIFT 32
 
 enum event_map {
-	EVENT_WANTED,   /* array: number of a call -> uint64_t as above */
+	EVENT_NUMBERS,  /* array: number of a call -> uint64_t as above, and the two below */
 	EVENT_COUNTS,   /* array: CPU -> struct event_counts */
 	EVENT_FOLLOWED, /* hash: address of the kernel's structure of a thread -> unused */
 	EVENT_MAP_COUNT
 };
 
+/* Number of the reading that goes on; and of the threads that there was no room to follow. */
+#define EVENT_READING EVENT_CALLS
+#define EVENT_UNFOLLOWED (EVENT_CALLS + 1)
+#define EVENT_NUMBER_COUNT (EVENT_CALLS + 2)
+
+#define EVENT_FOLLOWED_MAX 32768
+
 /* The calls of a process with this index, and from one place or of one control group. */
 struct event_slot {
-	uint64_t where; /* instruction pointer, or ID of the control group, or 0 */
 	/*
 	 * The process ID as we see it, 0 for one of another PID namespace, and 32 bits above that
-	 * EVENT_USED | EVENT_IS_COMPAT or 0 | index; 0: the slot is free.
+	 * EVENT_IS_COMPAT or 0 | index.
 	 */
 	uint64_t key;
-	uint64_t count;
+	uint64_t where; /* instruction pointer, or ID of the control group, or 0 */
+	uint64_t count; /* of these calls and those that the slot was for before */
+	uint64_t last;  /* EVENT_READING at the last of them */
 };
 
 #define EVENT_IS_COMPAT EVENT_INDEXES
-#define EVENT_USED (2 * EVENT_INDEXES)
-
-/* A hash table: a key is in one of the EVENT_PROBES slots from the one that its hash says. */
-#define EVENT_SLOT_BITS 11
-#define EVENT_PROBES 8
-#define EVENT_SLOTS ((1 << EVENT_SLOT_BITS) + EVENT_PROBES)
 
 /*
- * The counts of a CPU. Only the program on this CPU takes a slot, and only we free it; then the key
- * may be in two, which are added up.
+ * A hash table: a key is in one of the EVENT_PROBES slots from the one that its hash says, and
+ * takes one that had no call for EVENT_IDLE readings, the last but one of which has read all.
  */
+#define EVENT_SLOT_BITS 10
+#define EVENT_PROBES 8
+#define EVENT_SLOTS ((1 << EVENT_SLOT_BITS) + EVENT_PROBES)
+#define EVENT_IDLE 3
+
+/* The counts of a CPU. A key may be in two slots, which are added up. */
 struct event_counts {
-	uint64_t changes; /* is another number after each count */
-	struct event_slot slots[EVENT_SLOTS];
 	uint64_t rest[2 * EVENT_INDEXES]; /* by call: those that no slot was free for */
+	struct event_slot slots[EVENT_SLOTS];
 };
 
 /* What is counted; one of the first three, with others. */

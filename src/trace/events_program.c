@@ -6,7 +6,7 @@
  * which tracepoints of the scheduler give: no layout of a structure but that of the registers is
  * relied on, which is the same as debuggers see it in (struct user_regs_struct).
  *
- * All needs Linux 5.5, which has arrays that can be mapped.
+ * All needs Linux 4.18, which has the ID of the control group; raw tracepoints came before it.
  */
 #include <stddef.h>
 #include <sys/user.h>
@@ -67,6 +67,10 @@ enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
 #define LOOK_UP(map, key) ON_MAP(BPF_FUNC_map_lookup_elem, map, key)
 #define INSERT(map, key) \
 	ADDRESS(R3, key), SET(R4, BPF_ANY), ON_MAP(BPF_FUNC_map_update_elem, map, key)
+/* R0 becomes the address of the number with this index. */
+#define FIND_NUMBER(index) \
+	SET(R1, index), STORE(W, R10, NUMBER, R1), LOOK_UP(EVENT_NUMBERS, NUMBER), \
+	JUMP(JEQ, R0, 0, END)
 /* clang-format on */
 
 static bool is_jump(const struct bpf_insn *one)
@@ -141,10 +145,9 @@ static bool assemble(struct event_program *program, const struct step *steps, si
 /* Places on the stack. */
 enum {
 	TASK = -8,
-	NUMBER = -16,
-	CPU = -24,
-	PROCESS_IDS = -32, /* struct bpf_pidns_info */
-	VALUE = -40,       /* of one register */
+	NUMBER = -16,      /* a key of an array */
+	PROCESS_IDS = -24, /* struct bpf_pidns_info */
+	VALUE = -32,       /* of one register; then the slot, or 0 */
 	REGISTERS = VALUE - REGISTERS_SIZE
 };
 
@@ -155,10 +158,11 @@ enum {
 #define WANTED R8
 #define WHERE R8 /* once WANTED is known */
 #define COMPAT R9
-#define SLOT R9
+#define READING R9
 
 enum {
 	END,
+	FOLLOWS,
 	GOES_ON,
 	WITHOUT_FRED,
 	ENTRY_KNOWN,
@@ -168,8 +172,8 @@ enum {
 	CLOCK_KNOWN,
 	HAS_CLOCK,
 	FREE,
-	IS_NEW,
 	IS_FOLLOWED,
+	HAS_NONE,
 	FOUND
 };
 
@@ -237,22 +241,30 @@ enum {
 #define SLOT_AT(member) (int)offsetof(struct event_slot, member)
 #define COUNTS_AT(member) (int)offsetof(struct event_counts, member)
 
-/* R0 is a slot; goes on with the next one in it if this is another key's. */
+/* R0 is a slot; goes on with the next one in it if this is another key's, and in use. */
 #define PROBE \
-	LOAD(DW, R1, R0, SLOT_AT(key)), JUMP(JEQ, R1, 0, FREE), LOAD(DW, R2, R0, SLOT_AT(where)), \
+	LOAD(DW, R1, R0, SLOT_AT(key)), LOAD(DW, R2, R0, SLOT_AT(where)), \
 	ALU_X(XOR, R1, KEY), ALU_X(XOR, R2, WHERE), ALU_X(OR, R1, R2), JUMP(JEQ, R1, 0, FOUND), \
+	LOAD(DW, R1, R0, SLOT_AT(last)), ALU(ADD, R1, EVENT_IDLE), \
+	STEP(PLAIN, BPF_JMP | BPF_JGE | BPF_X, READING, R1, FREE, 0), \
 	ALU(ADD, R0, (int)sizeof(struct event_slot))
+
+/* Others than those that are followed already may be too many. */
+#define FOLLOW \
+	INSERT(EVENT_FOLLOWED, TASK), JUMP(JEQ, R0, 0, FOLLOWS), \
+	FIND_NUMBER(EVENT_UNFOLLOWED), ADD_1(R0, 0), \
+	MARK(LABEL, FOLLOWS)
 
 static const struct step enter_steps[] = {
 	/* Is it a number that is wanted? */
 	COPY(CONTEXT, R1), LOAD(DW, KEY, CONTEXT, 8), JUMP(JGE, KEY, EVENT_CALLS, END),
-	STORE(W, R10, NUMBER, KEY), LOOK_UP(EVENT_WANTED, NUMBER), JUMP(JEQ, R0, 0, END),
+	STORE(W, R10, NUMBER, KEY), LOOK_UP(EVENT_NUMBERS, NUMBER), JUMP(JEQ, R0, 0, END),
 	LOAD(DW, WANTED, R0, 0), JUMP(JEQ, WANTED, 0, END),
 
 	/* A program is followed from its first execve(2) on. */
 	MARK(IF, EVENTS_OF_PROGRAM),
 	COPY(R1, WANTED), ALU(AND, R1, EVENT_EXECUTES), JUMP(JEQ, R1, 0, GOES_ON),
-	FIND_PROCESS, JUMP_OURS(JNE, R0, GOES_ON), FIND_TASK, INSERT(EVENT_FOLLOWED, TASK),
+	FIND_PROCESS, JUMP_OURS(JNE, R0, GOES_ON), FIND_TASK, FOLLOW,
 	MARK(LABEL, GOES_ON),
 	MARK(END_IF, 0),
 
@@ -268,8 +280,8 @@ static const struct step enter_steps[] = {
 	MARK(LABEL, CLOCK_KNOWN),
 	ALU_X(ADD, KEY, R1),
 	MARK(LABEL, HAS_CLOCK),
-	ALU(MUL, COMPAT, EVENT_IS_COMPAT), ALU_X(OR, KEY, COMPAT), ALU(OR, KEY, EVENT_USED),
-	ALU(LSH, KEY, 32), FIND_PROCESS, ALU_X(OR, KEY, R0),
+	ALU(MUL, COMPAT, EVENT_IS_COMPAT), ALU_X(OR, KEY, COMPAT), ALU(LSH, KEY, 32),
+	FIND_PROCESS, ALU_X(OR, KEY, R0),
 	MARK(IF, EVENTS_OF_HOST),
 	JUMP_OURS(JEQ, R0, END), SET(WHERE, 0),
 	MARK(ELSE, 0),
@@ -280,23 +292,18 @@ static const struct step enter_steps[] = {
 	MARK(END_IF, 0),
 
 	/* Its slot. */
+	FIND_NUMBER(EVENT_READING), LOAD(DW, READING, R0, 0),
 	HELPER(BPF_FUNC_get_smp_processor_id), STEP(LAST_CPU, BPF_ALU64 | BPF_AND | BPF_K, R0, 0, 0, 0),
-	STORE(W, R10, CPU, R0), LOOK_UP(EVENT_COUNTS, CPU), JUMP(JEQ, R0, 0, END), COPY(COUNTS, R0),
+	STORE(W, R10, NUMBER, R0), LOOK_UP(EVENT_COUNTS, NUMBER), JUMP(JEQ, R0, 0, END), COPY(COUNTS, R0),
 	COPY(R1, KEY), ALU(MUL, R1, 0x2c9277b5), ALU_X(XOR, R1, WHERE), ALU(MUL, R1, 0x5851f42d),
 	ALU(RSH, R1, 64 - EVENT_SLOT_BITS), ALU(MUL, R1, (int)sizeof(struct event_slot)),
 	ALU_X(ADD, R0, R1), ALU(ADD, R0, COUNTS_AT(slots)),
 	PROBE, PROBE, PROBE, PROBE, PROBE, PROBE, PROBE, PROBE,
-
-	/* None is free. */
-	COPY(R0, COUNTS), COPY(R1, KEY), ALU(RSH, R1, 32), ALU(AND, R1, 2 * EVENT_INDEXES - 1),
-	ALU(MUL, R1, 8), ALU_X(ADD, R0, R1), ALU(ADD, R0, COUNTS_AT(rest) - SLOT_AT(count)),
-	SET(R2, 0), GO(IS_NEW),
-	MARK(LABEL, FREE),
-	SET(R2, 1),
+	SET(R0, 0),
 
 	/* The first call with this key: a process that has one is followed. */
-	MARK(LABEL, IS_NEW),
-	COPY(SLOT, R0), STORE(DW, R10, VALUE, R2),
+	MARK(LABEL, FREE),
+	STORE(DW, R10, VALUE, R0),
 	MARK(IF, EVENTS_OF_PROCESS),
 	COPY(R1, KEY), ALU(LSH, R1, 32), ALU(RSH, R1, 32), JUMP_OURS(JEQ, R1, IS_FOLLOWED),
 	MARK(END_IF, 0),
@@ -304,13 +311,16 @@ static const struct step enter_steps[] = {
 	FIND_TASK, LOOK_UP(EVENT_FOLLOWED, TASK), JUMP(JEQ, R0, 0, END),
 	MARK(LABEL, IS_FOLLOWED),
 	MARK(END_IF, 0),
-	COPY(R0, SLOT), LOAD(DW, R1, R10, VALUE), JUMP(JEQ, R1, 0, FOUND),
+	LOAD(DW, R0, R10, VALUE), JUMP(JEQ, R0, 0, HAS_NONE),
 	STORE(DW, R0, SLOT_AT(where), WHERE), STORE(DW, R0, SLOT_AT(key), KEY),
 	MARK(LABEL, FOUND),
-	ADD_1(R0, SLOT_AT(count)),
-	LOAD(DW, R1, COUNTS, COUNTS_AT(changes)), ALU(ADD, R1, 1),
-	STORE(DW, COUNTS, COUNTS_AT(changes), R1),
+	STORE(DW, R0, SLOT_AT(last), READING), ADD_1(R0, SLOT_AT(count)),
 	MARK(LABEL, END),
+	EXIT,
+
+	MARK(LABEL, HAS_NONE),
+	ALU(RSH, KEY, 32), ALU(AND, KEY, 2 * EVENT_INDEXES - 1), ALU(MUL, KEY, 8),
+	ALU_X(ADD, COUNTS, KEY), ADD_1(COUNTS, COUNTS_AT(rest)),
 	EXIT,
 };
 
@@ -324,7 +334,8 @@ static const struct step fork_steps[] = {
 	MARK(END_IF, 0),
 	EXIT,
 	MARK(LABEL, IS_FOLLOWED),
-	LOAD(DW, R1, CONTEXT, 8), STORE(DW, R10, TASK, R1), INSERT(EVENT_FOLLOWED, TASK),
+	LOAD(DW, R1, CONTEXT, 8), STORE(DW, R10, TASK, R1), FOLLOW,
+	MARK(LABEL, END),
 	EXIT,
 };
 

@@ -140,7 +140,8 @@ struct trace_evidence {
 	const struct trace_plan *plan;
 	struct fact method_fact; /* why the system calls were not counted; known: they were */
 	enum trace_method method;
-	struct fact bpf; /* why BPF programs did not count them; known: they did */
+	struct fact bpf;            /* why BPF programs did not count them; known: they did */
+	uint64_t threads_uncounted; /* that these could not follow: too many run at once */
 	struct trace_program program;
 	uint64_t counts[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
 	struct trace_places call_places; /* of these, where they are known; not of a whole host */

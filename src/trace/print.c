@@ -299,6 +299,9 @@ const struct field trace_fields[] = {
 		.doc = "how calls were counted: by a BPF program, or by seccomp and ptrace"},
 	{REASON("bpf_reason"), .fact = FACT(trace.bpf),
 		.doc = "why no BPF program counted them; null: it did"},
+	{INTEGER("threads_uncounted", trace.threads_uncounted, INT64_MAX),
+		.doc = "threads whose calls no BPF program counted, because more were started than "
+		       "can be followed at once"},
 	{TEXT("program", trace.program.path),
 		.doc = "path of the program; null: unknown, or the whole host was traced"},
 	{FLAG("program_reads_counter", trace.program.reads_counter),
@@ -400,6 +403,9 @@ static void write_run(const struct trace_evidence *trace, struct page *page)
 			"; not counted is what %" PRIu64 " program%s started that call%s ptrace(2)",
 			trace->let_go, trace->let_go == 1 ? "" : "s",
 			trace->let_go == 1 ? "s" : "");
+	if (trace->threads_uncounted)
+		page_add(page, "; %s threads are not counted: more than can be followed at once",
+			as_count(trace->threads_uncounted));
 	if (trace->kept)
 		page_add(page,
 			"; %" PRIu64 " program%s ptrace(2) in vain, being traced: run it as root",

@@ -15,7 +15,7 @@
 #define FILE_OF(map) (100 + (map))
 
 static struct {
-	uint64_t wanted[EVENT_CALLS];
+	uint64_t numbers[EVENT_NUMBER_COUNT];
 	uint64_t followed[8];
 	struct event_counts counts; /* of the only CPU */
 	uint64_t task;
@@ -53,16 +53,20 @@ static uint64_t look_up(uint64_t map, const void *key)
 	memcpy(&index, key, sizeof(index));
 	if (map == FILE_OF(EVENT_COUNTS))
 		return index ? 0 : to_number(&kernel.counts);
-	return index < EVENT_CALLS ? to_number(&kernel.wanted[index]) : 0;
+	return index < EVENT_NUMBER_COUNT ? to_number(&kernel.numbers[index]) : 0;
 }
 
-static void follow(const void *key)
+/* Returns what the helper does: an error if there is no room. */
+static uint64_t follow(const void *key)
 {
-	uint64_t task;
+	uint64_t task, *place;
 
 	memcpy(&task, key, sizeof(task));
-	if (!find_followed(task))
-		*find_followed(0) = task;
+	place = find_followed(task);
+	place = place ? place : find_followed(0);
+	if (place)
+		*place = task;
+	return place ? 0 : (uint64_t)-7;
 }
 
 static uint64_t call(int helper, const uint64_t *arguments)
@@ -74,8 +78,7 @@ static uint64_t call(int helper, const uint64_t *arguments)
 		return look_up(arguments[1], to_pointer(arguments[2]));
 	case BPF_FUNC_map_update_elem:
 		assert_int_equal(arguments[1], FILE_OF(EVENT_FOLLOWED));
-		follow(to_pointer(arguments[2]));
-		return 0;
+		return follow(to_pointer(arguments[2]));
 	case BPF_FUNC_map_delete_elem:
 		memcpy(&task, to_pointer(arguments[2]), sizeof(task));
 		if (find_followed(task))
@@ -200,9 +203,10 @@ static void prepare(int traits)
 	const uint64_t wanted = EVENT_IS_COUNTED | EVENT_TAKES_CLOCK | INDEX << EVENT_INDEX_SHIFT;
 
 	memset(&kernel, 0, sizeof(kernel));
-	kernel.wanted[NATIVE] = wanted;
-	kernel.wanted[COMPAT] = wanted << EVENT_COMPAT_SHIFT;
-	kernel.wanted[59] = EVENT_EXECUTES;
+	kernel.numbers[NATIVE] = wanted;
+	kernel.numbers[COMPAT] = wanted << EVENT_COMPAT_SHIFT;
+	kernel.numbers[59] = EVENT_EXECUTES;
+	kernel.numbers[EVENT_READING] = EVENT_IDLE;
 	kernel.process = 1000;
 	kernel.task = 0xa000;
 	program =
@@ -226,7 +230,7 @@ static void enter(uint64_t number, struct user_regs_struct registers)
 /* Of a call that takes a clock; `compat` is EVENT_IS_COMPAT or 0. */
 static uint64_t count_of(uint64_t where, uint32_t process, uint64_t clock, uint64_t compat)
 {
-	uint64_t key = (EVENT_USED | compat | (INDEX + clock)) << 32 | process, count = 0;
+	uint64_t key = (compat | (INDEX + clock)) << 32 | process, count = 0;
 
 	for (size_t i = 0; i < EVENT_SLOTS; i++) {
 		const struct event_slot *slot = &kernel.counts.slots[i];
@@ -279,7 +283,7 @@ static void other_numbers_are_not_counted(void **state)
 	enter(NATIVE + 1, by_syscall(1));
 	enter(NATIVE | 0x40000000, by_syscall(1)); /* x32 */
 	enter(UINT64_MAX, by_syscall(1));
-	assert_int_equal(kernel.counts.changes, 0);
+	assert_int_equal(count_of(0, 1000, 1, 0), 0);
 	enter(NATIVE, by_syscall((uint64_t)-6));
 	assert_int_equal(count_of(0, 1000, EVENT_CLOCK_OTHER, 0), 1);
 	program.traits |= EVENTS_BY_GROUP;
@@ -302,15 +306,38 @@ static void keys_have_slots_of_their_own(void **state)
 	}
 	for (uint32_t i = 0; i < 200; i++)
 		assert_int_equal(count_of(0, 1000 + i / 3, i % 3, 0), 2);
-	assert_int_equal(kernel.counts.changes, 6000);
+}
+
+/* The slots are those of another key, which was counted last in this reading. */
+static void fill(uint64_t reading)
+{
+	prepare(EVENTS_OF_PROCESS);
+	for (size_t i = 0; i < EVENT_SLOTS; i++)
+		kernel.counts.slots[i] =
+			(struct event_slot){.where = 1, .key = 1, .count = 7, .last = reading};
+	kernel.numbers[EVENT_READING] = reading + EVENT_IDLE;
+}
+
+static void an_idle_slot_gets_another_key_and_its_count_goes_on(void **state)
+{
+	(void)state;
+	fill(10);
+	for (int i = 0; i < 3; i++)
+		enter(NATIVE, by_syscall(1));
+	assert_int_equal(count_of(0x5000, 1000, 1, 0), 7 + 3);
+	assert_int_equal(kernel.counts.rest[INDEX + 1], 0);
+	/* It was in use at the reading before, and is not read yet. */
+	fill(10);
+	kernel.numbers[EVENT_READING]--;
+	enter(NATIVE, by_syscall(1));
+	assert_int_equal(count_of(0x5000, 1000, 1, 0), 0);
 }
 
 static void what_does_not_fit_is_counted_without_its_origin(void **state)
 {
 	(void)state;
-	prepare(EVENTS_OF_PROCESS);
-	for (size_t i = 0; i < EVENT_SLOTS; i++)
-		kernel.counts.slots[i] = (struct event_slot){.where = 1, .key = 1, .count = 7};
+	fill(10);
+	kernel.numbers[EVENT_READING] = 10;
 	for (int i = 0; i < 3; i++)
 		enter(NATIVE, by_syscall(1));
 	kernel.process = 1001; /* is not followed */
@@ -355,6 +382,19 @@ static void a_program_is_followed_from_its_execve_on(void **state)
 	assert_non_null(find_followed(0xa000));
 }
 
+static void threads_that_there_is_no_room_to_follow_are_counted(void **state)
+{
+	(void)state;
+	prepare(EVENTS_OF_PROCESS);
+	for (uint64_t i = 0; i < COUNT(kernel.followed); i++)
+		go(EVENT_FORK, kernel.task, 0xb000 + i);
+	assert_int_equal(kernel.numbers[EVENT_UNFOLLOWED], 0);
+	go(EVENT_FORK, kernel.task, 0xc000);
+	go(EVENT_FORK, kernel.task, 0xc001);
+	go(EVENT_FORK, kernel.task, 0xb000); /* is followed */
+	assert_int_equal(kernel.numbers[EVENT_UNFOLLOWED], 2);
+}
+
 static void a_process_is_followed_at_once(void **state)
 {
 	(void)state;
@@ -376,8 +416,10 @@ int main(void)
 		cmocka_unit_test(registers_show_whose_call_it_is),
 		cmocka_unit_test(other_numbers_are_not_counted),
 		cmocka_unit_test(keys_have_slots_of_their_own),
+		cmocka_unit_test(an_idle_slot_gets_another_key_and_its_count_goes_on),
 		cmocka_unit_test(what_does_not_fit_is_counted_without_its_origin),
 		cmocka_unit_test(a_program_is_followed_from_its_execve_on),
+		cmocka_unit_test(threads_that_there_is_no_room_to_follow_are_counted),
 		cmocka_unit_test(a_process_is_followed_at_once),
 	};
 
