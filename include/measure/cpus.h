@@ -3,9 +3,12 @@
 #ifndef VDSOCHECK_MEASURE_CPUS_H
 #define VDSOCHECK_MEASURE_CPUS_H
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/fact.h"
 
 /* More CPUs than any kernel is built for. */
 #define CPUS_MAX 8192
@@ -33,6 +36,13 @@ bool cpus_pin(int cpu);
  * the CPU, or -1 if pinning is refused.
  */
 int cpus_pin_here(void);
+
+/*
+ * Starts a thread with a small stack and restricts it to one CPU. Returns false with the reason if
+ * either is refused; a thread that was not restricted runs on, unknown to the caller.
+ */
+bool cpus_start_thread(
+	pthread_t *thread, int cpu, void *(*run)(void *), void *argument, struct fact *why);
 
 /* A snapshot of the kernel's counts for this thread. */
 struct sched_mark {

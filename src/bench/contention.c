@@ -20,96 +20,97 @@
 /* Runs alone and together alternate, so that both see the machine at its best. */
 #define TURNS 4
 
-#define STACK_SIZE ((size_t)64 * 1024)
 #define LOOK_NS 5000000
-#define SLACK_PER_THREAD_NS 50000000
+#define SLACK_PER_THREAD_NS INT64_C(50000000)
 
 /* One thread writes it; neighbouring cache lines are fetched in pairs. */
 struct worker {
 	pthread_t thread;
-	int cpu;
 	uint64_t calls;
-	double ns;    /* CPU time of a call */
-	double per_s; /* calls in a second */
+	int64_t start_ns, end_ns, cpu_ns;
 } __attribute__((aligned(128)));
 
 /* A child, which has its own copy, shares these with its threads. */
 static const struct call *call;
 static int64_t run_ns;
-static volatile enum { WAIT, RUN, END } phase;
+static _Atomic enum { WAIT, RUN, END } phase;
 static struct worker workers[BENCH_THREADS_MAX];
 
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
-	int64_t start_ns, cpu_ns;
 
-	cpus_pin(worker->cpu);
 	while (phase == WAIT)
 		sched_yield();
-	start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-	cpu_ns = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	worker->start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	worker->cpu_ns = -kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	do {
 		call_repeat(call, CALLS_AT_ONCE);
 		worker->calls += CALLS_AT_ONCE;
 	} while (phase == RUN);
-	cpu_ns = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	start_ns = kernel_clock_ns(CLOCK_MONOTONIC) - start_ns;
-	worker->ns = (double)cpu_ns / (double)worker->calls;
-	worker->per_s = NS_PER_SECOND * (double)worker->calls / (double)start_ns;
+	worker->cpu_ns += kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	worker->end_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	return NULL;
 }
 
-/* Runs the threads, and improves the result. Returns 0 or an errno value. */
-static int run(const struct bench *bench, unsigned count, struct contention_result *best)
+/*
+ * Runs the threads, and improves the result. All calls are divided by the time from the start of
+ * the first thread to the end of the last: where more threads than CPUs take turns, the times of
+ * the threads alone would count each CPU more than once.
+ */
+static bool run(
+	const struct bench *bench, unsigned count, struct contention_result *best, struct fact *why)
 {
 	const struct bench_plan *plan = bench->plan;
-	struct contention_result result = {0};
-	pthread_attr_t attributes;
+	int64_t start_ns = INT64_MAX, end_ns = 0, cpu_ns = 0;
+	uint64_t calls = 0;
 	unsigned started = 0;
-	int error = pthread_attr_init(&attributes);
 
 	phase = WAIT;
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	while (started < count && !error) {
-		struct worker *worker = &workers[started];
-
-		*worker = (struct worker){.cpu = plan->cpus[started % plan->thread_cpu_count]};
-		error = pthread_create(&worker->thread, &attributes, work, worker);
-		started += !error;
+	for (; started < count; started++) {
+		workers[started] = (struct worker){.calls = 0};
+		if (!cpus_start_thread(&workers[started].thread,
+			    plan->cpus[started % plan->thread_cpu_count], work, &workers[started],
+			    why))
+			break;
 	}
-	phase = error ? END : RUN;
-	for (int64_t left = run_ns; left > 0 && !error && !bench->stop; left -= LOOK_NS)
+	phase = started < count ? END : RUN;
+	for (int64_t left = run_ns; left > 0 && phase == RUN && !bench->stop; left -= LOOK_NS)
 		nanosleep(&(struct timespec){.tv_nsec = (long)(left < LOOK_NS ? left : LOOK_NS)},
 			NULL);
 	phase = END;
 	for (unsigned i = 0; i < started; i++) {
-		pthread_join(workers[i].thread, NULL);
-		result.ns += workers[i].ns / count;
-		result.per_s += workers[i].per_s;
+		const struct worker *worker = &workers[i];
+
+		pthread_join(worker->thread, NULL);
+		start_ns = worker->start_ns < start_ns ? worker->start_ns : start_ns;
+		end_ns = worker->end_ns > end_ns ? worker->end_ns : end_ns;
+		cpu_ns += worker->cpu_ns;
+		calls += worker->calls;
 	}
-	best->ns = best->ns > 0 ? fmin(best->ns, result.ns) : result.ns;
-	best->per_s = fmax(best->per_s, result.per_s);
-	return error;
+	if (started < count)
+		return false;
+	if (start_ns <= 0 || end_ns <= start_ns || cpu_ns <= 0) {
+		fact_set(why, FACT_DENIED, "reading the CPU time of a thread is refused");
+		return false;
+	}
+	best->ns = fmin(best->ns > 0 ? best->ns : INFINITY, (double)cpu_ns / (double)calls);
+	best->per_s =
+		fmax(best->per_s, NS_PER_SECOND * (double)calls / (double)(end_ns - start_ns));
+	return true;
 }
 
 static void take_turns(void *argument)
 {
 	struct bench *bench = argument;
 	struct bench_contention *found = &bench->contentions[bench->contention_count];
-	int error = 0;
+	bool done = true;
 
-	for (int turn = 0; turn < TURNS && !bench->stop && !error; turn++, bench->done++) {
-		error = run(bench, 1, &found->alone);
-		if (!error)
-			error = run(bench, found->threads, &found->together);
-	}
-	if (error)
-		fact_set_errno(&found->fact, error, "a thread");
-	else if (found->together.ns > 0)
+	for (int turn = 0; turn < TURNS && !bench->stop && done; turn++, bench->done++)
+		done = run(bench, 1, &found->alone, &found->fact) &&
+		       run(bench, found->threads, &found->together, &found->fact);
+	if (done && found->together.ns > 0)
 		fact_set_known(&found->fact);
-	else if (!bench->stop)
-		fact_set(&found->fact, FACT_DENIED, "reading the CPU time of a thread is refused");
 }
 
 void bench_contention_all(struct bench *bench)

@@ -54,6 +54,8 @@ static void measure_run(struct counting *counting)
 	if (signal)
 		fact_set(&run->fact, FACT_FAILED, "the call ends with %s",
 			fault_signal_name(signal));
+	else if (!run->calls)
+		fact_set(&run->fact, FACT_UNREAD, "stopped before its first call");
 	else
 		fact_set_known(&run->fact);
 }

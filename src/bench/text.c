@@ -66,7 +66,7 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 	for (size_t i = 0; i < bench->run_count && !*text; i++) {
 		const struct bench_run *run = &bench->runs[i];
 
-		if (fact_is_known(&run->fact) && run->calls)
+		if (fact_is_known(&run->fact))
 			snprintf(text, size, "%s(%s): %s calls in %.3f s of CPU time, %s ns each",
 				run->subject.call, run->subject.clock, as_count(run->calls),
 				run->user_s + run->sys_s, as_ns(run->ns));

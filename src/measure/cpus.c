@@ -5,12 +5,15 @@
  */
 #include "measure/cpus.h"
 
+#include <limits.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* An array of sets, which the kernel takes as one longer set. */
 #define SET_COUNT (CPUS_MAX / CPU_SETSIZE)
+
+#define STACK_SIZE (64 * 1024 + (size_t)PTHREAD_STACK_MIN)
 
 size_t cpus_list(int *cpus, size_t max)
 {
@@ -48,6 +51,30 @@ bool cpus_use(const int *cpus, size_t count)
 bool cpus_pin(int cpu)
 {
 	return cpus_use(&cpu, 1);
+}
+
+bool cpus_start_thread(
+	pthread_t *thread, int cpu, void *(*run)(void *), void *argument, struct fact *why)
+{
+	cpu_set_t set[SET_COUNT];
+	pthread_attr_t attributes;
+	int error = pthread_attr_init(&attributes);
+
+	if (!error) {
+		pthread_attr_setstacksize(&attributes, STACK_SIZE);
+		error = pthread_create(thread, &attributes, run, argument);
+		pthread_attr_destroy(&attributes);
+	}
+	if (error) {
+		fact_set_errno(why, error, "a thread");
+		return false;
+	}
+	CPU_ZERO_S(sizeof(set), set);
+	CPU_SET_S((size_t)cpu, sizeof(set), set);
+	if (pthread_setaffinity_np(*thread, sizeof(set), set) == 0)
+		return true;
+	fact_set(why, FACT_DENIED, "cannot pin a thread to CPU %d", cpu);
+	return false;
 }
 
 /* A system call reads the CPU: the vDSO may be what is broken. */

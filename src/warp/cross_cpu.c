@@ -6,7 +6,6 @@
 #include "model.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -15,8 +14,6 @@
 
 /* Two cache lines: the prefetcher of x86 CPUs loads lines in pairs. */
 #define LINE_PAIR 128
-
-#define STACK_SIZE (64 * 1024 + (size_t)PTHREAD_STACK_MIN)
 
 /* The last value that a worker read; 0: none yet. */
 struct last_value {
@@ -27,8 +24,6 @@ struct cpu_worker {
 	struct cross_cpu *run;
 	pthread_t thread;
 	size_t index;
-	int cpu;
-	bool pinned;
 	struct cross_cpu_result *result;
 };
 
@@ -101,8 +96,6 @@ static void *run_cpu_worker(void *argument)
 {
 	struct cpu_worker *worker = argument;
 
-	worker->pinned = cpus_pin(worker->cpu);
-	pthread_barrier_wait(&worker->run->barrier);
 	for (;;) {
 		pthread_barrier_wait(&worker->run->barrier);
 		if (worker->run->exit)
@@ -148,57 +141,24 @@ void cross_cpu_stop(struct cross_cpu *run)
 	pthread_barrier_destroy(&run->barrier);
 }
 
-/*
- * Returns 0 or an errno value. On an error the threads already started stay in the barrier until
- * the child that all this runs in ends.
- */
-static int start_threads(struct cross_cpu *run, const int *cpus, struct cross_cpu_result *results)
-{
-	pthread_attr_t attributes;
-	int error = pthread_attr_init(&attributes);
-
-	if (error)
-		return error;
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	for (size_t i = 0; i < run->count && !error; i++) {
-		struct cpu_worker *worker = &run->workers[i];
-
-		*worker = (struct cpu_worker){
-			.run = run, .index = i, .cpu = cpus[i], .result = &results[i]};
-		error = pthread_create(&worker->thread, &attributes, run_cpu_worker, worker);
-	}
-	pthread_attr_destroy(&attributes);
-	return error;
-}
-
-static bool are_pinned(const struct cross_cpu *run, struct fact *why)
-{
-	for (size_t i = 0; i < run->count; i++) {
-		if (!run->workers[i].pinned) {
-			fact_set(why, FACT_DENIED, "cannot pin a thread to CPU %d",
-				run->workers[i].cpu);
-			return false;
-		}
-	}
-	return true;
-}
-
+/* On an error the threads already started stay in the barrier until the child ends. */
 struct cross_cpu *cross_cpu_start(
 	const int *cpus, size_t count, struct cross_cpu_result *results, struct fact *why)
 {
 	static struct cross_cpu run;
 	int error = pthread_barrier_init(&run.barrier, NULL, (unsigned)count + 1);
 
-	run.count = count;
-	if (!error)
-		error = start_threads(&run, cpus, results);
 	if (error) {
 		fact_set_errno(why, error, "a thread on each CPU");
 		return NULL;
 	}
-	pthread_barrier_wait(&run.barrier);
-	if (are_pinned(&run, why))
-		return &run;
-	cross_cpu_stop(&run);
-	return NULL;
+	run.count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct cpu_worker *worker = &run.workers[i];
+
+		*worker = (struct cpu_worker){.run = &run, .index = i, .result = &results[i]};
+		if (!cpus_start_thread(&worker->thread, cpus[i], run_cpu_worker, worker, why))
+			return NULL;
+	}
+	return &run;
 }
