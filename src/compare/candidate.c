@@ -45,13 +45,6 @@
 
 /* ---- does the clock run? ---- */
 
-struct speed_check {
-	const struct clocksource_switch *sw;
-	const char *name;
-	enum switch_result result;
-	struct fact fact; /* known: it was switched to, and its clock runs */
-};
-
 /*
  * A window goes from one narrow pair of readings to another, so that it does not matter where in
  * between this process lost its CPU. The CPU is kept busy, since an idle one may stop its counter.
@@ -95,24 +88,30 @@ static double calibrate(void)
 	return 0;
 }
 
-/* Runs pinned to one CPU, since the counters of two may differ. */
+/*
+ * The candidate's fact is known if it was switched to and its clock runs. Runs pinned to one CPU,
+ * since the counters of two may differ.
+ */
 static void switch_and_check(void *argument)
 {
-	struct speed_check *check = argument;
+	const struct run *run = argument;
+	struct candidate *candidate = &run->candidates[run->current];
 	double ns_per_tick, ratios[SPEED_WINDOWS];
+	enum switch_result result;
 	int cpu;
 
 	if (cpus_list(&cpu, 1) == 1)
 		cpus_pin(cpu);
 	ns_per_tick = counter_probe(&(struct fact){0}) ? calibrate() : 0;
-	check->result = clocksource_switch_to(check->sw, check->name, &check->fact);
-	if (check->result != SWITCH_DONE || ns_per_tick <= 0)
+	result = clocksource_switch_to(run->sw, candidate->name, &candidate->fact);
+	candidate->foreign = result == SWITCH_FOREIGN;
+	if (result != SWITCH_DONE || ns_per_tick <= 0)
 		return;
 	for (int i = 0; i < SPEED_WINDOWS; i++)
 		ratios[i] = speed_in_one_window(ns_per_tick);
-	candidate_judge_speed(ratios, &check->fact);
-	if (!fact_is_known(&check->fact))
-		clocksource_switch_restore(check->sw, &(struct fact){0});
+	candidate_judge_speed(ratios, &candidate->fact);
+	if (!fact_is_known(&candidate->fact))
+		clocksource_switch_restore(run->sw, &(struct fact){0});
 }
 
 /* ---- the measurement ---- */
@@ -199,16 +198,13 @@ void candidate_measure(const struct run *run, struct candidate *candidate)
 {
 	const struct deadline *deadline = &run->deadline;
 	struct evidence *evidence = &candidate->evidence;
-	struct speed_check check = {.sw = run->sw, .name = candidate->name};
 	struct deadline part = deadline_within(deadline, PART_NS);
+	struct fact why = {0};
 
-	if (!child_call(switch_and_check, &check, sizeof(check), &part, &candidate->fact))
+	if (!child_run(switch_and_check, NULL, (void *)run, &part, &why))
+		candidate->fact = why;
+	if (!fact_is_known(&candidate->fact))
 		return;
-	if (!fact_is_known(&check.fact)) {
-		candidate->fact = check.fact;
-		candidate->foreign = check.result == SWITCH_FOREIGN;
-		return;
-	}
 	call_table_name(run->calls, evidence);
 	part = deadline_within(deadline, PART_NS);
 	proof_take(run->calls, PROOF_SPREAD, &evidence->proof, evidence->calls, &part);

@@ -96,23 +96,24 @@ static int open_lock(const struct clocksource_switch *sw)
 }
 
 /* One run at a time: the children inherit the lock, which is free when the last of them ends. */
-static enum switch_opened take_hold(struct clocksource_switch *sw, struct fact *why)
+static enum switch_result take_hold(struct clocksource_switch *sw, struct fact *why)
 {
 	sw->lock = open_lock(sw);
 	if (sw->lock < 0 || flock(sw->lock, LOCK_EX | LOCK_NB) < 0) {
 		int error = errno;
 
 		fact_set_errno(why, error, SWITCH_FOLDER "/" SWITCH_LOCK);
-		return error == EWOULDBLOCK ? SWITCH_BUSY : SWITCH_UNREAD;
+		return error == EWOULDBLOCK ? SWITCH_BUSY : SWITCH_REFUSED;
 	}
 	if (!clocksource_read(sw->root, sw->original, why))
-		return SWITCH_UNREAD;
-	sw->ours = child_share(sizeof(*sw->ours), why);
-	if (!sw->ours)
-		return SWITCH_UNREAD;
-	text_clean(sw->ours->current, CLOCKSOURCE_NAME_SIZE, sw->original);
+		return SWITCH_REFUSED;
+	sw->current = child_share(2 * (size_t)CLOCKSOURCE_NAME_SIZE, why);
+	if (!sw->current)
+		return SWITCH_REFUSED;
+	sw->wanted = sw->current + CLOCKSOURCE_NAME_SIZE;
+	text_clean(sw->current, CLOCKSOURCE_NAME_SIZE, sw->original);
 	read_record(sw);
-	return SWITCH_OPENED;
+	return SWITCH_DONE;
 }
 
 static bool is_kernel_file(int file)
@@ -122,10 +123,10 @@ static bool is_kernel_file(int file)
 	return fstatfs(file, &system) < 0 || system.f_type == SYSFS_MAGIC;
 }
 
-enum switch_opened clocksource_switch_open(
+enum switch_result clocksource_switch_open(
 	struct clocksource_switch *sw, const struct root *root, struct fact *why)
 {
-	enum switch_opened opened;
+	enum switch_result opened;
 
 	*sw = (struct clocksource_switch){.root = root,
 		.file = root_open_file(root, CLOCKSOURCE_CURRENT, O_RDWR, why),
@@ -135,21 +136,21 @@ enum switch_opened clocksource_switch_open(
 		return SWITCH_CLOSED;
 	sw->folder = root_open_file(root, SWITCH_FOLDER, O_RDONLY, &(struct fact){0});
 	opened = take_hold(sw, why);
-	if (opened == SWITCH_OPENED && !root->live && is_kernel_file(sw->file)) {
+	if (opened == SWITCH_DONE && !root->live && is_kernel_file(sw->file)) {
 		fact_set(why, FACT_FAILED, "%s is the kernel's own, not one of a captured tree",
 			CLOCKSOURCE_CURRENT);
-		opened = SWITCH_UNREAD;
+		opened = SWITCH_REFUSED;
 	}
-	if (opened != SWITCH_OPENED)
+	if (opened != SWITCH_DONE)
 		clocksource_switch_close(sw);
 	return opened;
 }
 
 void clocksource_switch_close(struct clocksource_switch *sw)
 {
-	if (sw->ours)
-		child_unshare(sw->ours, sizeof(*sw->ours));
-	sw->ours = NULL;
+	if (sw->current)
+		child_unshare(sw->current, 2 * (size_t)CLOCKSOURCE_NAME_SIZE);
+	sw->current = sw->wanted = NULL;
 	close(sw->file);
 	if (sw->folder >= 0)
 		close(sw->folder);
@@ -162,8 +163,8 @@ void clocksource_switch_close(struct clocksource_switch *sw)
 
 static bool is_ours(const struct clocksource_switch *sw, const char *name)
 {
-	return strcmp(name, sw->original) == 0 || strcmp(name, sw->ours->current) == 0 ||
-	       strcmp(name, sw->ours->wanted) == 0;
+	return strcmp(name, sw->original) == 0 || strcmp(name, sw->current) == 0 ||
+	       strcmp(name, sw->wanted) == 0;
 }
 
 static enum switch_result report_foreign(const char *name, struct fact *why)
@@ -197,14 +198,14 @@ static enum switch_result write_and_read_back(
 	if (error) {
 		/* With a limit on file sizes a plain file may hold a part of the name. */
 		if (!sw->root->live)
-			clocksource_read(sw->root, sw->ours->current, why);
+			clocksource_read(sw->root, sw->current, why);
 		fact_set(why, FACT_FAILED, "rejected by the kernel: %s", strerror(error));
 		return SWITCH_REFUSED;
 	}
 	if (!clocksource_read(sw->root, now, why))
 		return SWITCH_REFUSED;
 	if (strcmp(now, name) == 0) {
-		text_clean(sw->ours->current, CLOCKSOURCE_NAME_SIZE, now);
+		text_clean(sw->current, CLOCKSOURCE_NAME_SIZE, now);
 		fact_set_known(why);
 		return SWITCH_DONE;
 	}
@@ -225,14 +226,14 @@ enum switch_result clocksource_switch_to(
 		return SWITCH_REFUSED;
 	if (!is_ours(sw, now))
 		return report_foreign(now, why);
-	text_clean(sw->ours->current, CLOCKSOURCE_NAME_SIZE, now);
+	text_clean(sw->current, CLOCKSOURCE_NAME_SIZE, now);
 	if (strcmp(now, name) == 0) {
 		fact_set_known(why);
 		return SWITCH_DONE;
 	}
-	text_clean(sw->ours->wanted, CLOCKSOURCE_NAME_SIZE, name);
+	text_clean(sw->wanted, CLOCKSOURCE_NAME_SIZE, name);
 	result = write_and_read_back(sw, name, why);
-	*sw->ours->wanted = '\0';
+	*sw->wanted = '\0';
 	return result;
 }
 

@@ -132,7 +132,7 @@ static void print_command(const struct clocksource_switch *sw, const char *name)
 }
 
 /* Returns false after an error message. */
-static bool report_closed(const struct cli *cli, enum switch_opened opened, const struct fact *why)
+static bool report_closed(const struct cli *cli, enum switch_result opened, const struct fact *why)
 {
 	const struct compare *compare = cli->data;
 	const char *tree = tree_of(compare->tree, why);
@@ -237,8 +237,8 @@ static bool may_run(struct cli *cli, struct compare *compare)
 {
 	const struct clocksource_evidence *offered = &compare->host.clocksource;
 	struct fact why = {0};
-	enum switch_opened opened = clocksource_switch_open(&compare->sw, &cli->root, &why);
-	bool is_open = opened == SWITCH_OPENED;
+	enum switch_result opened = clocksource_switch_open(&compare->sw, &cli->root, &why);
+	bool is_open = opened == SWITCH_DONE;
 	const char *in_use = is_open ? compare->sw.original : offered->current;
 
 	compare->sw.tree = compare->tree;
@@ -279,7 +279,7 @@ static bool measure(struct cli *cli)
 	/* The files are open: user ID 0 alone restores the clocksource and removes the record. */
 	privileges_keep(cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
 	try_candidates(cli, compare);
-	if (compare->run.end == RUN_NOT_BEGUN)
+	if (!compare->run.begun)
 		return cli_error("%s%s; the clocksource was not changed",
 			tree_of(compare->tree, &compare->run.why), compare->run.why.reason);
 	compare_conclude(compare);
@@ -292,11 +292,11 @@ static int compare_finish(struct cli *cli, int status)
 	const struct compare *compare = cli->data;
 	const struct run *run = &compare->run;
 
-	if (run->end == RUN_NOT_BEGUN)
+	if (!run->begun)
 		return status;
 	if (run->restored != SWITCH_DONE)
 		print_remedy(&compare->sw, run->restored, &run->restored_fact);
-	else if (run->end != RUN_WHOLE)
+	else if (!fact_is_known(&run->why))
 		cli_error("%s; the clocksource was restored to %s", run->why.reason,
 			compare->sw.original);
 	return status;

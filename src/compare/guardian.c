@@ -28,11 +28,6 @@
 /* The byte that announces a regular end, whose outcome the parent reports. */
 #define REGULAR_END 'e'
 
-struct pipes {
-	int alive[2];
-	int watch[2];
-};
-
 /* Standard error stays open for the report. */
 static void leave_terminal(void)
 {
@@ -62,8 +57,8 @@ static bool await_end(int alive)
 }
 
 /* The guardian also removes the record if its parent is gone, unless that is still needed. */
-static void guard(
-	const struct pipes *pipes, const struct clocksource_switch *sw, guardian_report *orphaned)
+static void guard(const struct guardian *guardian, const struct clocksource_switch *sw,
+	guardian_report *orphaned)
 {
 	pid_t parent = getppid();
 	struct fact why = {0};
@@ -71,10 +66,10 @@ static void guard(
 	bool regular;
 
 	prctl(PR_SET_NAME, NAME);
-	close(pipes->alive[1]);
-	close(pipes->watch[0]);
+	close(guardian->alive[1]);
+	close(guardian->watch[0]);
 	leave_terminal();
-	regular = await_end(pipes->alive[0]);
+	regular = await_end(guardian->alive[0]);
 	result = clocksource_switch_restore(sw, &why);
 	if (!regular || getppid() != parent) {
 		if (result != SWITCH_REFUSED)
@@ -87,11 +82,10 @@ static void guard(
 bool guardian_start(struct guardian *guardian, const struct clocksource_switch *sw,
 	guardian_report *orphaned, struct fact *why)
 {
-	struct pipes pipes;
 	sigset_t all, before;
 
 	/* Without a guardian the program ends, which closes what is open. */
-	if (pipe2(pipes.alive, O_CLOEXEC) < 0 || pipe2(pipes.watch, O_CLOEXEC) < 0) {
+	if (pipe2(guardian->alive, O_CLOEXEC) < 0 || pipe2(guardian->watch, O_CLOEXEC) < 0) {
 		fact_set_errno(why, errno, "pipe");
 		return false;
 	}
@@ -100,20 +94,18 @@ bool guardian_start(struct guardian *guardian, const struct clocksource_switch *
 	sigprocmask(SIG_SETMASK, &all, &before);
 	guardian->pid = fork();
 	if (guardian->pid == 0)
-		guard(&pipes, sw, orphaned);
+		guard(guardian, sw, orphaned);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (guardian->pid < 0)
 		fact_set_errno(why, errno, "fork of the guardian");
-	close(pipes.alive[0]);
-	close(pipes.watch[1]);
-	guardian->alive = pipes.alive[1];
-	guardian->watch = pipes.watch[0];
+	close(guardian->alive[0]);
+	close(guardian->watch[1]);
 	return guardian->pid > 0;
 }
 
 static bool ends_within(const struct guardian *guardian, int milliseconds)
 {
-	struct pollfd end = {.fd = guardian->watch};
+	struct pollfd end = {.fd = guardian->watch[0]};
 
 	return poll(&end, 1, milliseconds) > 0;
 }
@@ -128,9 +120,8 @@ static void end_regularly(struct guardian *guardian)
 	char byte = REGULAR_END;
 
 	/* A guardian that is gone does not read it; the driver ignores SIGPIPE. */
-	(void)!write(guardian->alive, &byte, 1);
-	close(guardian->alive);
-	guardian->alive = -1;
+	(void)!write(guardian->alive[1], &byte, 1);
+	close(guardian->alive[1]);
 }
 
 enum switch_result guardian_finish(
@@ -142,7 +133,6 @@ enum switch_result guardian_finish(
 		kill(guardian->pid, SIGKILL);
 	while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	close(guardian->watch);
-	guardian->watch = -1;
+	close(guardian->watch[0]);
 	return clocksource_switch_restore(sw, why);
 }

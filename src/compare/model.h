@@ -33,47 +33,38 @@
 #define SWITCH_RECORD "vdsocheck-compare"
 #define SWITCH_LOCK "vdsocheck-compare.lock"
 
-/* Names that current_clocksource may hold because of us; shared by all of compare's processes. */
-struct switch_names {
-	char current[CLOCKSOURCE_NAME_SIZE]; /* as last read back */
-	char wanted[CLOCKSOURCE_NAME_SIZE];  /* being written; "": nothing is */
-};
-
 /* The size of the path of a tree, or of current_clocksource in it. */
 #define CURRENT_PATH_SIZE 512
 
 struct clocksource_switch {
-	const struct root *root;   /* not owned */
-	const char *tree;          /* prefix of paths in messages; set by the owner; not owned */
-	int file;                  /* current_clocksource; owned */
-	int folder;                /* SWITCH_FOLDER; -1: a tree without it; owned */
-	int lock;                  /* owned; is released when the last copy is closed */
-	struct switch_names *ours; /* owned */
+	const struct root *root; /* not owned */
+	const char *tree;        /* prefix of paths in messages; set by the owner; not owned */
+	int file;                /* current_clocksource; owned */
+	int folder;              /* SWITCH_FOLDER; -1: a tree without it; owned */
+	int lock;                /* owned; is released when the last copy is closed */
+	/* Names that the file may hold because of us, shared by all of compare's processes. */
+	char *current;                           /* as last read back; owned, with the next */
+	char *wanted;                            /* being written; "": nothing is */
 	char original[CLOCKSOURCE_NAME_SIZE];    /* in use when the lock was taken */
 	char interrupted[CLOCKSOURCE_NAME_SIZE]; /* the original one of a compare that was killed
 	                                            and left another in use; "": none */
 };
 
-enum switch_opened {
-	SWITCH_OPENED,
-	SWITCH_CLOSED, /* the file cannot be opened for writing */
-	SWITCH_BUSY,   /* another process holds the lock */
-	SWITCH_UNREAD, /* the current clocksource cannot be read, or nothing be locked */
+enum switch_result {
+	SWITCH_DONE,
+	SWITCH_CLOSED,  /* opening: the file cannot be opened for writing */
+	SWITCH_BUSY,    /* opening: another process holds the lock */
+	SWITCH_REFUSED, /* the kernel refused it, or it could not be read, or locked: see *why */
+	SWITCH_FOREIGN, /* something else switched it: left as it is, see *why */
 };
 
 /*
- * Takes the lock and reads the current clocksource. Forked children share the lock. Otherwise
- * *why has the reason and nothing is to be closed.
+ * Takes the lock and reads the current clocksource. Forked children share the lock. Unless it is
+ * done, *why has the reason and nothing is to be closed.
  */
-enum switch_opened clocksource_switch_open(
+enum switch_result clocksource_switch_open(
 	struct clocksource_switch *sw, const struct root *root, struct fact *why);
 void clocksource_switch_close(struct clocksource_switch *sw);
-
-enum switch_result {
-	SWITCH_DONE,
-	SWITCH_REFUSED, /* the kernel refused it, or it could not be read back: see *why */
-	SWITCH_FOREIGN, /* something else switched it: left as it is, see *why */
-};
 
 /*
  * Switches to this clocksource unless it is in use already, and reads it back: the kernel
@@ -98,8 +89,8 @@ void clocksource_switch_forget(const struct clocksource_switch *sw);
 
 struct guardian {
 	pid_t pid;
-	int alive; /* open in each process that may switch: forked children inherit it */
-	int watch; /* at its end when the guardian is gone: for poll() */
+	int alive[2]; /* a pipe to it, open in each process that may switch, also in children */
+	int watch[2]; /* a pipe from it, at its end when the guardian is gone: for poll() */
 };
 
 /* Called in the guardian with the result when it had to act alone. */
@@ -196,13 +187,6 @@ void candidate_judge_speed(const double ratios[SPEED_WINDOWS], struct fact *fact
 
 /* ---- run.c: all of them, one after the other ---- */
 
-enum run_end {
-	RUN_NOT_BEGUN = 0, /* nothing was switched */
-	RUN_WHOLE,         /* every candidate was tried */
-	RUN_INTERRUPTED,   /* a signal arrived */
-	RUN_BROKEN,        /* the guardian is gone, a worker hangs, or something else switched */
-};
-
 struct run {
 	/* The request. */
 	const struct clocksource_switch *sw;
@@ -212,8 +196,8 @@ struct run {
 	const volatile bool *stop; /* ends the run once it is true */
 
 	/* The results. */
-	enum run_end end;
-	struct fact why; /* known, or what ended it early */
+	bool begun;      /* else nothing was switched */
+	struct fact why; /* known: every candidate was tried; or what ended it early */
 	enum switch_result restored;
 	struct fact restored_fact; /* known: the original clocksource is in use, as read back */
 	struct ntp_evidence before, after;

@@ -142,7 +142,7 @@ static void judge(struct compare *compare)
 
 	for (size_t i = 0; i < run->count; i++)
 		measured += run->candidates[i].state >= CANDIDATE_WARPS;
-	if (run->end != RUN_WHOLE)
+	if (!fact_is_known(&run->why))
 		report_answer(report, unknown, NULL, NULL,
 			"no recommendation; %s was in use. %zu of %zu clocksources %s measured: "
 			"%s.",

@@ -34,22 +34,16 @@ static void run_worker(void *argument)
 	run->work(run, &run->candidates[run->current]);
 }
 
-static void end_early(struct run *run, enum run_end end, const char *why)
-{
-	run->end = end;
-	fact_set(&run->why, FACT_FAILED, "%s", why);
-}
-
 /* Returns true if there is a reason to end the run, also while a worker is at work. */
 static bool must_end(void *argument)
 {
 	struct run *run = argument;
 
-	if (run->end == RUN_WHOLE && *run->stop)
-		end_early(run, RUN_INTERRUPTED, "interrupted");
-	else if (run->end == RUN_WHOLE && !guardian_is_running(&run->guardian))
-		end_early(run, RUN_BROKEN, "the guardian process was killed");
-	return run->end != RUN_WHOLE;
+	if (fact_is_known(&run->why) && *run->stop)
+		fact_set(&run->why, FACT_FAILED, "interrupted");
+	else if (fact_is_known(&run->why) && !guardian_is_running(&run->guardian))
+		fact_set(&run->why, FACT_FAILED, "the guardian process was killed");
+	return !fact_is_known(&run->why);
 }
 
 /* The fact gets the reason if the worker does not reach its end; otherwise it stays unchanged. */
@@ -81,7 +75,8 @@ static void start_and_await(struct run *run, struct fact *fact)
 	/* The children of the worker die with it. */
 	kill_deadline = deadline_after(KILL_NS);
 	if (!child_end(wait.pid, &kill_deadline))
-		end_early(run, RUN_BROKEN, "a worker hangs in the kernel and cannot be killed");
+		fact_set(&run->why, FACT_FAILED,
+			"a worker hangs in the kernel and cannot be killed");
 }
 
 /* ---- all of them ---- */
@@ -95,8 +90,8 @@ static void work_on(struct run *run, size_t place,
 	run->work = work;
 	run->current = place;
 	start_and_await(run, fact);
-	if (candidate->foreign && run->end == RUN_WHOLE)
-		end_early(run, RUN_BROKEN, candidate->fact.reason);
+	if (candidate->foreign && fact_is_known(&run->why))
+		run->why = candidate->fact;
 }
 
 static void try_all(struct run *run)
@@ -127,7 +122,6 @@ static void handle_stops(void (*handler)(int number))
  */
 void run_candidates(struct run *run, const char *const *names, size_t count)
 {
-	run->end = RUN_NOT_BEGUN;
 	run->restored = SWITCH_DONE;
 	fact_set_known(&run->restored_fact);
 	ntp_collect(&run->before, DEADLINE_NONE);
@@ -145,12 +139,12 @@ void run_candidates(struct run *run, const char *const *names, size_t count)
 	handle_stops(SIG_IGN);
 	if (clocksource_switch_record(run->sw, &run->why) &&
 		guardian_start(&run->guardian, run->sw, run->orphaned, &run->why)) {
-		run->end = RUN_WHOLE;
+		run->begun = true;
 		fact_set_known(&run->why);
 		try_all(run);
 		run->restored = guardian_finish(&run->guardian, run->sw, &run->restored_fact);
-		if (run->restored == SWITCH_FOREIGN && run->end == RUN_WHOLE)
-			end_early(run, RUN_BROKEN, run->restored_fact.reason);
+		if (run->restored == SWITCH_FOREIGN && fact_is_known(&run->why))
+			run->why = run->restored_fact;
 	}
 	if (run->restored != SWITCH_REFUSED)
 		clocksource_switch_forget(run->sw);

@@ -21,7 +21,7 @@ static struct clocksource_switch hold(const struct fake_root *fake, const char *
 	struct fact why = {0};
 
 	fake_root_add(fake, CLOCKSOURCE_CURRENT, current);
-	assert_int_equal(clocksource_switch_open(&clock, &fake->root, &why), SWITCH_OPENED);
+	assert_int_equal(clocksource_switch_open(&clock, &fake->root, &why), SWITCH_DONE);
 	return clock;
 }
 
@@ -76,8 +76,7 @@ static void the_lock_excludes_other_runs(void **state)
 		clock = hold(fake, "tsc\n");
 		assert_int_equal(clocksource_switch_open(&second, &fake->root, &why), SWITCH_BUSY);
 		clocksource_switch_close(&clock);
-		assert_int_equal(
-			clocksource_switch_open(&second, &fake->root, &why), SWITCH_OPENED);
+		assert_int_equal(clocksource_switch_open(&second, &fake->root, &why), SWITCH_DONE);
 		clocksource_switch_close(&second);
 	}
 }
@@ -107,7 +106,7 @@ static void a_missing_file_is_named(void **state)
 	assert_int_equal(clocksource_switch_open(&clock, &fake->root, &why), SWITCH_CLOSED);
 	assert_int_equal(why.state, FACT_ABSENT);
 	fake_root_add(fake, CLOCKSOURCE_CURRENT, "\n");
-	assert_int_equal(clocksource_switch_open(&clock, &fake->root, &why), SWITCH_UNREAD);
+	assert_int_equal(clocksource_switch_open(&clock, &fake->root, &why), SWITCH_REFUSED);
 	assert_int_equal(clock.file, -1);
 }
 

@@ -65,7 +65,7 @@ static int three_candidates(void **state)
 	make_candidate(&candidates[2], "acpi_pm", 700);
 	fact_set(&candidates[2].fact, FACT_FAILED, "rejected by the kernel (still on hpet)");
 	compare.run = (struct run){.sw = &compare.sw,
-		.end = RUN_WHOLE,
+		.begun = true,
 		.count = CANDIDATES,
 		.candidates = candidates,
 		.why.state = FACT_KNOWN,
@@ -183,7 +183,6 @@ static void says_why_the_fastest_is_not_recommended(void **state)
 static void an_early_end_is_said_first(void **state)
 {
 	(void)state;
-	compare.run.end = RUN_INTERRUPTED;
 	fact_set(&compare.run.why, FACT_FAILED, "interrupted");
 	render(false);
 	first_line_answers("UNKNOWN: no recommendation; xen was in use. 2 of 3");

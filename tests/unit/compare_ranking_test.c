@@ -54,7 +54,7 @@ static int three_candidates(void **state)
 	make_fall_back(&candidates[2]);
 	compare = (struct compare){.sw.original = "hpet"};
 	compare.run = (struct run){.sw = &compare.sw,
-		.end = RUN_WHOLE,
+		.begun = true,
 		.count = CANDIDATES,
 		.candidates = candidates,
 		.why.state = FACT_KNOWN,
@@ -199,9 +199,9 @@ static void a_refused_clocksource_is_not_recommended(void **state)
 static void an_early_end_allows_no_recommendation(void **state)
 {
 	(void)state;
-	compare.run.end = RUN_INTERRUPTED;
+	fact_set(&compare.run.why, FACT_FAILED, "interrupted");
 	assert_string_equal(verdict(), "unknown");
-	compare.run.end = RUN_WHOLE;
+	compare.run.begun = true;
 	compare.run.restored = SWITCH_FOREIGN;
 	assert_string_equal(verdict(), "unknown");
 }
