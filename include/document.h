@@ -103,10 +103,11 @@ struct field {
 	const char *(*settle)(void *object, const json_t *from);
 
 	/* The column that table_write() makes of the field. */
-	const char *title; /* its heading; NULL: the row is not a column */
-	int width;         /* characters at least, with the blanks before it */
-	int cell_decimals; /* decimals of a real number in the column; 0: those of the value */
-	bool left;         /* starts at the left of its width */
+	const char *title;   /* its heading; NULL: the row is not a column */
+	const char *follows; /* title of the host's fact that explains a change of this one */
+	int width;           /* characters at least, with the blanks before it */
+	int cell_decimals;   /* decimals of a real number in the column; 0: those of the value */
+	bool left;           /* starts at the left of its width */
 	/* Prints a cell that is not the value itself; prints nothing for null. */
 	void (*cell)(const void *object, const void *whole, FILE *out);
 };

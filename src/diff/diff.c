@@ -148,9 +148,13 @@ static void compare_states(struct diff *diff)
 			compare_ranks(wall_clock_rank(old_clock), wall_clock_rank(new_clock)));
 }
 
-static bool differ(const char *old, const char *new)
+static bool is_suspect(const struct diff *diff, const char *name)
 {
-	return *old && *new &&strcmp(old, new) != 0;
+	for (size_t i = 0; i < diff->suspect_count; i++) {
+		if (strcmp(diff->suspects[i].name, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* Another base, which KVM set while the kernel ran: at a restore, a migration or a resume. */
@@ -170,20 +174,22 @@ static void find_restore(struct diff *diff)
 	diff->suspect_count++;
 }
 
+static bool differ(const char *old, const char *new)
+{
+	return *old && *new &&strcmp(old, new) != 0;
+}
+
 /* Each fact of the host with a title that both documents have, and that differs. */
 static void find_suspects(struct diff *diff)
 {
 	const struct host_evidence *old = &diff->old.evidence.host, *new = &diff->new.evidence.host;
-	bool new_cpu = differ(old->cpu.value, new->cpu.value);
 
 	for (const struct field *field = host_fields; field->key; field++) {
 		struct diff_property *suspect = &diff->suspects[diff->suspect_count];
 
-		/* The build follows from a new kernel, and the flags from a new CPU. */
 		if (!field->title || field->options & FIELD_OWN ||
 			diff->suspect_count == DIFF_SUSPECT_MAX ||
-			(diff->suspect_count && strcmp(field->key, "kernel_build") == 0) ||
-			(new_cpu && strstr(field->key, "tsc")))
+			(field->follows && is_suspect(diff, field->follows)))
 			continue;
 		suspect->name = field->title;
 		field_text(field, old, suspect->old, sizeof(suspect->old));
@@ -195,7 +201,7 @@ static void find_suspects(struct diff *diff)
 		diff->two_hosts = differ(old->name.value, new->name.value);
 	else
 		diff->two_hosts = differ(old->instance_id.value, new->instance_id.value) ||
-		                  differ(old->arch.value, new->arch.value) || new_cpu;
+		                  is_suspect(diff, "architecture") || is_suspect(diff, "CPU");
 }
 
 /* ---- the answer ---- */

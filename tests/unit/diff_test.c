@@ -240,6 +240,21 @@ static void a_restore_is_named_with_what_it_did_to_the_clock(void **state)
 	assert_int_equal(diff.suspect_count, 0);
 }
 
+static void the_flags_of_another_cpu_are_not_a_suspect(void **state)
+{
+	(void)state;
+	for (int is_new = 0; is_new <= 1; is_new++) {
+		begin(NULL);
+		fact_set_text(&old->host.tsc_flags, "tsc");
+		fact_set_text(&new->host.tsc_flags, "tsc constant_tsc");
+		fact_set_text(&new->host.cpu, is_new ? "another CPU" : old->host.cpu.value);
+		compare();
+		assert_int_equal(!find_suspect("TSC flags"), is_new);
+		assert_int_equal(!!find_suspect("CPU"), is_new);
+		assert_int_equal(diff.two_hosts, is_new);
+	}
+}
+
 static void another_build_of_the_kernel_is_a_suspect(void **state)
 {
 	(void)state;
@@ -313,6 +328,7 @@ int main(void)
 		cmocka_unit_test_setup(
 			a_cost_that_rose_weighs_more_than_an_undetermined_verdict, begin),
 		cmocka_unit_test_setup(what_else_differs_is_a_suspect, begin),
+		cmocka_unit_test_setup(the_flags_of_another_cpu_are_not_a_suspect, begin),
 		cmocka_unit_test_setup(a_restore_is_named_with_what_it_did_to_the_clock, begin),
 		cmocka_unit_test_setup(another_build_of_the_kernel_is_a_suspect, begin),
 		cmocka_unit_test_setup(two_hosts_are_told_apart_by_name, begin),
