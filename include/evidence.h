@@ -192,6 +192,12 @@ static inline bool call_decides(const char *call, const char *clock)
 	return strcmp(clock, "CLOCK_REALTIME") == 0 || strcmp(clock, "CLOCK_MONOTONIC") == 0;
 }
 
+/* Returns true for a clock of CPU time, which no vDSO serves (lib/vdso/gettimeofday.c to 7.x). */
+static inline bool clock_is_cpu_time(const char *clock)
+{
+	return strstr(clock, "CPUTIME");
+}
+
 /* Returns the path that a call is judged by: the vDSO's function, or libc where there is none. */
 static inline enum call_path call_judged_path(const struct call_evidence *call)
 {

@@ -53,7 +53,10 @@ static struct diff_times times_of(const struct path_evidence *path)
 		path->min_ns, fmax(path->min_ns, fmax(path->median_ns, path->p99_ns))};
 }
 
-/* Leaves out the raw system calls: they are few, and programs do not make them. */
+/*
+ * Leaves out what no vDSO serves: raw system calls, which programs do not make, and the clocks of
+ * CPU time.
+ */
 static void compare_costs(struct diff *diff)
 {
 	const struct evidence *old = &diff->old.evidence, *new = &diff->new.evidence;
@@ -71,7 +74,9 @@ static void compare_costs(struct diff *diff)
 		const struct call_evidence *call = &old->calls[i];
 		const struct call_evidence *now = call_evidence_of(new, call->call, call->clock);
 
-		for (enum call_path path = PATH_VDSO; now && path <= PATH_LIBC; path++) {
+		if (!now || clock_is_cpu_time(call->clock))
+			continue;
+		for (enum call_path path = PATH_VDSO; path <= PATH_LIBC; path++) {
 			const struct path_evidence *paths[] = {&call->path[path], &now->path[path]};
 
 			if (!fact_is_known(&paths[0]->fact) || !fact_is_known(&paths[1]->fact))
@@ -360,7 +365,8 @@ static const struct field diff_fields[] = {
 	{LIST("states", states, state_count, state_fields), .options = FIELD_FILLED,
 		.doc = "verdict, clocksource and clock mode"},
 	{LIST("costs", costs, cost_count, cost_fields), .options = FIELD_FILLED,
-		.doc = "costs of calls that both documents have"},
+		.doc = "costs of calls that both documents have, but for system calls and clocks of "
+		       "CPU time, which no vDSO serves"},
 	{LIST("suspects", suspects, suspect_count, suspect_fields), .options = FIELD_FILLED,
 		.doc = "properties of the host that differ: what may be behind a change"},
 	{0},

@@ -279,7 +279,7 @@ static void cite_other_clocks(const struct view *v, struct cause *cause)
 		const struct path_evidence *path = &call->path[call_judged_path(call)];
 
 		if (!call->decides && path->entered && path->entered == path->attempts &&
-			!strstr(call->clock, "CPUTIME") && strcmp(call->call, "getrandom") != 0)
+			!clock_is_cpu_time(call->clock) && strcmp(call->call, "getrandom") != 0)
 			cite(cause, "%s%s%s always enters the kernel", call->call,
 				*call->clock ? " " : "", call->clock);
 	}

@@ -143,14 +143,23 @@ static void a_cost_changes_beyond_the_spread_alone(void **state)
 	assert_int_equal(diff.better_count, rise->answer == DIFF_BETTER);
 }
 
-static void the_raw_system_calls_of_a_check_are_not_compared(void **state)
+static void what_no_vdso_serves_is_not_compared(void **state)
 {
-	struct path_evidence *now;
+	static const char *const clocks[] = {
+		"CLOCK_MONOTONIC", "CLOCK_PROCESS_CPUTIME_ID", "CLOCK_THREAD_CPUTIME_ID"};
 
 	(void)state;
-	now = &evidence_find_call(new, "time", "")->path[PATH_SYSCALL];
-	now->min_ns = now->median_ns = 10000;
+	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
+		struct call_evidence *now = evidence_find_call(new, "clock_gettime", clocks[i]);
+
+		for (enum call_path path = i ? PATH_VDSO : PATH_SYSCALL; path < PATH_COUNT; path++)
+			now->path[path].min_ns = now->path[path].median_ns = 10000;
+	}
 	assert_int_equal(compare(), DIFF_SAME);
+	begin(NULL);
+	evidence_find_call(new, "clock_gettime", "CLOCK_MONOTONIC_RAW")->path[PATH_LIBC].min_ns =
+		10000;
+	assert_int_equal(compare(), DIFF_WORSE);
 }
 
 static void a_counter_that_became_slow_is_named(void **state)
@@ -323,7 +332,7 @@ static void what_is_worse_one_way_is_better_the_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(the_raw_system_calls_of_a_check_are_not_compared, begin),
+		cmocka_unit_test_setup(what_no_vdso_serves_is_not_compared, begin),
 		cmocka_unit_test_setup(a_counter_that_became_slow_is_named, begin),
 		cmocka_unit_test_setup(
 			a_cost_that_rose_weighs_more_than_an_undetermined_verdict, begin),
