@@ -14,7 +14,6 @@
 
 #include "base/memory.h"
 #include "frame.h"
-#include "names.h"
 #include "served.h"
 
 /* In DWARF's numbers. A call pushes the return address on x86, and leaves it in x30 on arm64. */
@@ -218,8 +217,7 @@ struct function {
 
 struct search {
 	const struct elf *file;
-	const char *const *names;
-	bool are_wrappers; /* the call that leads to the vDSO may be any in the functions */
+	struct frame_names wanted;
 	struct function list[SERVED_FRAMES - 1];
 	size_t count;
 	/* The functions that have a frame, by their offsets in the file. */
@@ -231,9 +229,8 @@ struct search {
  * Finds the entries for the functions. Static programs have .eh_frame without the table that finds
  * an entry, and so all of them are read, once.
  */
-static void find_entries(struct search *search)
+static void find_entries(const struct elf *file, struct search *searches, size_t count)
 {
-	const struct elf *file = search->file;
 	uint64_t section = elf_section(file, ".eh_frame");
 	uint64_t at = ELF_READ(file, section, Shdr, sh_offset);
 	uint64_t load = ELF_READ(file, section, Shdr, sh_addr) - at, size;
@@ -241,14 +238,16 @@ static void find_entries(struct search *search)
 	for (; section && (size = elf_number(file, at, 4)); at += 4 + size) {
 		uint64_t location =
 			load + at + 8 + (uint64_t)(int64_t)(int32_t)elf_number(file, at + 8, 4);
+		uint64_t length = elf_number(file, at + 4, 4) ? elf_number(file, at + 12, 4) : 0;
 
-		for (size_t i = 0; i < search->count; i++) {
-			struct function *function = &search->list[i];
+		for (struct search *search = searches; search < searches + count; search++) {
+			for (size_t i = 0; i < search->count; i++) {
+				struct function *function = &search->list[i];
 
-			if (function->start - location < elf_number(file, at + 12, 4) &&
-				elf_number(file, at + 4, 4) != 0 && !function->entry) {
-				function->entry = at;
-				function->location = location;
+				if (function->start - location < length && !function->entry) {
+					function->entry = at;
+					function->location = location;
+				}
 			}
 		}
 	}
@@ -385,7 +384,7 @@ static bool find_in_function(
 	const struct elf *file = search->file;
 	bool is_known = true;
 
-	if (!function->entry && search->are_wrappers && has_pointer(file, function))
+	if (!function->entry && search->wanted.are_wrappers && has_pointer(file, function))
 		return make_frame(file, function->start, function->size, &by_pointer, frame);
 	if (!function->entry)
 		return find_by_code(search, function, frame);
@@ -396,11 +395,11 @@ static bool find_in_function(
 		struct served_frame next;
 
 		if (!is_direct && !is_indirect_call(file, at) &&
-			!(search->are_wrappers && find_callee(file, at)))
+			!(search->wanted.are_wrappers && find_callee(file, at)))
 			continue;
 		if (!read_frame(file, function->entry, function->location, address, &state))
 			return false;
-		if (is_direct && !search->are_wrappers)
+		if (is_direct && !search->wanted.are_wrappers)
 			return make_frame(file, address + DIRECT_CALL, 1, &state, frame);
 		if (!make_frame(file, function->start, function->size, &state, &next))
 			continue;
@@ -411,41 +410,28 @@ static bool find_in_function(
 	return frame->size && is_known;
 }
 
-/* Says whether the symbol has "now", "Now", "ime" or "pse", as those of all wrappers (elapsed). */
-static bool may_be_wrapper(struct span symbol)
-{
-	for (size_t i = 2; i < symbol.length; i++) {
-		const char *at = symbol.at + i - 2;
-
-		if (at[1] == 'o' ? at[2] == 'w' && (*at == 'n' || *at == 'N')
-				 : at[2] == 'e' && ((at[1] == 'm' && *at == 'i') ||
-							   (at[1] == 's' && *at == 'p')))
-			return true;
-	}
-	return false;
-}
-
-/* Says whether the name is like the pattern, which may have one '*'. */
+/* Says whether the name is like the pattern, in which a '*' stands for any characters. */
 static bool is_like(struct span name, const char *pattern)
 {
 	while (*pattern && *pattern != '*' && name.length && *name.at == *pattern) {
 		name = (struct span){name.at + 1, name.length - 1};
 		pattern++;
 	}
-	return *pattern == '*' ? text_take_suffix(&name, pattern + 1) : !*pattern && !name.length;
+	if (*pattern != '*')
+		return !*pattern && !name.length;
+	if (!strchr(++pattern, '*'))
+		return text_take_suffix(&name, pattern);
+	while (name.length && !is_like(name, pattern))
+		name = (struct span){name.at + 1, name.length - 1};
+	return name.length;
 }
 
 /* Returns the index of the function's name in the list, or of its end. */
 static size_t find_name(const struct search *search, struct span symbol)
 {
-	char name[128];
 	size_t i = 0;
 
-	if (search->are_wrappers) {
-		name_read(may_be_wrapper(symbol) ? symbol : text_span(""), name, sizeof(name));
-		symbol = text_span(name);
-	}
-	while (search->names[i] && !(symbol.length && is_like(symbol, search->names[i])))
+	while (search->wanted.names[i] && !is_like(symbol, search->wanted.names[i]))
 		i++;
 	return i;
 }
@@ -457,7 +443,7 @@ static void add_function(struct search *search, const struct elf_function *symbo
 		.start = symbol->start, .size = symbol->size, .name = find_name(search, name)};
 	size_t at = search->count;
 
-	if (!search->names[function.name])
+	if (!search->wanted.names[function.name])
 		return;
 	function.code = elf_offset(search->file, symbol->start);
 	if (!function.code || !symbol->size || symbol->size > FUNCTION_MAX ||
@@ -477,28 +463,43 @@ static void add_function(struct search *search, const struct elf_function *symbo
 	search->list[at] = function;
 }
 
-size_t frames_find(const struct elf *file, const struct elf *symbols, const char *const *names,
-	bool are_wrappers, struct served_frame *frames)
+/* Finds the frames of the functions that were found. Returns their number. */
+static size_t find_frames(struct search *search)
 {
-	struct search search = {.file = file, .names = names, .are_wrappers = are_wrappers};
+	for (size_t i = 0; i < search->count; i++) {
+		struct served_frame frame = {.size = 0};
+
+		if (!find_in_function(search, &search->list[i], &frame))
+			continue;
+		search->wanted.frames[search->start_count] = frame;
+		search->starts[search->start_count++] = search->list[i].code;
+	}
+	return search->start_count;
+}
+
+size_t frames_find(const struct elf *file, const struct elf *symbols,
+	const struct frame_names *wanted, size_t count)
+{
+	struct search searches[SERVED_CALL_COUNT] = {{.file = NULL}};
 	struct elf_functions functions;
 	struct elf_function function;
+	size_t found = 0;
 
-	memset(frames, 0, SERVED_FRAMES * sizeof(*frames));
+	for (size_t i = 0; i < count; i++) {
+		searches[i] = (struct search){.file = file, .wanted = wanted[i]};
+		memset(wanted[i].frames, 0, SERVED_FRAMES * sizeof(*wanted[i].frames));
+	}
 	if (file->narrow)
 		return 0;
 	elf_functions_start(symbols, &functions);
-	while (elf_functions_next(symbols, &functions, &function))
-		add_function(&search, &function, elf_function_name(symbols, &functions, &function));
-	if (search.count)
-		find_entries(&search);
-	for (size_t i = 0; i < search.count; i++) {
-		struct served_frame frame = {.size = 0};
+	while (elf_functions_next(symbols, &functions, &function)) {
+		struct span name = elf_function_name(symbols, &functions, &function);
 
-		if (!find_in_function(&search, &search.list[i], &frame))
-			continue;
-		frames[search.start_count] = frame;
-		search.starts[search.start_count++] = search.list[i].code;
+		for (size_t i = 0; i < count; i++)
+			add_function(&searches[i], &function, name);
 	}
-	return search.start_count;
+	find_entries(file, searches, count);
+	for (size_t i = 0; i < count; i++)
+		found += find_frames(&searches[i]);
+	return found;
 }

@@ -30,7 +30,7 @@ struct served_table {
 	struct span maps;               /* owned: the memory map when it was last read */
 	uint64_t learned[LEARNED_MOST]; /* inodes of the files whose frames it has */
 	size_t learned_count;
-	bool has_thread; /* a second one was started */
+	unsigned threads; /* that were started */
 	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
 	int jitted; /* map of the code that was made at run time; -1: none */
 };
@@ -150,18 +150,18 @@ struct span served_maps(const struct served_table *table)
 
 /* ---- libraries ---- */
 
-/* Functions that read the clock for a program, behind those that they call, by name_read(). */
+/* Functions that read the clock for a program, behind those that they call. */
 static const char *const wrappers[] = {
 	/* libstdc++ and libc++, Abseil, GLib */
-	"std::chrono::*_clock::now", "std::__*_clock::now", "absl::*GetCurrentTimeNanos",
-	"absl::*::Now", "g_get_monotonic_time", "g_get_real_time", "g_get_current_time",
+	"_ZNSt*_clock3nowEv", "_ZN4absl*19GetCurrentTimeNanosEv", "_ZN4absl*3NowEv",
+	"g_get_monotonic_time", "g_get_real_time", "g_get_current_time",
 	/* libuv, V8 */
-	"uv__hrtime", "uv_hrtime", "v8::base::*::Now",
-	/* Rust */
-	"std::sys::*::now", "std::time::*::now", "std::time::*::elapsed", "<std::sys::*>::now",
-	"<std::time::*>::now", "<std::time::*>::elapsed",
+	"uv__hrtime", "uv_hrtime", "_ZN2v84base*3NowEv",
+	/* Rust, whose symbols are mangled in two ways */
+	"_ZN3std3sys*3now17h*E", "_R*_3std3sys*3now", "_ZN3std4time*3now17h*E",
+	"_R*_3std4time*3now", "_ZN3std4time*7elapsed17h*E", "_R*_3std4time*7elapsed",
 	/* HotSpot */
-	"os::javaTime*", "os::elapsed_counter", "JVM_NanoTime", "JVM_CurrentTimeMillis",
+	"_ZN2os*javaTime*", "_ZN2os15elapsed_counterEv", "JVM_NanoTime", "JVM_CurrentTimeMillis",
 	/* CPython */
 	"py_get_*", "_PyTime_Get*", "_PyTime_*Unchecked", "PyTime_*",
 	/* Go */
@@ -200,6 +200,8 @@ static size_t find_libraries(struct span maps, struct mapping *mapped)
 static void read_frames(void *argument)
 {
 	struct served_library *library = argument;
+	struct frame_names wanted[SERVED_CALL_COUNT] = {
+		{wrappers, true, library->frames[SERVED_CLOCK_GETTIME]}};
 	const struct elf *symbols;
 	struct elf elf, apart;
 	bool has_own; /* a shared C library has the symbols that others use */
@@ -208,11 +210,10 @@ static void read_frames(void *argument)
 		return;
 	has_own = library->is_c && elf_section(&elf, ".dynsym");
 	symbols = !has_own && places_map_symbols(0, &elf, &apart) ? &apart : &elf;
-	if (!library->is_c)
-		frames_find(&elf, symbols, wrappers, true, library->frames[SERVED_CLOCK_GETTIME]);
 	for (size_t call = 0; call < SERVED_CALL_COUNT && library->is_c; call++)
-		frames_find(
-			&elf, symbols, served_calls[call].functions, false, library->frames[call]);
+		wanted[call] = (struct frame_names){
+			served_calls[call].functions, false, library->frames[call]};
+	frames_find(&elf, symbols, wanted, library->is_c ? SERVED_CALL_COUNT : 1);
 }
 
 /* Returns the library that is mapped by this line, with its frames. */
@@ -303,10 +304,11 @@ void served_learn(struct served_table *table, pid_t pid, struct served_libraries
 
 void served_learn_thread(struct served_table *table, pid_t pid, struct served_libraries *libraries)
 {
-	if (!table || table->has_thread)
-		return;
-	table->has_thread = true;
-	served_learn(table, pid, libraries);
+	/* At the first, second, fourth and so on. */
+	if (table && !(table->threads & (table->threads + 1)))
+		served_learn(table, pid, libraries);
+	if (table)
+		table->threads++;
 }
 
 /* ---- the users and the counts ---- */

@@ -218,22 +218,27 @@ struct served_libraries {
 void served_learn(struct served_table *table, pid_t pid, struct served_libraries *libraries);
 
 /*
- * Does so again when a process starts its first thread: java(1) and others load a library of their
- * language at run time. `table` may be NULL.
+ * Does so again when a process starts a thread, unless it starts many: java(1) and others load a
+ * library of their language at run time. `table` may be NULL.
  */
 void served_learn_thread(struct served_table *table, pid_t pid, struct served_libraries *libraries);
 
 /* ---- frames.c: pure ---- */
 
+/* Functions that read the clock for others, and their frames, which end with one of size 0. */
+struct frame_names {
+	const char *const *names; /* symbols, in which '*' is any characters; NULL ends them */
+	bool are_wrappers;
+	struct served_frame *frames; /* SERVED_FRAMES */
+};
+
 /*
- * Finds the frames of these functions in a file, by the symbols in the same or another file. The
- * names, which NULL ends, are those of name_read() and may have one '*'; those of wrappers have
- * "now", "Now", "ime" or "pse". A function has one where it calls the vDSO or a function before it,
- * or if it is a wrapper where it calls anything, if its frame is known for sure. Starts are
- * relative to the first byte that is loaded. Returns the number of frames; the one behind them has
- * a size of 0.
+ * Finds the frames of the functions in a file, by the symbols in the same or another file; `wanted`
+ * has at most SERVED_CALL_COUNT elements. A function has a frame where it calls the vDSO or a
+ * function before it, or if it is a wrapper where it calls anything, if its frame is known for
+ * sure. Starts are relative to the first byte that is loaded. Returns the number of frames.
  */
-size_t frames_find(const struct elf *file, const struct elf *symbols, const char *const *names,
-	bool are_wrappers, struct served_frame *frames);
+size_t frames_find(const struct elf *file, const struct elf *symbols,
+	const struct frame_names *wanted, size_t count);
 
 #endif

@@ -372,8 +372,9 @@ enum injected served_inject(
 void served_change_call(pid_t thread, uint64_t flags)
 {
 	struct user_regs_struct registers;
+	bool is_narrow = registers_get(thread, &registers) < 0;
 
-	if (registers_get(thread, &registers) < 0 && errno != ENOEXEC)
+	if (is_narrow && errno != ENOEXEC)
 		return;
 #if defined(__x86_64__)
 	registers.rdi &= ~flags;
@@ -384,11 +385,14 @@ void served_change_call(pid_t thread, uint64_t flags)
 #else
 	registers.regs[0] &= ~flags;
 	if (!flags) {
+		/* Those of 32-bit programs have 32 bits: the next one is in the high half. */
+		unsigned long long result = is_narrow ? UINT32_MAX : UINT64_MAX;
 		int none = -1;
 		struct iovec number = {&none, sizeof(none)};
 
 		ptrace(PTRACE_SETREGSET, thread, (void *)NT_ARM_SYSTEM_CALL, &number);
-		registers.regs[0] = (unsigned long long)-ENOSYS;
+		registers.regs[0] =
+			(registers.regs[0] & ~result) | ((unsigned long long)-ENOSYS & result);
 	}
 #endif
 	registers_set(thread, &registers);

@@ -32,8 +32,10 @@ static void read_file(const unsigned char *bytes, size_t size)
 			abort();
 	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && elf_start(&elf, file, size); i++) {
-		if ((frames_find(&elf, &elf, (const char *const[]){names[i], NULL}, size % 2,
-			     frames) == 0) != (frames[0].size == 0))
+		const struct frame_names wanted = {
+			(const char *const[]){names[i], NULL}, size % 2, frames};
+
+		if ((frames_find(&elf, &elf, &wanted, 1) == 0) != (frames[0].size == 0))
 			abort();
 	}
 	served_stubs_make(&stubs, file, size, 0x7ffff7fc1000, &symbols);

@@ -296,6 +296,12 @@ __attribute__((noinline)) static int a_function_with_a_name(int number)
 	return number + 1;
 }
 
+static size_t find_frames(const struct elf *elf, const char *const *names, bool are_wrappers,
+	struct served_frame *frames)
+{
+	return frames_find(elf, elf, &(struct frame_names){names, are_wrappers, frames}, 1);
+}
+
 static void a_function_is_found_in_the_file(void **state)
 {
 	int (*function)(int) = a_function_with_a_name;
@@ -325,8 +331,7 @@ static void a_function_is_found_in_the_file(void **state)
 		start = dice_roll(&dice, 1 << 20);
 		elf_find(&elf, &start, 1, &name);
 		assert_true(name.length <= (size_t)status.st_size);
-		frames_find(&elf, &elf, (const char *const[]){"main", NULL}, dice_roll(&dice, 2),
-			frames);
+		find_frames(&elf, (const char *const[]){"main", NULL}, dice_roll(&dice, 2), frames);
 		assert_true(elf_build_id(&elf).length <= (size_t)status.st_size);
 	}
 	close(file);
@@ -424,13 +429,13 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 	assert_true(file >= 0 && elf_map(&elf, file));
 	close(file);
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		assert_int_equal(frames_find(&elf, &elf, (const char *const[]){rows[i].name, NULL},
-					 false, frames),
+		assert_int_equal(
+			find_frames(&elf, (const char *const[]){rows[i].name, NULL}, false, frames),
 			rows[i].up != 0);
 		assert_int_equal(frames[0].up, rows[i].up);
 		assert_int_equal(frames[0].size != 0, rows[i].up != 0);
 	}
-	assert_int_equal(frames_find(&elf, &elf,
+	assert_int_equal(find_frames(&elf,
 				 (const char *const[]){"no_such_function", "frame_of_32",
 					 "time_above_another", "bare_frame_above_another", NULL},
 				 false, frames),
@@ -440,18 +445,22 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 	/* What it calls is not known to lead to the vDSO, unless it is a wrapper. */
 	for (int is_wrapper = 0; is_wrapper < 2; is_wrapper++) {
 		assert_int_equal(
-			frames_find(&elf, &elf, (const char *const[]){"time_above_another", NULL},
+			find_frames(&elf, (const char *const[]){"time_above_another", NULL},
 				is_wrapper, frames),
 			is_wrapper);
 		assert_int_equal(frames[0].up, is_wrapper ? 32 : 0);
 	}
-	assert_int_equal(frames_find(&elf, &elf, (const char *const[]){"time_by_*pointer", NULL},
-				 true, frames),
+	assert_int_equal(
+		find_frames(&elf, (const char *const[]){"time_by_*pointer", NULL}, true, frames),
 		4);
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(frames[i].up, 8 | SERVED_BY_POINTER);
-	assert_int_equal(frames_find(&elf, &elf, (const char *const[]){"times_of_two_sizes", NULL},
-				 true, frames),
+	assert_int_equal(
+		find_frames(&elf, (const char *const[]){"ti*_b*pointer", NULL}, true, frames), 4);
+	assert_int_equal(
+		find_frames(&elf, (const char *const[]){"ti*_b*pointers*", NULL}, true, frames), 0);
+	assert_int_equal(
+		find_frames(&elf, (const char *const[]){"times_of_two_sizes", NULL}, true, frames),
 		0);
 	assert_int_equal(frames[3].size, 0);
 	elf_unmap(&elf);
@@ -495,8 +504,8 @@ static void a_stub_finds_the_caller_of_the_c_library(void **state)
 	assert_true(file >= 0 && elf_map(&elf, file));
 	close(file);
 	assert_int_equal(
-		frames_find(&elf, &elf, (const char *const[]){"chain_inner", "chain_outer", NULL},
-			false, frames),
+		find_frames(&elf, (const char *const[]){"chain_inner", "chain_outer", NULL}, false,
+			frames),
 		2);
 	for (size_t i = 0; i < 2; i++)
 		frames[i].start += base;
