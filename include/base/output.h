@@ -6,7 +6,7 @@
 #include "base/fact.h"
 
 /*
- * Writes all bytes to the file at `path`. Returns false with the reason, which names the object, if
+ * Writes all bytes to the file at `path`. Returns false with the reason if
  * any byte could not be written.
  *
  * A regular file is replaced by a new one, with a mode by the umask; until that is whole, readers

@@ -48,14 +48,6 @@ static int write_and_close(int file, const char *bytes, size_t length)
 	return error;
 }
 
-/* Sets why the path cannot be written: for this reason, by this errno value, or both. */
-static bool refuse_path(struct fact *why, const char *path, const char *reason, int error)
-{
-	fact_set(why, FACT_FAILED, "%s: %s%s%s", path, reason ? reason : "",
-		reason && error ? ": " : "", error ? strerror(error) : "");
-	return false;
-}
-
 /* More than the files that killed runs with the same process number leave in a directory. */
 #define NAMES_MAX 100
 
@@ -76,7 +68,10 @@ static int create_beside(int directory, char name[NAME_MAX + 1])
 	}
 }
 
-/* A signal that ends the process waits, so that the file beside is not left there. */
+/*
+ * Replaces the file or, without bytes, only shows that it could be. A signal that ends the process
+ * waits, so that the file beside is not left there.
+ */
 static bool replace_file(const char *path, const char *bytes, size_t length, struct fact *why)
 {
 	const char *slash = strrchr(path, '/');
@@ -88,50 +83,28 @@ static bool replace_file(const char *path, const char *bytes, size_t length, str
 	snprintf(
 		folder, sizeof(folder), "%.*s", slash ? (int)(name - path) : 1, slash ? path : ".");
 	directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (directory < 0)
-		return refuse_path(why, path, NULL, errno);
+	if (directory < 0) {
+		fact_set(why, FACT_FAILED, "%s", strerror(errno));
+		return false;
+	}
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	file = create_beside(directory, beside);
 	if (file < 0) {
-		refuse_path(why, path, "cannot create a file in its directory", errno);
+		fact_set(why, FACT_FAILED, "cannot create a file in its directory: %s",
+			strerror(errno));
 	} else {
 		error = write_and_close(file, bytes, length);
-		if (!error && renameat(directory, beside, directory, name) < 0)
+		if (bytes && !error && renameat(directory, beside, directory, name) < 0)
 			error = errno;
-		if (error) {
+		if (!bytes || error)
 			unlinkat(directory, beside, 0);
-			refuse_path(why, path, NULL, error);
-		}
+		if (error)
+			fact_set(why, FACT_FAILED, "%s", strerror(error));
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(directory);
 	return file >= 0 && !error;
-}
-
-bool output_check(const char *path, struct fact *why)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX], beside[NAME_MAX + 1];
-	struct stat status;
-	int directory, file = -1;
-
-	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-		return true;
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - path) : 1,
-		slash ? path : ".");
-	directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (directory < 0)
-		return refuse_path(why, path, NULL, errno);
-	file = create_beside(directory, beside);
-	if (file < 0) {
-		refuse_path(why, path, "cannot create a file in its directory", errno);
-	} else {
-		close(file);
-		unlinkat(directory, beside, 0);
-	}
-	close(directory);
-	return file >= 0;
 }
 
 /* Returns the number in /dev/stdout, /dev/fd/N and the like; -1 for other paths. */
@@ -151,35 +124,72 @@ static int descriptor_of(const char *path)
 	return -1;
 }
 
+static bool is_in_place(const struct stat *status)
+{
+	return S_ISCHR(status->st_mode) || S_ISFIFO(status->st_mode);
+}
+
+/* Sets in *why that the file at the path, or a new one, is to be replaced, or why it cannot be. */
+static bool may_replace(const char *path, struct fact *why)
+{
+	struct stat status;
+
+	if (lstat(path, &status) < 0 ? errno == ENOENT : S_ISREG(status.st_mode))
+		fact_set_known(why);
+	else if (lstat(path, &status) < 0)
+		fact_set(why, FACT_FAILED, "%s", strerror(errno));
+	else if (S_ISDIR(status.st_mode))
+		fact_set(why, FACT_FAILED, "%s", strerror(EISDIR));
+	else if (S_ISLNK(status.st_mode))
+		fact_set(why, FACT_FAILED, "a symbolic link; name the file that it leads to");
+	else
+		fact_set(why, FACT_FAILED, "not a regular file, FIFO or character device");
+	return fact_is_known(why);
+}
+
+/*
+ * A descriptor is duplicated: opening it anew would lose its position, and fail for a socket.
+ * Opening waits for no reader of a FIFO, and for no modem's carrier.
+ */
+static int open_in_place(const char *path, int descriptor)
+{
+	struct stat status;
+	int file = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+	                           : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	/* Another file may have come to the path. */
+	if (file >= 0 && descriptor < 0 && (fstat(file, &status) < 0 || !is_in_place(&status))) {
+		close(file);
+		errno = EAGAIN;
+		file = -1;
+	}
+	return file;
+}
+
+bool output_check(const char *path, struct fact *why)
+{
+	struct stat status;
+
+	if (descriptor_of(path) >= 0 || (stat(path, &status) == 0 && is_in_place(&status)))
+		return true;
+	return may_replace(path, why) && replace_file(path, NULL, 0, why);
+}
+
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why)
 {
 	int file, error, descriptor = descriptor_of(path);
 	struct stat status;
 
-	fact_set_known(why);
-	if (descriptor >= 0 || (stat(path, &status) == 0 &&
-				       (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)))) {
-		/*
-		 * A descriptor is duplicated: opening it anew would lose its position, and fail for
-		 * a socket. Opening waits for no reader of a FIFO, and for no modem's carrier.
-		 */
-		file = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-		                       : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-		if (file < 0 && errno == ENXIO)
-			return refuse_path(why, path, "nothing reads from it", 0);
-		error = file < 0 ? errno : write_and_close(file, bytes, length);
-		return !error || refuse_path(why, path, NULL, error);
-	}
-	if (lstat(path, &status) < 0)
-		return errno == ENOENT ? replace_file(path, bytes, length, why)
-		                       : refuse_path(why, path, NULL, errno);
-	if (S_ISREG(status.st_mode))
-		return replace_file(path, bytes, length, why);
-	if (S_ISDIR(status.st_mode))
-		return refuse_path(why, path, NULL, EISDIR);
-	if (S_ISLNK(status.st_mode))
-		return refuse_path(why, path, "a symbolic link; name the file that it leads to", 0);
-	return refuse_path(why, path, "not a regular file, FIFO or character device", 0);
+	if (descriptor < 0 && (stat(path, &status) < 0 || !is_in_place(&status)))
+		return may_replace(path, why) && replace_file(path, bytes, length, why);
+	file = open_in_place(path, descriptor);
+	error = file < 0 ? errno : write_and_close(file, bytes, length);
+	if (!error)
+		fact_set_known(why);
+	else
+		fact_set(why, FACT_FAILED, "%s",
+			error == ENXIO ? "nothing reads from it" : strerror(error));
+	return !error;
 }
 
 bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why)
@@ -187,8 +197,7 @@ bool output_write_stream(int file, const char *bytes, size_t length, struct fact
 	int error = write_all(file, bytes, length);
 
 	if (error) {
-		fact_set(why, FACT_FAILED, "standard %s: %s",
-			file == STDERR_FILENO ? "error" : "output", strerror(error));
+		fact_set(why, FACT_FAILED, "%s", strerror(error));
 		return false;
 	}
 	fact_set_known(why);

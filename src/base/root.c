@@ -99,7 +99,7 @@ bool root_open(struct root *root, const char *path, struct fact *why)
 	root->live = strcmp(path, "/") == 0;
 	root->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root->directory < 0) {
-		fact_set_errno(why, errno, path);
+		fact_set(why, FACT_FAILED, "%s", strerror(errno));
 		return false;
 	}
 	fact_set_known(why);
@@ -110,8 +110,7 @@ bool root_open(struct root *root, const char *path, struct fact *why)
 		close(probe);
 		return true;
 	}
-	fact_set(why, FACT_FAILED, "%s: openat2(2), which needs Linux 5.6: %s", path,
-		strerror(errno));
+	fact_set(why, FACT_FAILED, "openat2(2), which needs Linux 5.6: %s", strerror(errno));
 	root_close(root);
 	return false;
 }

@@ -130,7 +130,11 @@ static int write_output(struct cli *cli, int status)
 		cli->written = written || !cli->output;
 	}
 	if (!written) {
-		cli_error("cannot write %s", why.reason);
+		cli_error("cannot write %s: %s",
+			cli->output                        ? cli->output
+			: cli_stream(cli) == STDERR_FILENO ? "standard error"
+							   : "standard output",
+			why.reason);
 		status = cli_trouble(cli);
 	}
 	free(collected->text);
@@ -247,7 +251,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 			status = cli.command->run(&cli);
 			root_close(&cli.root);
 		} else {
-			cli_error("cannot open the tree: %s", why.reason);
+			cli_error("cannot open the tree %s: %s", cli.sysroot, why.reason);
 			status = cli_trouble(&cli);
 		}
 		status = write_output(&cli, status);

@@ -452,7 +452,7 @@ static bool measure(struct cli *cli)
 	if (!is_one_target(cli) || !can_work_here())
 		return false;
 	if (cli->output && cli->operand_count && !output_check(cli->output, &why))
-		return cli_error("cannot write %s", why.reason);
+		return cli_error("cannot write %s: %s", cli->output, why.reason);
 	if (!request->plan.call_count)
 		trace_plan_add_clock_calls(&request->plan);
 	trace->plan = &request->plan;

@@ -181,7 +181,7 @@ static void a_symbolic_link_is_refused_and_stays(void **state)
 }
 
 /* A full disk must not look like a report that was written. */
-static void a_full_device_is_a_failure_that_names_it(void **state)
+static void a_full_device_is_a_failure(void **state)
 {
 	struct fact why = {0};
 
@@ -190,7 +190,7 @@ static void a_full_device_is_a_failure_that_names_it(void **state)
 		unit_skip("there is no /dev/full");
 	assert_false(output_write("/dev/full", "x", 1, &why));
 	assert_int_equal(why.state, FACT_FAILED);
-	assert_non_null(strstr(why.reason, "/dev/full"));
+	assert_string_equal(why.reason, "No space left on device");
 	assert_int_equal(access("/dev/full", W_OK), 0);
 }
 
@@ -205,14 +205,14 @@ static void a_device_is_written_in_place(void **state)
 	assert_true(S_ISCHR(status.st_mode));
 }
 
-static void a_missing_directory_is_a_failure_that_names_it(void **state)
+static void a_missing_directory_is_a_failure(void **state)
 {
 	struct fake_root *fake = *state;
 	struct fact why = {0};
 
 	assert_false(output_write(fake_root_place(fake, "/no/report"), "x", 1, &why));
 	assert_int_equal(why.state, FACT_FAILED);
-	assert_non_null(strstr(why.reason, "/no/report"));
+	assert_string_equal(why.reason, "No such file or directory");
 	assert_int_equal(count_entries(fake->path), 0);
 }
 
@@ -284,6 +284,57 @@ static void a_fifo_without_a_reader_is_a_failure(void **state)
 	assert_false(output_write(fake_root_place(fake, "/fifo"), "x", 1, &why));
 	alarm(0);
 	assert_non_null(strstr(why.reason, "nothing reads from it"));
+}
+
+static const char *swapped; /* the path that becomes a link to `victim` once it was looked at */
+static const char *victim;
+
+/* In place of libc's; where the headers of an older one call another function, it is not called. */
+int stat(const char *path, struct stat *status)
+{
+	int result = fstatat(AT_FDCWD, path, status, 0);
+
+	if (swapped && strcmp(path, swapped) == 0) {
+		swapped = NULL;
+		assert_int_equal(unlink(path), 0);
+		assert_int_equal(symlink(victim, path), 0);
+	}
+	return result;
+}
+
+static void a_fifo_that_is_swapped_for_a_link_is_not_followed(void **state)
+{
+	struct fake_root *fake = *state;
+	char fifo[PATH_MAX], file[PATH_MAX];
+	struct fact why = {0};
+
+	fake_root_add(fake, "/victim", "old\n");
+	text_copy(file, sizeof(file), fake_root_place(fake, "/victim"));
+	text_copy(fifo, sizeof(fifo), fake_root_place(fake, "/fifo"));
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	victim = file;
+	swapped = fifo;
+	assert_false(output_write(fifo, "new\n", 4, &why));
+	if (swapped)
+		unit_skip("this libc does not call stat()");
+	assert_content(file, "old\n");
+}
+
+static void what_cannot_be_written_is_known_before(void **state)
+{
+	struct fake_root *fake = *state;
+	struct fact why = {0};
+
+	fake_root_add(fake, "/report", "old\n");
+	fake_root_link(fake, "/link", "report");
+	assert_true(output_check("/dev/null", &why));
+	assert_true(output_check(fake_root_place(fake, "/report"), &why));
+	assert_true(output_check(fake_root_place(fake, "/new"), &why));
+	assert_int_equal(count_entries(fake->path), 2);
+	assert_false(output_check(fake->path, &why));
+	assert_string_equal(why.reason, "Is a directory");
+	assert_false(output_check(fake_root_place(fake, "/link"), &why));
+	assert_false(output_check(fake_root_place(fake, "/no/report"), &why));
 }
 
 static void a_socket_is_refused(void **state)
@@ -411,7 +462,7 @@ static void write_to_closed_output(void *argument)
 	job->written = output_write_stream(STDOUT_FILENO, "x", 1, &job->why);
 }
 
-static void a_closed_standard_output_is_a_failure_that_names_it(void **state)
+static void a_closed_standard_output_is_a_failure(void **state)
 {
 	struct fact why = {0};
 	struct job *job = child_share(sizeof(*job), &why);
@@ -421,7 +472,7 @@ static void a_closed_standard_output_is_a_failure_that_names_it(void **state)
 	job->written = true;
 	assert_true(child_run(write_to_closed_output, NULL, job, DEADLINE_NONE, &why));
 	assert_false(job->written);
-	assert_non_null(strstr(job->why.reason, "standard output"));
+	assert_string_equal(job->why.reason, "Bad file descriptor");
 	child_unshare(job, sizeof(*job));
 }
 
@@ -437,17 +488,19 @@ int main(void)
 		IN_TREE(replacing_is_a_rename),
 		IN_TREE(a_symbolic_link_is_refused_and_stays),
 		IN_TREE(another_users_file_is_replaced_by_ones_own),
-		cmocka_unit_test(a_full_device_is_a_failure_that_names_it),
+		cmocka_unit_test(a_full_device_is_a_failure),
 		cmocka_unit_test(a_device_is_written_in_place),
-		IN_TREE(a_missing_directory_is_a_failure_that_names_it),
+		IN_TREE(a_missing_directory_is_a_failure),
 		IN_TREE(long_paths_are_written_or_refused),
 		IN_TREE(a_name_that_ends_in_a_slash_is_no_file),
 		IN_TREE(a_fifo_without_a_reader_is_a_failure),
+		IN_TREE(a_fifo_that_is_swapped_for_a_link_is_not_followed),
+		IN_TREE(what_cannot_be_written_is_known_before),
 		IN_TREE(a_socket_is_refused),
 		IN_TREE(a_descriptor_of_ours_is_written_where_it_stands),
 		cmocka_unit_test(a_non_blocking_standard_output_gets_all),
 		IN_TREE(a_disk_that_fills_up_leaves_the_old_file_and_no_other),
-		cmocka_unit_test(a_closed_standard_output_is_a_failure_that_names_it),
+		cmocka_unit_test(a_closed_standard_output_is_a_failure),
 	};
 
 	return cmocka_run_group_tests_name("output", tests, NULL, NULL);
