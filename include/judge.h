@@ -31,7 +31,7 @@ enum evidence_kind {
 
 #define EVIDENCE_KINDS 5
 
-#define SUMMARY_SIZE 200
+#define SUMMARY_SIZE 256
 
 struct verdict {
 	enum verdict_kind kind;
@@ -264,8 +264,7 @@ struct entry_counts {
 	unsigned always;   /* proven calls whose every attempt entered the kernel */
 	unsigned entering; /* proven calls with at least one attempt that entered */
 	bool mixed;        /* one of them entered in a part of its attempts only */
-	uint32_t attempts;
-	uint32_t entered;
+	uint64_t attempts, entered;
 	int signal; /* one of them ended with this signal; 0: none did */
 };
 

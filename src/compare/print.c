@@ -4,6 +4,7 @@
  * its table, too; and for people, what the switches left behind, and advice. Commands are printed
  * whole, so that they can be pasted.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "model.h"
@@ -106,7 +107,7 @@ static void print_entered(const void *object, const void *whole, FILE *out)
 	else if (counts->entered == counts->attempts)
 		fputs("always", out);
 	else
-		fprintf(out, "%u of %u", counts->entered, counts->attempts);
+		fprintf(out, "%" PRIu64 " of %" PRIu64, counts->entered, counts->attempts);
 }
 
 /* The size of the largest warp, in at most 9 characters. */

@@ -141,7 +141,7 @@ static bool general_fits(const struct view *v, size_t place)
 	const struct fact *proof = &v->evidence->proof.fact;
 	struct span reason = text_span(proof->reason);
 	bool lacks_processes =
-		text_starts(reason, CHILD_FORK ": ") || text_starts(reason, CHILD_WAIT ": ");
+		text_contains(reason, CHILD_FORK ": ") || text_contains(reason, CHILD_WAIT ": ");
 	bool lacks_time =
 		proof->state == FACT_FAILED &&
 		(strstr(proof->reason, CHILD_LATE) || strstr(proof->reason, CHILD_CPU_LIMIT));
@@ -223,7 +223,7 @@ static bool needs_newer_kernel(const struct view *v, const struct advice_row *ro
 	         : row->since.major > 0;
 }
 
-/* Of several clocksource= the kernel takes the last; any rate is one. */
+/* Any rate is one. */
 static bool boot_is_set(const struct evidence *evidence, const char *parameter)
 {
 	static const char early[] = "tsc_early_khz=", chosen[] = "clocksource=";
@@ -232,8 +232,7 @@ static bool boot_is_set(const struct evidence *evidence, const char *parameter)
 	if (strncmp(parameter, early, strlen(early)) == 0)
 		return boot_find(evidence, early, value, sizeof(value));
 	if (strncmp(parameter, chosen, strlen(chosen)) == 0)
-		return boot_find(evidence, chosen, value, sizeof(value)) &&
-		       strcmp(value, parameter + strlen(chosen)) == 0;
+		return boot_is(evidence, chosen, parameter + strlen(chosen));
 	return boot_has(evidence, parameter);
 }
 

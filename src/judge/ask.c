@@ -116,6 +116,13 @@ bool boot_find(const struct evidence *evidence, const char *key, char *value, si
 	return is_found;
 }
 
+bool boot_is(const struct evidence *evidence, const char *key, const char *value)
+{
+	char last[CLOCKSOURCE_NAME_SIZE];
+
+	return *value && boot_find(evidence, key, last, sizeof(last)) && strcmp(last, value) == 0;
+}
+
 /* Returns the first line from this place on that holds the text, or NULL. */
 static const struct kernel_log_line *find_from(
 	const struct kernel_log_evidence *log, size_t place, const char *text)

@@ -6,6 +6,7 @@
  */
 #include "rules.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/child.h"
@@ -40,7 +41,9 @@ static void cite_libc(const struct view *v, struct cause *cause)
 {
 	const struct text_fact *libc = &v->evidence->host.libc;
 
-	cite(cause, "%u of %u calls through %s entered the kernel, none of the vDSO's own",
+	cite(cause,
+		"%" PRIu64 " of %" PRIu64
+		" calls through %s entered the kernel, none of the vDSO's own",
 		v->libc.entered, v->libc.attempts,
 		fact_is_known(&libc->fact) ? libc->value : "libc");
 }
@@ -235,8 +238,8 @@ static void cite_blocked(const struct view *v, struct cause *cause)
 		const struct call_evidence *call = &evidence->calls[i];
 
 		if (call->raw_error)
-			cite(cause, "%s %s by system call: %s", call->call, call->clock,
-				strerror(call->raw_error));
+			cite(cause, "%s%s%s by system call: %s", call->call,
+				*call->clock ? " " : "", call->clock, strerror(call->raw_error));
 	}
 }
 

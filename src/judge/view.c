@@ -112,8 +112,9 @@ static void add_host(struct view *v)
 	v->kvm_clock_32_bit =
 		fact_is_known(&host->arch.fact) && !fact_is_text(&host->arch, "x86_64");
 	/* 2 is the old word for 0 (arch/x86/entry/vdso/vdso32-setup.c). */
-	v->boot_disables_vdso = boot_has(evidence, "vdso=0") || boot_has(evidence, "vdso32=0") ||
-	                        boot_has(evidence, "vdso32=2");
+	v->boot_disables_vdso = boot_is(evidence, "vdso=", "0") ||
+	                        boot_is(evidence, "vdso32=", "0") ||
+	                        boot_is(evidence, "vdso32=", "2");
 	v->unstable_words = unstable_find(evidence, &v->unstable_reason);
 	v->boot_disables_tsc = boot_has(evidence, "notsc") || boot_has(evidence, "tsc=unstable") ||
 	                       v->unstable_reason == UNSTABLE_BY_BOOT;
@@ -156,10 +157,11 @@ static void add_clocksource(struct view *v)
 	const struct evidence *evidence = v->evidence;
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	const struct vclock_evidence *vclock = &evidence->vclock;
-	char parameter[CLOCKSOURCE_NAME_SIZE + 16];
 
+	/* A tree is judged for programs of the kernel's own word size. */
 	v->no_vdso = evidence->vdso.fact.state == FACT_ABSENT ||
-	             (!evidence->live && boot_has(evidence, "vdso=0"));
+	             (!evidence->live && v->boot_disables_vdso &&
+			     (arch_starts(evidence, "i") || boot_is(evidence, "vdso=", "0")));
 	v->vdso_replaced = fact_is_flag(&evidence->vdso.replaced, true);
 	v->on_xen = clocksource_is(evidence, "xen");
 	v->on_kvm_clock = clocksource_is(evidence, "kvm-clock");
@@ -176,8 +178,7 @@ static void add_clocksource(struct view *v)
 	v->page_stable = fact_is_flag(&vclock->pvclock_stable, true) &&
 	                 vclock->how >= VCLOCK_COPY && !v->mode_none;
 	v->page_unstable = fact_is_flag(&vclock->pvclock_stable, false);
-	snprintf(parameter, sizeof(parameter), "clocksource=%s", clocksource->current);
-	v->boot_chose_current = *clocksource->current && boot_has(evidence, parameter);
+	v->boot_chose_current = boot_is(evidence, "clocksource=", clocksource->current);
 	v->expected = verdict_expected(v);
 }
 

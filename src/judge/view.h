@@ -194,6 +194,9 @@ bool boot_has(const struct evidence *evidence, const char *parameter);
 /* Copies the last value of "KEY=" on the kernel command line; false if there is none. */
 bool boot_find(const struct evidence *evidence, const char *key, char *value, size_t size);
 
+/* True if that value, which is the one that holds, is this one; "" is none. */
+bool boot_is(const struct evidence *evidence, const char *key, const char *value);
+
 /* Returns the first line of the kernel log that holds this text, or NULL. */
 const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text);
 

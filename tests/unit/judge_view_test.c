@@ -68,6 +68,46 @@ static void a_clock_is_found_by_its_whole_name(void **state)
 	assert_null(clock_gettime_of(&evidence, ""));
 }
 
+/* As the kernel does, which takes each as it comes. */
+static void the_last_of_equal_boot_parameters_holds(void **state)
+{
+	(void)state;
+	evidence_make_healthy(&evidence);
+	fact_set_text(&evidence.host.boot, "clocksource=hpet notsc clocksource=tsc");
+	assert_true(boot_is(&evidence, "clocksource=", "tsc"));
+	assert_false(boot_is(&evidence, "clocksource=", "hpet"));
+	assert_false(boot_is(&evidence, "vdso=", "0"));
+	fact_set_text(&evidence.host.boot, "clocksource=");
+	assert_false(boot_is(&evidence, "clocksource=", ""));
+}
+
+static enum verdict_kind expected_of_tree(const char *arch, const char *boot)
+{
+	static struct diagnosis diagnosis;
+
+	evidence = (struct evidence){.live = false};
+	fact_set(&evidence.vdso.fact, FACT_UNREAD, "a captured tree contains no vDSO");
+	fact_set_known(&evidence.clocksource.current_fact);
+	text_copy(evidence.clocksource.current, sizeof(evidence.clocksource.current), "tsc");
+	fact_set_text(&evidence.host.arch, arch);
+	fact_set_text(&evidence.host.boot, boot);
+	diagnose(&evidence, &diagnosis);
+	return diagnosis.verdict.expected;
+}
+
+/* arch/x86/entry/vdso: vdso= is the native word size's, vdso32= that of 32-bit programs. */
+static void a_vdso_is_disabled_by_its_own_parameter(void **state)
+{
+	(void)state;
+	assert_int_equal(expected_of_tree("x86_64", "vdso=0"), VERDICT_FALLBACK);
+	assert_int_equal(expected_of_tree("x86_64", "vdso=0 vdso=1"), VERDICT_OK);
+	assert_int_equal(expected_of_tree("x86_64", "vdso32=0"), VERDICT_OK);
+	assert_int_equal(expected_of_tree("i686", "vdso32=0"), VERDICT_FALLBACK);
+	assert_int_equal(expected_of_tree("i686", "vdso32=2"), VERDICT_FALLBACK);
+	assert_int_equal(expected_of_tree("i686", "vdso=0"), VERDICT_FALLBACK);
+	assert_int_equal(expected_of_tree("i686", "vdso32=1"), VERDICT_OK);
+}
+
 static void set_kernel(const char *release, const char *build)
 {
 	evidence_make_healthy(&evidence);
@@ -119,6 +159,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_are_those_of_deciding_calls_only),
+		cmocka_unit_test(the_last_of_equal_boot_parameters_holds),
+		cmocka_unit_test(a_vdso_is_disabled_by_its_own_parameter),
 		cmocka_unit_test(without_a_vdso_function_libc_decides),
 		cmocka_unit_test(a_call_without_attempts_is_not_proven),
 		cmocka_unit_test(a_clock_is_found_by_its_whole_name),
