@@ -11,7 +11,7 @@
 /* Bytes of a reason, its NUL included; longer ones are cut. */
 #define FACT_REASON_SIZE 160
 /* Bytes of a text value, its NUL included; longer ones are cut. */
-#define FACT_TEXT_SIZE 128
+#define FACT_TEXT_SIZE 256
 
 enum fact_state {
 	FACT_UNREAD = 0, /* not read yet: the state of a zeroed fact */

@@ -20,6 +20,9 @@
 /* Returns the nanoseconds of the clock; 0 if the system call was refused. */
 int64_t kernel_clock_ns(clockid_t clock);
 
+/* Returns the clock's resolution, as clock_getres(2), in nanoseconds; 0 if it was refused. */
+int64_t kernel_clock_step_ns(clockid_t clock);
+
 /* Returns the seconds of a struct timeval. */
 double timeval_seconds(struct timeval time);
 

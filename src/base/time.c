@@ -2,32 +2,42 @@
 /* Reads the kernel's clocks by system call, without any vDSO, and counts deadlines in ticks. */
 #include "base/time.h"
 
+#include <linux/posix_types.h>
 #include <sys/syscall.h>
 #include <sys/times.h>
 #include <unistd.h>
 
+/* A machine has the calls with 64-bit times, those with times of the kernel's words, or both. */
+#ifndef SYS_clock_gettime
+#define SYS_clock_gettime (-1)
+#define SYS_clock_getres (-1)
+#endif
+#ifndef SYS_clock_gettime64
+#define SYS_clock_gettime64 (-1)
+#define SYS_clock_getres_time64 (-1)
+#endif
+
+/* The first came with 5.1 to 32-bit machines. */
+static int64_t call_ns(long call64, long call, clockid_t clock)
+{
+	int64_t wide[2];
+	__kernel_long_t words[2];
+
+	if (call64 >= 0 && syscall(call64, clock, wide) == 0)
+		return wide[0] * NS_PER_SECOND + wide[1];
+	if (call >= 0 && syscall(call, clock, words) == 0)
+		return words[0] * NS_PER_SECOND + words[1];
+	return 0;
+}
+
 int64_t kernel_clock_ns(clockid_t clock)
 {
-	struct {
-		int64_t seconds, ns;
-	} wide = {0, 0};
+	return call_ns(SYS_clock_gettime64, SYS_clock_gettime, clock);
+}
 
-#if defined(SYS_clock_gettime64)
-	/* 32-bit: 64-bit times came with 5.1; before there is only the older call. */
-	if (syscall(SYS_clock_gettime64, clock, &wide) < 0) {
-#if defined(SYS_clock_gettime)
-		long narrow[2] = {0, 0};
-
-		if (syscall(SYS_clock_gettime, clock, narrow) == 0)
-			return narrow[0] * NS_PER_SECOND + narrow[1];
-#endif
-		return 0;
-	}
-#else
-	/* 64-bit: the kernel's struct timespec is two 64-bit words. */
-	syscall(SYS_clock_gettime, clock, &wide);
-#endif
-	return wide.seconds * NS_PER_SECOND + wide.ns;
+int64_t kernel_clock_step_ns(clockid_t clock)
+{
+	return call_ns(SYS_clock_getres_time64, SYS_clock_getres, clock);
 }
 
 double timeval_seconds(struct timeval time)

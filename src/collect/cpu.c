@@ -128,7 +128,7 @@ static void take_model(struct span cpuinfo, struct text_fact *model)
 static void collect_count(const struct root *root, struct number_fact *count)
 {
 	static const char path[] = "/sys/devices/system/cpu/online";
-	char buffer[FACT_TEXT_SIZE];
+	char buffer[4096];
 	struct span list;
 	uint64_t total = 0, first = 0, last = 0;
 
@@ -206,7 +206,8 @@ void cpu_collect(const struct root *root, struct host_evidence *host)
 		set_leaves_absent(host, "CPUID was not asked");
 		return;
 	}
-	fact_set_text(&host->cpu, answer.brand);
+	if (*answer.brand)
+		fact_set_text(&host->cpu, answer.brand);
 	fact_set_flag(&host->invariant_tsc, answer.invariant_tsc);
 	set_leaves_absent(host, "not a leaf of this hypervisor");
 	if (*answer.version)

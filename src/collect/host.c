@@ -41,21 +41,27 @@ static bool bears_on_clock(struct span word)
 	return false;
 }
 
-void kernel_pick_parameters(struct span line, char *picked, size_t size)
+bool kernel_pick_parameters(struct span line, char *picked, size_t size)
 {
 	struct span word;
 	size_t used = 0;
+	bool fits = true;
 
 	picked[0] = '\0';
 	while (text_next_word(&line, &word)) {
-		/* A parameter that does not fit whole is left out: half of it would mislead. */
-		if (!bears_on_clock(word) || used + word.length + 2 > size)
+		if (!bears_on_clock(word))
 			continue;
+		/* Half of a parameter would mislead. */
+		if (used + word.length + 2 > size) {
+			fits = false;
+			continue;
+		}
 		if (used)
 			picked[used++] = ' ';
 		text_clean_span(picked + used, size - used, word);
 		used += word.length;
 	}
+	return fits;
 }
 
 static void set_unless_known(struct text_fact *text, struct span value)
@@ -161,8 +167,11 @@ void kernel_collect(const struct root *root, struct host_evidence *host)
 	} else {
 		collect_version_line(root, UNAME_OF_SOSREPORT, true, host);
 	}
-	if (root_read(root, "/proc/cmdline", line, sizeof(line), &content, &host->boot.fact))
-		kernel_pick_parameters(content, host->boot.value, sizeof(host->boot.value));
+	/* What a parameter that was left out does could be laid to another cause. */
+	if (root_read(root, "/proc/cmdline", line, sizeof(line), &content, &host->boot.fact) &&
+		!kernel_pick_parameters(content, host->boot.value, sizeof(host->boot.value)))
+		fact_set(&host->boot.fact, FACT_FAILED,
+			"/proc/cmdline: more parameters concern the clock than can be kept");
 	collect_distribution(root, &host->distribution);
 }
 

@@ -335,7 +335,9 @@ static bool read_syslog(struct kernel_log_evidence *log)
 	int got = klogctl(ACTION_READ_ALL, text, DMESG_SIZE);
 
 	if (got < 0) {
-		fact_set_errno(&log->fact, errno, "syslog(2)");
+		/* The privilege for it may be gone where /dev/kmsg was opened. */
+		if (log->fact.state != FACT_FAILED)
+			fact_set_errno(&log->fact, errno, "syslog(2)");
 	} else {
 		fact_set_known(&log->fact);
 		kernel_log_add_dmesg(log, (struct span){text, (size_t)got});
@@ -373,11 +375,11 @@ struct content {
 /* A daemon that was removed leaves its last file. */
 static bool is_since_boot(int file)
 {
-	struct timespec uptime;
+	int64_t now = kernel_clock_ns(CLOCK_REALTIME), uptime = kernel_clock_ns(CLOCK_BOOTTIME);
 	struct stat status;
 
-	return fstat(file, &status) == 0 && clock_gettime(CLOCK_BOOTTIME, &uptime) == 0 &&
-	       status.st_mtime >= time(NULL) - uptime.tv_sec;
+	return now && uptime && fstat(file, &status) == 0 &&
+	       status.st_mtime >= (now - uptime) / NS_PER_SECOND;
 }
 
 static void read_lines(FILE *file, const struct place *place, const char *release,
@@ -414,6 +416,8 @@ static bool read_place(const struct root *root, const struct place *place, struc
 	bool is_log;
 
 	*content = (struct content){.names_kernel = false};
+	if (!file && descriptor >= 0)
+		close(descriptor);
 	if (!file)
 		return false;
 	is_log = fgets(text, LINE_SIZE, file) && strncmp(text, "dmesg: ", strlen("dmesg: ")) != 0;
@@ -462,7 +466,7 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
 {
 	*log = (struct kernel_log_evidence){.count = 0};
 	fact_set(&log->fact, FACT_ABSENT, "no kernel log in this tree");
-	if (root->live && read_kmsg(root, log))
+	if (root->live && (read_kmsg(root, log) || log->count))
 		text_clean(log->source, sizeof(log->source), "/dev/kmsg");
 	else if (root->live && read_syslog(log))
 		text_clean(log->source, sizeof(log->source), "syslog(2)");

@@ -8,8 +8,11 @@
 /* Fills host->kernel, kernel_build, arch, boot and distribution, by /proc, /etc and uname(2). */
 void kernel_collect(const struct root *root, struct host_evidence *host);
 
-/* Picks the parameters of a kernel command line that bear on the clock, separated by blanks. */
-void kernel_pick_parameters(struct span line, char *picked, size_t size);
+/*
+ * Picks the parameters of a kernel command line that bear on the clock, separated by blanks.
+ * Returns false if one was left out, because it does not fit.
+ */
+bool kernel_pick_parameters(struct span line, char *picked, size_t size);
 
 /*
  * Fills host->cpu and host->invariant_tsc: by CPUID (libcpuid) on a live x86 host, else from

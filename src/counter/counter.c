@@ -31,13 +31,9 @@ static void read_counter(void *argument)
 /* Steps of jiffies are what clock_getres() returns while the tick is periodic. */
 static double find_raw_step(void)
 {
-	struct timespec step = {.tv_nsec = 0};
+	int64_t step_ns = kernel_clock_step_ns(CLOCK_MONOTONIC_RAW);
 
-	if (clock_getres(CLOCK_MONOTONIC_RAW, &step) != 0)
-		return 0;
-	return step.tv_sec || step.tv_nsec > 1
-	               ? (double)step.tv_sec * NS_PER_SECOND + (double)step.tv_nsec
-	               : 0;
+	return step_ns > 1 ? (double)step_ns : 0;
 }
 
 static bool measure(struct cli *cli)

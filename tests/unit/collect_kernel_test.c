@@ -25,7 +25,7 @@ static void assert_picked(const char *line, const char *wanted)
 {
 	char picked[FACT_TEXT_SIZE];
 
-	kernel_pick_parameters(text_span(line), picked, sizeof(picked));
+	assert_true(kernel_pick_parameters(text_span(line), picked, sizeof(picked)));
 	assert_string_equal(picked, wanted);
 }
 
@@ -48,12 +48,14 @@ static void a_parameter_that_does_not_fit_is_omitted(void **state)
 	char picked[16];
 
 	(void)state;
-	kernel_pick_parameters(
-		text_span("clocksource=hyperv_clocksource_tsc_page notsc"), picked, sizeof(picked));
+	assert_false(
+		kernel_pick_parameters(text_span("clocksource=hyperv_clocksource_tsc_page notsc"),
+			picked, sizeof(picked)));
 	assert_string_equal(picked, "notsc");
-	kernel_pick_parameters(text_span("notsc tsc=unstable"), picked, sizeof(picked));
+	assert_false(
+		kernel_pick_parameters(text_span("notsc tsc=unstable"), picked, sizeof(picked)));
 	assert_string_equal(picked, "notsc");
-	kernel_pick_parameters(text_span("notsc"), picked, 1);
+	assert_false(kernel_pick_parameters(text_span("notsc"), picked, 1));
 	assert_string_equal(picked, "");
 }
 
@@ -90,6 +92,27 @@ static void any_command_line_fits_its_room(void **state)
 		assert_in_range(strlen(picked), 0, size - 1);
 		assert_words_whole(picked, words, COUNT(words));
 	}
+}
+
+/* An ordinary host of low latency, and one whose parameters are more than are kept. */
+static void parameters_that_do_not_fit_are_not_known(void **state)
+{
+	static const char many[] =
+		"highres=on nohz=on idle=poll processor.max_cstate=1 intel_idle.max_cstate=0 "
+		"hpet=force clocksource.verify_n_cpus=-1 acpi=force notsc";
+	static struct host_evidence host;
+	struct fake_root *fake = *state;
+	char line[FACT_TEXT_SIZE + 32];
+
+	fake_root_add(fake, "/proc/cmdline", many);
+	kernel_collect(&fake->root, &host);
+	assert_true(fact_is_known(&host.boot.fact));
+	assert_non_null(strstr(host.boot.value, "notsc"));
+	memset(&host, 0, sizeof(host));
+	snprintf(line, sizeof(line), "tsc=%0*d notsc", FACT_TEXT_SIZE, 0);
+	fake_root_add(fake, "/proc/cmdline", line);
+	kernel_collect(&fake->root, &host);
+	assert_int_equal(host.boot.fact.state, FACT_FAILED);
 }
 
 static void a_captured_kernel_is_read_from_its_files(void **state)
@@ -609,6 +632,7 @@ int main(void)
 		cmocka_unit_test(only_parameters_that_bear_on_the_clock_are_picked),
 		cmocka_unit_test(a_parameter_that_does_not_fit_is_omitted),
 		cmocka_unit_test(any_command_line_fits_its_room),
+		IN_TREE(parameters_that_do_not_fit_are_not_known),
 		IN_TREE(a_captured_kernel_is_read_from_its_files),
 		cmocka_unit_test(a_personality_does_not_change_the_architecture),
 		IN_TREE(the_version_line_will_do),
