@@ -113,7 +113,7 @@ static bool refuse_order(const struct cli *cli)
 
 	while (context.argv[place] && !take_command(&misplaced, context.argv[place]))
 		place++;
-	if (cli->named || cli->help || cli->version || !context.argv[place])
+	if (cli->named || cli->version || !context.argv[place])
 		return false;
 	for (size_t i = 1; context.argv[i]; i++) {
 		const char *word = context.argv[i];

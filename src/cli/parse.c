@@ -116,7 +116,8 @@ bool take_rate(const char *option, const char *value, double *rate)
 	uint64_t count = 0;
 	double seconds = text_take_suffix(&text, "/min") ? 60 : 1;
 
-	text_take_suffix(&text, "/s");
+	if (seconds == 1)
+		text_take_suffix(&text, "/s");
 	if (!take_count(option, text,
 		    "calls per second from 1 to 1000G, such as 485000, 485k, 5e6 or 100/min",
 		    &count))

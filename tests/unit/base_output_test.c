@@ -309,8 +309,8 @@ static void a_fifo_that_is_swapped_for_a_link_is_not_followed(void **state)
 	struct fact why = {0};
 
 	fake_root_add(fake, "/victim", "old\n");
-	text_copy(file, sizeof(file), fake_root_place(fake, "/victim"));
-	text_copy(fifo, sizeof(fifo), fake_root_place(fake, "/fifo"));
+	text_clean(file, sizeof(file), fake_root_place(fake, "/victim"));
+	text_clean(fifo, sizeof(fifo), fake_root_place(fake, "/fifo"));
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	victim = file;
 	swapped = fifo;

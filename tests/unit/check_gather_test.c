@@ -147,7 +147,7 @@ static void a_steady_disagreement_is_decided_by_the_proof(void **state)
 {
 	/* Two parts are what agreement takes. On a busy machine the time may be over after them. */
 	const uint32_t of_agreement = 2 * 3 * 500;
-	uint32_t attempts = 0;
+	uint64_t attempts = 0;
 
 	for (int tries = 0; tries < 20 && attempts <= of_agreement; tries++) {
 		pid_t child = start_changes(*state, 1, 0);

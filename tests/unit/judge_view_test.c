@@ -88,7 +88,7 @@ static enum verdict_kind expected_of_tree(const char *arch, const char *boot)
 	evidence = (struct evidence){.live = false};
 	fact_set(&evidence.vdso.fact, FACT_UNREAD, "a captured tree contains no vDSO");
 	fact_set_known(&evidence.clocksource.current_fact);
-	text_copy(evidence.clocksource.current, sizeof(evidence.clocksource.current), "tsc");
+	text_clean(evidence.clocksource.current, sizeof(evidence.clocksource.current), "tsc");
 	fact_set_text(&evidence.host.arch, arch);
 	fact_set_text(&evidence.host.boot, boot);
 	diagnose(&evidence, &diagnosis);
