@@ -69,6 +69,10 @@ void page_line(struct page *page, const char *label, const char *format, ...)
 /* Adds to the line. */
 void page_add(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Begin the lines on the clocksource and on the host, which has its details with --verbose. */
+void page_clocksource(struct page *page, const struct evidence *evidence);
+void page_host(struct page *page, const struct evidence *evidence);
+
 /* Prints the line that grows; then page->out is free for text without a label. */
 void page_end(struct page *page);
 

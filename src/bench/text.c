@@ -132,11 +132,8 @@ static void write_heading(const struct bench_report *report, struct page *page)
 	fputc('\n', page->out);
 	if (page->all && fact_is_known(&time->fact))
 		page_line(page, "measured", "%s", time->value);
-	page_line(page, "clocksource", "%s", "");
-	describe_clocksource(&report->evidence, &page->text);
-	page_line(page, "host", "%s", "");
-	describe_host(&report->evidence, page->all ? SIZE_MAX : (size_t)(wrap_columns() - INDENT),
-		&page->text);
+	page_clocksource(page, &report->evidence);
+	page_host(page, &report->evidence);
 	if (report->bench->stopped)
 		page_line(page, "stopped", "%s",
 			report->bench->found ? "early: partial results"

@@ -95,13 +95,13 @@ static void announce(const struct cli *cli, const char *in_use)
 		strbuf_add(&sb, "%s%s", i + 1 < compare->count ? ", " : " and ", compare->names[i]);
 	strbuf_add(&sb, " (about %.1f s each) and then restores %s.",
 		(double)cli->duration_ns / NS_PER_SECOND + CANDIDATE_SECONDS, in_use);
-	if (!cli->root.live)
+	if (compare->rehearsal)
 		strbuf_add(&sb,
 			" It is a rehearsal: the names are written to %s%s, and the "
 			"clock of this host does not change.",
 			compare->tree, CLOCKSOURCE_CURRENT);
 	wrap_text(stderr, 0, 0, sb.text);
-	if (!cli->root.live)
+	if (compare->rehearsal)
 		return;
 	sb = (struct strbuf){.used = 0};
 	ntp_collect(&ntp, DEADLINE_NONE);
@@ -271,6 +271,7 @@ static bool measure(struct cli *cli)
 	compare->warp_s = (double)cli->duration_ns / NS_PER_SECOND;
 	compare->report.exit_status = compare->report.answer->status; /* of a refusal */
 	host->live = cli->root.live;
+	compare->rehearsal = !cli->root.live;
 	clocksource_collect(&cli->root, &host->clocksource);
 	host_collect(&cli->root, &host->host);
 	kernel_log_collect(&cli->root, &host->kernel_log);

@@ -233,6 +233,7 @@ struct compare {
 
 	/* The plan. */
 	char tree[CURRENT_PATH_SIZE]; /* before a path in a message: that of --sysroot; "": none */
+	bool rehearsal;               /* on a tree: the clock of this host does not change */
 	struct evidence host;         /* evidence of the tree, for the advice */
 	struct clocksource_switch sw;
 	double warp_s; /* seconds that each is tested for warps */

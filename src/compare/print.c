@@ -253,6 +253,9 @@ static const struct field advice_fields[] = {
 };
 
 const struct field compare_fields[] = {
+	{FLAG("rehearsal", rehearsal),
+		.doc = "whether it ran on a tree (--sysroot): each clocksource was measured on the "
+		       "clock of this host, which did not change"},
 	{TEXT("original", sw.original), .doc = "clocksource in use before the run"},
 	{TEXT("fastest", fastest_name.value), .fact = FACT(fastest_name.fact),
 		.reason = "fastest_reason", .doc = "fastest clocksource without a warp"},
@@ -327,10 +330,7 @@ void compare_text(const void *data, struct page *page)
 	page_add(page, "; after: ");
 	describe_ntp(&run->after, &page->text);
 	if (run->restored == SWITCH_DONE)
-		page_line(page, "Now", "the clocksource was restored to %s%s", compare->sw.original,
-			*compare->tree ? "; this was a rehearsal, and all rows measure the clock "
-					 "of this host, which did not change"
-				       : "");
+		page_line(page, "Now", "the clocksource was restored to %s", compare->sw.original);
 	if (compare->why_not)
 		page_line(page, "Why not", "%s is not recommended, because %s",
 			compare->fastest->name, compare->why_not);

@@ -240,5 +240,9 @@ void compare_conclude(struct compare *compare)
 		fact_set(&compare->fastest_name.fact, FACT_ABSENT,
 			"the clocksource in use could not be measured");
 	judge(compare);
+	if (compare->rehearsal)
+		text_append(compare->report.summary, REPORT_SENTENCE_SIZE,
+			" This was a rehearsal: all rows measure the clock of this host, which did "
+			"not change.");
 	advise(compare);
 }

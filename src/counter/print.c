@@ -76,6 +76,7 @@ static const struct field note_fields[] = {
 #define OF struct counter_evidence
 
 static const struct field evidence_fields[] = {
+	{INLINE(host, surroundings_fields)},
 	{NS("read_ns", host.timing.counter_ns.value), .fact = FACT(host.timing.counter_ns.fact),
 		.reason = "read_reason", .doc = "ns per read of the counter"},
 	{REASON("read_reason")},
@@ -147,14 +148,13 @@ static void write_rates(const struct counter *counter, struct page *page)
 {
 	struct rate known[RATE_COUNT];
 	struct table table = {.fields = rate_fields, TABLE_ROWS(known, 0), .whole = known};
-	size_t count = 0;
+	const char *label = "not known";
 
 	for (int id = 0; id < RATE_COUNT; id++) {
 		if (fact_is_known(&counter->rates[id].fact))
-			known[count++] = counter->rates[id];
+			known[table.count++] = counter->rates[id];
 	}
-	table.count = count;
-	if (count)
+	if (table.count)
 		page_table(page, &table);
 	else
 		fprintf(page->out, "\n  rate       not known\n");
@@ -164,9 +164,8 @@ static void write_rates(const struct counter *counter, struct page *page)
 
 		if (fact_is_known(&rate->fact))
 			continue;
-		page_line(page, count == RATE_COUNT ? "" : "not known", "%s: %s", rate->source,
-			rate->fact.reason);
-		count = RATE_COUNT;
+		page_line(page, label, "%s: %s", rate->source, rate->fact.reason);
+		label = "";
 	}
 }
 
@@ -235,8 +234,7 @@ static void write_kernel(const struct counter *counter, struct page *page)
 		page_add(page, "; its log was not read: %s", host->kernel_log.fact.reason);
 	if (view->line)
 		page_line(page, "", "%s", view->line->text);
-	page_line(page, "host", "%s", "");
-	describe_host(host, 64, &page->text);
+	page_host(page, host);
 }
 
 void counter_text(const void *data, struct page *page)

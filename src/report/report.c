@@ -114,6 +114,19 @@ void page_add(struct page *page, const char *format, ...)
 	va_end(arguments);
 }
 
+void page_clocksource(struct page *page, const struct evidence *evidence)
+{
+	page_line(page, "clocksource", "%s", "");
+	describe_clocksource(evidence, &page->text);
+}
+
+void page_host(struct page *page, const struct evidence *evidence)
+{
+	page_line(page, "host", "%s", "");
+	describe_host(evidence, page->all ? SIZE_MAX : (size_t)(wrap_columns() - page->indent),
+		&page->text);
+}
+
 void page_table(struct page *page, const struct table *table)
 {
 	struct table fitting = *table;

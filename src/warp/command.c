@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/privileges.h"
 #include "base/time.h"
+#include "collect.h"
 #include "commands.h"
 #include "measure/vdso.h"
 #include "model.h"
@@ -146,7 +147,7 @@ const struct field warp_clock_fields[] = {
 	{0},
 };
 
-const struct field warp_result_fields[] = {
+static const struct field warp_result_fields[] = {
 	{.key = "clock", .kind = FIELD_INLINE, .fields = warp_clock_fields},
 	{LARGEST_WARP("cpu_behind", cpu_behind), .title = "CPUs", .width = 11, .cell = print_cpus,
 		.doc = "CPU on which the clock was behind in the largest warp"},
@@ -275,6 +276,7 @@ const struct field warp_fields[] = {
 	{STRING("advice", report.advice), .fact = FACT(report.advice_fact),
 		.reason = "advice_reason", .doc = "what to do"},
 	{REASON("advice_reason"), .doc = "why there is no advice; null: there is"},
+	{INLINE(evidence, surroundings_fields)},
 	{INLINE(warp, run_fields)},
 	{0},
 };
@@ -393,8 +395,12 @@ static void write_notes(const struct warp_evidence *warp, struct page *page)
 
 static void warp_text(const void *data, struct page *page)
 {
-	const struct warp_evidence *warp = &((const struct warp_run *)data)->warp;
+	const struct warp_run *run = data;
+	const struct warp_evidence *warp = &run->warp;
 
+	fputc('\n', page->out);
+	page_clocksource(page, &run->evidence);
+	page_host(page, &run->evidence);
 	if (fact_is_known(&warp->fact)) {
 		page_table(page, &(struct table){.fields = warp_result_fields,
 					 TABLE_ROWS(warp->results, WARP_CLOCK_COUNT)});
@@ -414,6 +420,8 @@ static bool measure(struct cli *cli)
 	struct vdso_image image;
 	struct call_table calls;
 
+	clocksource_collect(&cli->root, &run->evidence.clocksource);
+	host_collect(&cli->root, &run->evidence.host);
 	privileges_keep(PRIVILEGES_WRITE);
 	vdso_collect(&cli->root, &vdso, &image);
 	call_table_make(&vdso, &image, &calls, &cli->deadline);
@@ -436,7 +444,7 @@ static const struct option_row options[] = {
 
 static const struct report_type type = {.schema = "vdsocheck-warp/1",
 	.fields = warp_fields,
-	.indent = 13,
+	.indent = 15,
 	.measure = measure,
 	.text = warp_text,
 	.release = release};

@@ -152,6 +152,7 @@ void warp_finish(struct warp_state *state);
 
 struct warp_run {
 	struct report report;
+	struct evidence evidence; /* clocksource and host */
 	struct warp_evidence warp;
 };
 
@@ -159,6 +160,5 @@ struct warp_run {
 void warp_judge(const struct warp_evidence *warp, struct report *report);
 
 extern const struct field warp_fields[];
-extern const struct field warp_result_fields[]; /* its columns are the table of the text */
 
 #endif

@@ -102,6 +102,15 @@ static void does_not_recommend_what_check_refuses(void **state)
 	assert_string_equal(verdict(), "ok");
 }
 
+/* On a tree all rows measure the same clock. */
+static void the_answer_of_a_rehearsal_says_that_it_was_one(void **state)
+{
+	(void)state;
+	assert_null(strstr(rank()->report.summary, "rehearsal"));
+	compare.rehearsal = true;
+	assert_non_null(strstr(rank()->report.summary, "This was a rehearsal"));
+}
+
 static void a_gain_within_the_spread_is_not_recommended(void **state)
 {
 	static const struct {
@@ -213,6 +222,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RANKING_TEST(recommends_a_change_of_class),
 		RANKING_TEST(does_not_recommend_what_check_refuses),
+		RANKING_TEST(the_answer_of_a_rehearsal_says_that_it_was_one),
 		RANKING_TEST(a_gain_within_the_spread_is_not_recommended),
 		RANKING_TEST(a_single_measurement_shows_no_gain),
 		RANKING_TEST(the_selected_clocksource_wins_a_tie),

@@ -53,8 +53,10 @@ static void render_warp(const struct warp_evidence *warp, bool json)
 {
 	static struct warp_run run;
 
-	run = (struct warp_run){
-		.report = {.type = warp_command.report, .timestamp = timestamp}, .warp = *warp};
+	run = (struct warp_run){.report = {.type = warp_command.report, .timestamp = timestamp},
+		.evidence.clocksource = {.current_fact.state = FACT_KNOWN, .current = "hpet"},
+		.warp = *warp};
+	fact_set_text(&run.evidence.host.kernel, "6.1.0-9-amd64");
 	warp_judge(warp, &run.report);
 	bytes = unit_print(json ? report_json : report_text, &run);
 }
@@ -69,6 +71,28 @@ static void the_text_fits_80_columns(void **state)
 	assert_non_null(strstr(bytes, "999,999,999  1023,1022"));
 	assert_non_null(strstr(bytes, "1024 of the 2048"));
 	assert_non_null(strstr(bytes, "the clock was set during the test"));
+}
+
+/* A result in a ticket is about one clocksource of one machine. */
+static void text_and_json_name_clocksource_and_host(void **state)
+{
+	struct warp_evidence warp = large_values();
+	json_t *root;
+	const char *current = NULL, *kernel = NULL;
+
+	(void)state;
+	render_warp(&warp, false);
+	assert_non_null(strstr(bytes, "  clocksource  hpet"));
+	assert_non_null(strstr(bytes, "Linux 6.1.0-9-amd64"));
+	free(bytes);
+	render_warp(&warp, true);
+	root = json_loads(bytes, 0, NULL);
+	assert_int_equal(json_unpack(root, "{s{ss} s{ss}}", "clocksource", "current", &current,
+				 "host", "kernel", &kernel),
+		0);
+	assert_string_equal(current, "hpet");
+	assert_string_equal(kernel, "6.1.0-9-amd64");
+	json_decref(root);
 }
 
 static void the_text_shows_the_worst_pairs(void **state)
@@ -107,7 +131,7 @@ static void no_value_is_printed_beside_a_larger_error(void **state)
 	render_warp(&warp, false);
 	assert_non_null(strstr(bytes, "CPU 0 and CPU 1 agree within 73.3 ns"));
 	assert_non_null(strstr(bytes, "CPU 2 is 90.0 ns ahead of CPU 0, +/- 70.0 ns"));
-	assert_non_null(strstr(bytes, "  drift      below 0.34 ppm"));
+	assert_non_null(strstr(bytes, "  drift        below 0.34 ppm"));
 }
 
 static void counters_that_never_differ_agree_within_one_tick(void **state)
@@ -131,7 +155,7 @@ static void the_text_says_that_the_test_was_interrupted(void **state)
 	warp.stopped = true;
 	warp.duration_s = 1.54;
 	render_warp(&warp, false);
-	assert_non_null(strstr(bytes, "\n  stopped    interrupted after 1.54 s\n"));
+	assert_non_null(strstr(bytes, "\n  stopped      interrupted after 1.54 s\n"));
 }
 
 static void a_clock_that_was_not_tested_has_its_reason_below_the_table(void **state)
@@ -141,7 +165,7 @@ static void a_clock_that_was_not_tested_has_its_reason_below_the_table(void **st
 	(void)state;
 	fact_set(&warp.results[WARP_KERNEL].fact, FACT_ABSENT, "no vDSO function");
 	render_warp(&warp, false);
-	assert_non_null(strstr(bytes, "\n  untested   vDSO against kernel: no vDSO function\n"));
+	assert_non_null(strstr(bytes, "\n  untested     vDSO against kernel: no vDSO function\n"));
 }
 
 static void warp_that_was_not_tested_says_why(void **state)
@@ -261,6 +285,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(the_text_fits_80_columns, free_bytes),
+		cmocka_unit_test_teardown(text_and_json_name_clocksource_and_host, free_bytes),
 		cmocka_unit_test_teardown(the_text_shows_the_worst_pairs, free_bytes),
 		cmocka_unit_test_teardown(no_value_is_printed_beside_a_larger_error, free_bytes),
 		cmocka_unit_test_teardown(
