@@ -112,6 +112,7 @@ static const struct cause_row emulated = {"emulated", GROUP_PROCESS,
 static const struct cause_row vdso_replaced = {"vdso-replaced", GROUP_PROCESS,
 	"A tool (rr, CRIU, other instrumentation) gave this process a vDSO of its own, so this "
 	"result holds for this process, not for the host.",
+	.signs = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps.",
 	.certainty = CERTAINTY_PROVEN,
 	.detail = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps",
 	.more = "getauxval(3)", .advice = {&run_outside_tool}};
@@ -147,8 +148,8 @@ static const struct cause_row no_compat_vdso = {"no-compat-vdso", GROUP_VDSO,
 /* Its vDSO makes the system calls itself (um/vdso/um_vdso.c, 3.2 to 7.2). */
 static const struct cause_row uml = {"uml", GROUP_PROCESS,
 	"The vDSO of User-Mode Linux makes a system call for each clock call.",
-	.certainty = CERTAINTY_PROVEN, .detail = "/proc/cpuinfo: vendor_id User Mode Linux",
-	.advice = {&leave_uml}};
+	.signs = "/proc/cpuinfo has the vendor_id User Mode Linux.", .certainty = CERTAINTY_PROVEN,
+	.detail = "/proc/cpuinfo: vendor_id User Mode Linux", .advice = {&leave_uml}};
 
 static const struct cause_row wsl1 = {"wsl1", GROUP_PROCESS,
 	"WSL 1 has neither a Linux kernel nor a vDSO clock; WSL 2 has both.",
@@ -328,8 +329,8 @@ static const struct cause_row tsc_readers_affected = {"tsc-readers-affected", GR
 
 static const struct cause_row time_namespace = {"time-namespace", GROUP_PROCESS,
 	"This process is in a time namespace: each call takes a few nanoseconds more.",
-	.certainty = CERTAINTY_PROVEN, .detail = "the vDSO's data page is that of a time namespace",
-	.more = "time_namespaces(7)"};
+	.signs = "The vDSO's data page is that of a time namespace.", .certainty = CERTAINTY_PROVEN,
+	.detail = "the vDSO's data page is that of a time namespace", .more = "time_namespaces(7)"};
 
 cause_rows rows_notes = {&time_calls_blocked, &old_vdso_clocks, &gvisor_few_clocks,
 	&libc_without_vdso_getrandom, &tsc_readers_affected, &time_namespace, NULL};

@@ -303,7 +303,7 @@ static const struct advice_row correct_stated_rate = {"correct-stated-rate", RAN
 static const struct cause_row tsc_read_delay = {"tsc-read-delay", GROUP_TSC,
 	"The kernel's watchdog could not read its reference clock in time and gave up on the "
 	"TSC{when}: often a false alarm in a guest or under heavy load.",
-	.signs = "The kernel log has \"read-back delay of ... ns\" and \"marking tsc unstable\".",
+	.signs = "The kernel log has \"read-back delay of\" and \"marking tsc unstable\".",
 	.certainty = CERTAINTY_PROVEN,
 	.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}};
 

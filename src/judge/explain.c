@@ -25,10 +25,8 @@ bool explain_cause(size_t place, struct cause_explanation *cause)
 	if (place >= cause_list_rows(rows))
 		return false;
 	row = rows[place];
-	*cause = (struct cause_explanation){.id = row->id,
-		.group = row->group,
-		.signs = row->signs ? row->signs : row->detail,
-		.more = row->more};
+	*cause = (struct cause_explanation){
+		.id = row->id, .group = row->group, .signs = row->signs, .more = row->more};
 	words_fill(row->text, words, cause->text, sizeof(cause->text));
 	for (size_t i = 0, count = 0; i < CAUSE_ADVICE_MAX && row->advice[i]; i++) {
 		size_t first = 0;

@@ -123,7 +123,7 @@ struct cause_row {
 	const char *id;
 	enum cause_group group;
 	const char *text;  /* sentence or two; has {from} and {when}, the time of the case's line */
-	const char *signs; /* how it is recognized; NULL: `detail` has it */
+	const char *signs; /* how it is recognized */
 	enum certainty certainty;
 	void (*evidence)(const struct view *v, struct cause *cause); /* cites it; or NULL */
 	const char *detail; /* a piece of evidence, after the others; or NULL */

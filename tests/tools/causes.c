@@ -204,7 +204,7 @@ static const char head[] =
 	"prints the steps with its own names, boot loader and cloud.\n"
 	".Sh CAUSES\n"
 	"The signs are the evidence by which a cause is recognized.\n"
-	"A call falls back where it should be served by the vDSO and is a system call.\n"
+	"A call falls back if the vDSO should serve it and it is a system call.\n"
 	"The watchdog is the kernel's own, which compares the TSC with a reference clock.\n";
 
 int main(void)

@@ -145,7 +145,8 @@ static void every_cause_and_advice_is_explained_without_a_host(void **state)
 	(void)state;
 	for (; explain_cause(count, &cause); count++) {
 		require_id(cause.id);
-		if (!*cause.text || strchr(cause.text, '{') || !cause.signs || !*cause.signs)
+		if (!*cause.text || strchr(cause.text, '{') || !cause.signs || !*cause.signs ||
+			cause.signs[strlen(cause.signs) - 1] != '.')
 			fail_msg("%s is not explained", cause.id);
 	}
 	assert_true(count > 60);
