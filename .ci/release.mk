@@ -4,12 +4,13 @@
 #   make dist            the source of HEAD, as a tarball
 #   make release         that and static binaries for x86-64 and arm64, with their SHA256SUMS, of a
 #                        commit with the tag vVERSION (UNTAGGED=1: of any)
-#   make packages        besides, deb, rpm and apk packages with these binaries, by nfpm, and Python wheels
+#   make packages        besides, deb, rpm and apk packages with these binaries, by nfpm, and Python wheels;
+#                        HOMEPAGE=URL is the address of the project in them
 #   make sign            the signature of SHA256SUMS by a key of GnuPG's home, SIGN_KEY=ID
 #   make release-deps    install what these need besides (root, Debian on x86-64)
 #
 # All land in $(BUILD)/release. All but the signature are the same byte for byte wherever a commit is
-# built with the same compilers, libraries and nfpm (NFPM: by default the one that
+# built with the same HOMEPAGE, compilers, libraries and nfpm (NFPM: by default the one that
 # `make consumer-deps CONSUMER=packages` installs). Beside each artifact, ARTIFACT.cdx.json says what
 # it contains; beside a binary, and in its packages, NOTICES has the notices of the libraries in it.
 #
@@ -99,7 +100,8 @@ $(RELEASE_MACHINES:%=package-%): package-%: $(RELEASE)/$(NAMED)-%
 	$(QUIET)gzip -9n $(TREE)/usr/share/man/man?/*
 	$(QUIET)find $(TREE) -exec touch -d @$(SOURCE_DATE_EPOCH) {} +
 	$(QUIET)license=$$(.ci/provenance license $(RELEASE)/$*/vdsocheck.map) && \
-		sed "s/@license@/$$license/; s,@changelog@,$(TREE).changelog.yaml," src/share/packaging/nfpm.yaml >$(TREE).yaml
+		sed "s/@license@/$$license/; s,@changelog@,$(TREE).changelog.yaml,; s|@homepage@|$(HOMEPAGE)|; /^homepage: \"\"$$/d" \
+			src/share/packaging/nfpm.yaml >$(TREE).yaml
 	$(QUIET)sed '/^  check whether/,/^contents:/{//!d}' $(TREE).yaml >$(TREE).apk.yaml
 	$(QUIET)cp $(TREE).yaml $(TREE).rpm.yaml
 	$(QUIET)sed '/^license:/d' $(TREE).yaml >$(TREE).deb.yaml
@@ -113,7 +115,7 @@ $(RELEASE_MACHINES:%=package-%): package-%: $(RELEASE)/$(NAMED)-%
 			$(NFPM) package -f $(TREE).$$kind.yaml -p $$kind -t $(RELEASE) || exit 1; \
 	done
 	$(QUIET)SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) .ci/wheel $(VERSION) $* $< $<.NOTICES.txt \
-		"$$(.ci/provenance license $(RELEASE)/$*/vdsocheck.map)" $(RELEASE)
+		"$$(.ci/provenance license $(RELEASE)/$*/vdsocheck.map)" '$(HOMEPAGE)' $(RELEASE)
 	$(QUIET)for file in $(RELEASE)/vdsocheck_$(VERSION)-*_$(PACKAGE_ARCH_$*).deb \
 			$(RELEASE)/$(NAMED)-py3-none-*_$*.whl \
 			$(RELEASE)/$(NAMED)-*.$*.rpm $(RELEASE)/vdsocheck_$(VERSION)-*_$*.apk; do \

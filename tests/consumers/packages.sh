@@ -13,7 +13,7 @@ make_packages() {
 	! git -C "$here/../.." rev-parse -q --verify HEAD >/dev/null 2>&1 ||
 		tarball=$2/release/vdsocheck-$version.tar.gz.cdx.json
 	# shellcheck disable=SC2086 # nothing or one word
-	make_here "package-$1" $tarball BUILD="$2" NFPM=nfpm
+	make_here "package-$1" $tarball BUILD="$2" NFPM=nfpm HOMEPAGE="$homepage"
 }
 
 # has_no_trace ROOT: nothing of the program is left.
@@ -210,10 +210,16 @@ check_packages() {
 		return
 	fi
 	version=$(sed -n 's/^VERSION := //p' "$here/../../Makefile")
+	homepage=https://example.org/vdsocheck
 	make_packages x86_64 "$work/packages"
 	release=$work/packages/release
 	verify 'packages: nfpm makes deb, rpm and apk' '[ "$status" -eq 0 ]' \
 		'[ "$(find "$release" -maxdepth 1 -name "*.deb" -o -name "*.rpm" -o -name "*.apk" | wc -l)" -eq 3 ]'
+	verify 'packages: each has the address of the project that make was given' \
+		'[ "$(dpkg-deb -f "$release/vdsocheck_${version}-1_amd64.deb" Homepage)" = "$homepage" ]' \
+		'! has rpm || [ "$(rpm -qp --qf "%{URL}" "$release/vdsocheck-$version-1.x86_64.rpm")" = "$homepage" ]' \
+		'gzip -dc "$release/vdsocheck_${version}-r1_x86_64.apk" | tar -xOf - .PKGINFO | grep -qx "url = $homepage"' \
+		'unzip -p "$release"/*_x86_64.whl "*/METADATA" | grep -qx "Project-URL: Homepage, $homepage"'
 	check_sboms x86_64
 	check_wheel
 	try_packages
