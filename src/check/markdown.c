@@ -13,18 +13,33 @@
 #include "base/version.h"
 #include "cli/text.h"
 
+/*
+ * What a host or a document says of itself must not be taken for Markdown or HTML: these begin
+ * emphasis, code, a link or a tag.
+ */
+static void add_quoted(struct strbuf *to, const char *text)
+{
+	for (size_t plain; *text; text += plain) {
+		plain = strcspn(text, "\\*`[<");
+		strbuf_add(to, "%.*s", (int)plain, text);
+		if (text[plain])
+			strbuf_add(to, "\\%c", text[plain++]);
+	}
+}
+
 static void write_heading(const struct check_request *request, FILE *out)
 {
 	const struct diagnosis *diagnosis = &request->diagnosis;
 	const char *question = NULL;
-	struct strbuf sb = {.used = 0};
+	struct strbuf verdict = {.used = 0}, sb = {.used = 0};
 
 	fputs("# vdsocheck: ", out);
 	for (const char *word = verdict_names[diagnosis->verdict.kind]; *word; word++)
 		fputc(toupper((unsigned char)*word), out);
 	fputs("\n\n", out);
+	describe_verdict(diagnosis, &request->evidence, &verdict);
 	strbuf_add(&sb, "**");
-	describe_verdict(diagnosis, &request->evidence, &sb);
+	add_quoted(&sb, verdict.text);
 	strbuf_add(&sb, "**");
 	wrap_text(out, 0, 0, sb.text);
 	fputc('\n', out);
@@ -43,14 +58,14 @@ static void write_heading(const struct check_request *request, FILE *out)
 
 static void write_item(FILE *out, const char *label, const char *text)
 {
+	struct strbuf quoted = {.used = 0};
+
+	add_quoted(&quoted, text);
 	if (*text)
-		fprintf(out, "- **%s**: %s\n", label, text);
+		fprintf(out, "- **%s**: %s\n", label, quoted.text);
 }
 
-/*
- * Writes the facts of the host, as code: what a host or a document says of itself must not be taken
- * for Markdown or HTML.
- */
+/* Writes the facts of the host, as code. */
 static void write_machine(const struct evidence *evidence, FILE *out)
 {
 	struct strbuf timestamp = {.used = 0};
@@ -174,15 +189,24 @@ static void write_causes(const struct check_request *request, FILE *out)
 
 	if (diagnosis->cause_count || diagnosis->contradiction_count)
 		fprintf(out, "\n## %s\n\n", describe_why(request));
-	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
-		fprintf(out, "- But: %s\n", diagnosis->contradictions[i].text);
+	for (size_t i = 0; i < diagnosis->contradiction_count; i++) {
+		struct strbuf text = {.used = 0};
+
+		add_quoted(&text, diagnosis->contradictions[i].text);
+		fprintf(out, "- But: %s\n", text.text);
+	}
 	for (size_t i = 0; i < diagnosis->cause_count; i++) {
 		const struct cause *cause = &diagnosis->causes[i];
+		struct strbuf text = {.used = 0};
 
-		fprintf(out, "- %s (%s; %s)\n", cause->text, cause->id,
+		add_quoted(&text, cause->text);
+		fprintf(out, "- %s (%s; %s)\n", text.text, cause->id,
 			cause_certainty_names[cause->certainty]);
-		for (size_t k = 0; k < cause->evidence_count; k++)
-			fprintf(out, "  - %s\n", cause->evidence[k]);
+		for (size_t k = 0; k < cause->evidence_count; k++) {
+			text = (struct strbuf){.used = 0};
+			add_quoted(&text, cause->evidence[k]);
+			fprintf(out, "  - %s\n", text.text);
+		}
 		if (cause->more)
 			fprintf(out, "  - see %s\n", cause->more);
 	}

@@ -90,7 +90,8 @@ bool check_take(struct cli *cli, int id, const char *value)
 		return take_list(value, take_clocksource, cli);
 	case OPTION_MAX_NS:
 		unit = text_take_suffix(&text, "us") ? 1000 : 1;
-		text_take_suffix(&text, "ns");
+		if (unit == 1)
+			text_take_suffix(&text, "ns");
 		if (!take_count("--max-ns", text, "nanoseconds, such as 60 or 1us",
 			    &request->policy.max_ns))
 			return false;
