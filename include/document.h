@@ -10,8 +10,8 @@
  *	#define OF struct timing_evidence
  *	static const struct field timing_fields[] = {
  *		{TEXT("counter", counter), .doc = "name of the counter; null: none known"},
- *		{NS("counter_ns", counter_ns.value), .fact = FACT(counter_ns.fact), .reason =
- *"reason", .doc = "ns per read, least of all batches"}, {REASON("reason")}, {0},
+ *		{NS("median_ns", median_ns), .doc = "ns per read, median of all batches"},
+ *		{0},
  *	};
  *	#undef OF
  */
@@ -295,6 +295,9 @@ extern const struct field surroundings_fields[];
 
 /* "vdso", "libc", "syscall", and "" for PATH_COUNT; ended by NULL. */
 extern const char *const call_path_names[];
+
+/* "pvclock", "hyperv" ...: the sources of other clocks, in the order of enum witness_source. */
+extern const char *const witness_names[];
 
 /* Count the calls of a struct call_evidence by the path that it is judged by; null: not proven. */
 json_t *call_entered(const void *object, const void *whole);

@@ -234,8 +234,7 @@ struct ntp_evidence {
 
 /* Other clocks than the kernel's own, and NTP's estimate of it, in the order of a document. */
 enum witness_source {
-	WITNESS_PVCLOCK, /* the page of kvm-clock or Xen: the host's clock since the guest's start
-	                  */
+	WITNESS_PVCLOCK, /* the page of kvm-clock or Xen: time since the guest's start */
 	WITNESS_HYPERV,  /* the reference TSC page: the same, without a beginning that is known */
 	WITNESS_VMCLOCK, /* the page of /dev/vmclock0: the host's wall clock */
 	WITNESS_PTP,     /* a PTP clock that is the host's or the cloud's */
@@ -243,9 +242,6 @@ enum witness_source {
 	WITNESS_NTP,     /* the kernel's NTP state */
 	WITNESS_COUNT
 };
-
-/* "pvclock", "hyperv" ...; ended by NULL. */
-extern const char *const witness_names[];
 
 struct witness {
 	enum witness_source source;

@@ -26,8 +26,7 @@ struct report {
 	int exit_status;
 };
 
-/* Text with labels: a line begins with its label, grows, and is wrapped when the next one begins.
- */
+/* Text with labels: a line begins with one, grows, and is wrapped when the next begins. */
 struct page {
 	FILE *out;
 	int indent;

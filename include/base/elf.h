@@ -67,8 +67,7 @@ struct elf_dynamic {
 /* Returns false without symbols and their names. All `count` symbols lie within the image. */
 bool elf_read_dynamic(const struct elf *elf, struct elf_dynamic *dynamic);
 
-/* Returns the bytes of the build ID, which also name the file with its symbols; empty: it has none.
- */
+/* Returns the build ID, which also names the file with its symbols; empty: it has none. */
 struct span elf_build_id(const struct elf *elf);
 
 struct elf_function {

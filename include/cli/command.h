@@ -40,8 +40,7 @@ struct format {
 	bool (*write)(const void *result, const struct style *style, FILE *out);
 	int (*status)(const void *result); /* its own exit status; NULL: the command's */
 	bool warns; /* --quiet leaves it out only where the exit status is 0 */
-	/* Writes why nothing else was written, for readers of standard output alone; may be NULL.
-	 */
+	/* Writes why nothing else was, for readers of standard output alone; may be NULL. */
 	void (*fail)(const char *message, FILE *out);
 };
 
@@ -84,8 +83,7 @@ struct command {
 	const char *summary; /* line in the list of commands */
 	const char *help;    /* a paragraph: what it does */
 	const char *status;  /* its exit statuses, after those of its answers */
-	/* NULL: `status` has them all. The first is that of a run that found nothing; ended by {0}.
-	 */
+	/* NULL: `status` has all. The first is that of a run without findings; ended by {0}. */
 	const struct answer *answers;
 	const struct option_row *options; /* ended by a row without a name */
 	const struct format *formats;     /* ended by a row without a name */

@@ -43,11 +43,11 @@ int fault_guard(void (*work)(void *argument), void *argument)
 	signal = sigsetjmp(here, 0);
 	if (signal == 0)
 		work(argument);
-	innermost = outer;
 	if (!outer)
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	for (size_t i = 0; i < GUARDED_COUNT && !outer; i++)
 		sigaction(guarded_signals[i], &saved[i], NULL);
+	innermost = outer;
 	return signal;
 }
 

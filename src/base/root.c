@@ -121,8 +121,8 @@ void root_close(struct root *root)
 	root->directory = -1;
 }
 
-/* root_contains() reads this many bytes of a file: callers look for text near the start. */
-#define HOLDS_SIZE 8192
+/* Bytes of a file that has a line, or a text near its start. */
+#define HEAD_SIZE 8192
 
 /* A device of a captured tree is not even opened: opening it may start a watchdog. */
 static int open_below(const struct root *root, const char *path, int flags)
@@ -182,7 +182,7 @@ bool root_read_head(const struct root *root, const char *path, char *buffer, siz
 
 void root_read_line(const struct root *root, const char *path, struct text_fact *text)
 {
-	char buffer[HOLDS_SIZE];
+	char buffer[HEAD_SIZE];
 	struct span content;
 
 	if (root_read(root, path, buffer, sizeof(buffer), &content, &text->fact))
@@ -202,7 +202,7 @@ int root_open_file(const struct root *root, const char *path, int access, struct
 
 bool root_contains(const struct root *root, const char *path, const char *text)
 {
-	char buffer[HOLDS_SIZE];
+	char buffer[HEAD_SIZE];
 	struct span content;
 	struct fact why;
 

@@ -5,7 +5,6 @@
  */
 #include "model.h"
 
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #if defined(__GLIBC__)

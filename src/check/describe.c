@@ -73,8 +73,7 @@ void describe_verdict(
 			add_alternative(cost, evidence, sb);
 		strbuf_add(sb, ".");
 	}
-	/* Coarse steps break programs sooner than the cost. HZ is 100 to 1000 (kernel/Kconfig.hz).
-	 */
+	/* Coarse steps break programs sooner than the cost. HZ is 100 to 1000. */
 	if (clocksource_is(evidence, "jiffies") || clocksource_is(evidence, "refined-jiffies")) {
 		if (fact_is_known(&tick->fact))
 			strbuf_add(sb, " The clock advances only in steps of %.3g ms.",

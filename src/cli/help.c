@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the text of --help, made from a command's row, so that it cannot differ from what is
- * parsed. Without a command it is an overview, which fits a terminal of 24 lines; all options of a
- * command are in its own help, and those that all commands have in that of the first command.
+ * Prints the text of --help, made from the rows that are parsed. Without a command it is an
+ * overview, which fits a terminal of 24 lines; all options of a command are in its own help, and
+ * those that all commands have in that of the first command.
  */
 #include <string.h>
 

@@ -17,8 +17,7 @@
 /* A word with this many edits is taken for a misspelt one; fewer for a short name, as in git(1). */
 #define MISSPELT_MAX 2
 
-/* A word that begins a name, or begins with one, is as near as that if it has this many characters.
- */
+/* A word that begins a name, or begins with one, is as near as that from this length on. */
 #define PREFIX_MIN 3
 
 struct unit {

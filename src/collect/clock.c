@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the time, the uptime and the kernel's NTP state by raw system calls, since the vDSO of this
- * host may crash; in a child where a seccomp filter may kill for them.
+ * Reads the time, the uptime and the kernel's NTP state without the vDSO, which may crash here; in
+ * a child where a seccomp filter may kill for the calls.
  */
 #include "collect.h"
 

@@ -6,7 +6,6 @@
 #include "collect.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 

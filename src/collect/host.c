@@ -6,7 +6,6 @@
 #include "parts.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/utsname.h>

@@ -6,7 +6,6 @@
  */
 #include "parts.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

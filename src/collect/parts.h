@@ -48,8 +48,7 @@ struct log_line {
 	double seconds;    /* since boot, by the kernel's stamp; NAN: the line does not say */
 	struct span text;  /* the kernel's words, in `buffer` */
 	bool is_bare;      /* nothing but quotation stood before them */
-	char buffer[1280]; /* The kernel's lines have 1 KiB at most, with what stands before them.
-	                    */
+	char buffer[1280]; /* The kernel's lines have at most 1 KiB, with a prefix. */
 };
 
 /*

@@ -365,6 +365,8 @@ const struct field ntp_fields[] = {
 
 /* ---- other clocks ---- */
 
+const char *const witness_names[] = {"pvclock", "hyperv", "vmclock", "ptp", "rtc", "ntp", NULL};
+
 #undef OF
 #define OF struct witness
 

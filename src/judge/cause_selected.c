@@ -5,7 +5,6 @@
  */
 #include "rules.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"

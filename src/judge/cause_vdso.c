@@ -39,8 +39,6 @@ static void cite_exports(const struct view *v, struct cause *cause)
 			v->evidence->vdso.export_count);
 }
 
-/* 5.7 and newer log "clocksource X registered with invalid VDSO mode N. Disabling VDSO support". */
-
 static void cite_crash(const struct view *v, struct cause *cause)
 {
 	cite(cause, "the deciding calls end with %s", fault_signal_name(v->decided.signal));
@@ -128,8 +126,7 @@ static const struct cause_row calls_crash = {"calls-crash", GROUP_VDSO,
 	.signs = "A deciding call by the vDSO ends the child process that makes it with a signal.",
 	.certainty = CERTAINTY_PROVEN, .evidence = cite_crash, .advice = {&report_crash}};
 
-/* arch/powerpc/include/asm/vdso/gettimeofday.h: vdso_clocksource_ok(), 5.x to 7.2
- */
+/* arch/powerpc/include/asm/vdso/: vdso_clocksource_ok(), 5.x to 7.2 */
 static const struct cause_row vdso_ignores_clocksource = {"vdso-ignores-clocksource", GROUP_VDSO,
 	"On this architecture the vDSO reads the timebase whatever the clocksource is, at the rate "
 	"from when timebase was last in use.",
@@ -138,15 +135,10 @@ static const struct cause_row vdso_ignores_clocksource = {"vdso-ignores-clocksou
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_values,
 	.advice = {&advice_switch_to_own_counter}};
 
+/* The issue is about a 32-bit arm kernel: a function of its vDSO had no data. */
 static const struct cause_row wrong_values = {"wrong-values", GROUP_VDSO,
 	"The vDSO does not compute what the kernel does: a bug in the kernel, the hypervisor or "
-	"the sandbox, or an incomplete restore from a snapshot.", /*
-                                                                   * The issue is
-                                                                   * about a 32-bit
-                                                                   * arm kernel; a
-                                                                   * function of its
-                                                                   * vDSO had no data.
-                                                                   */
+	"the sandbox, or an incomplete restore from a snapshot.",
 	.signs = "Values of a deciding call by the vDSO do not lie between the kernel's values "
 		 "before and after it.",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_values,

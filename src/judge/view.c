@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The view of a host that all rules share, and the questions to the evidence that take an argument:
- * how many calls entered the kernel, what the clocksource, the command line and the log are.
- */
+/* The view of a host that all rules share: facts first, then what follows from the verdict. */
 #include "view.h"
 
-#include <ctype.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -286,8 +279,7 @@ static bool lacks_driver(const struct view *v)
 		       !log_find(evidence, "hyperv_clocksource");
 	if (hypervisor_is(evidence, "xen"))
 		return !clocksource_is_offered(evidence, "xen") && !boot_has(evidence, "xen_nopv");
-	/* vmware_set_capabilities() sets the flag in every kernel that knows VMware, 3.10 to 7.2.
-	 */
+	/* vmware_set_capabilities() sets it in every kernel that knows VMware, 3.10 to 7.2. */
 	return hypervisor_is(evidence, "vmware") && !v->boot_disables_tsc &&
 	       fact_is_known(&evidence->host.tsc_flags.fact) &&
 	       !tsc_has_flag(evidence, "tsc_reliable");

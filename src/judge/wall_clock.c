@@ -14,8 +14,7 @@
 #include "base/text.h"
 #include "base/time.h"
 
-/* A difference that people and certificates notice, beyond the error of what it is compared with.
- */
+/* A difference that people and certificates notice, beyond its error. */
 #define OFF_S 1.0
 
 /*

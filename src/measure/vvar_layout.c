@@ -10,7 +10,6 @@
 #include "vvar_layout.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"

@@ -45,8 +45,6 @@ struct witness_job {
 	struct base_evidence base;
 };
 
-const char *const witness_names[] = {"pvclock", "hyperv", "vmclock", "ptp", "rtc", "ntp", NULL};
-
 /* ---- the hypervisor's pages: pure ---- */
 
 double witness_pvclock_ns(const struct witness_pvclock *page, uint64_t ticks)
