@@ -80,9 +80,18 @@ bool number_parse_range(struct span text, uint64_t *first, uint64_t *last);
  * for one thread. A count with separated thousands is "6,000". Nanoseconds are "72.4" or "1,841":
  * tenths below 1,000; 7 characters at most below 1 ms.
  */
-#define AS_SIZE 48
+#define AS_SIZE 64
 const char *as_count(uint64_t count);
 const char *as_ns(double ns);
+
+/* At most six characters, such as "99,999", "123 k" or "1.23 M"; "" for NAN. */
+const char *as_short(double count);
+
+/* A time is "1.22 s", "34.2 ms", "870 us" or "130 ns". */
+const char *as_seconds(double seconds);
+
+/* A call is "clock_gettime MONOTONIC". */
+const char *as_call(const char *call, const char *clock);
 
 /* A rate in Hz is "2,445.4041", in MHz, with this many decimals, 6 at most. */
 const char *as_mhz(double hz, int decimals);

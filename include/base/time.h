@@ -23,6 +23,9 @@ int64_t kernel_clock_ns(clockid_t clock);
 /* Returns the clock's resolution, as clock_getres(2), in nanoseconds; 0 if it was refused. */
 int64_t kernel_clock_step_ns(clockid_t clock);
 
+/* Returns the struct timespec of that many nanoseconds. */
+struct timespec timespec_of(int64_t ns);
+
 /* Returns the seconds of a struct timeval. */
 double timeval_seconds(struct timeval time);
 

@@ -82,7 +82,4 @@ void describe_host(const struct evidence *evidence, size_t most, struct strbuf *
 /* Adds "synchronized, offset 12.3 us, maximum error 3.1 ms", or why it is not known. */
 void describe_ntp(const struct ntp_evidence *ntp, struct strbuf *sb);
 
-/* Adds "clock_gettime MONOTONIC". */
-void describe_call_name(const char *call, const char *clock, struct strbuf *sb);
-
 #endif

@@ -262,6 +262,47 @@ const char *as_ns(double ns)
 	return text;
 }
 
+const char *as_short(double count)
+{
+	static const char units[] = "kMGTPE";
+	double value = round(count);
+	char *text;
+	int unit = -1;
+
+	if (isnan(count))
+		return "";
+	for (; value >= (unit < 0 ? 100000 : 999.5); unit++)
+		value /= 1000;
+	if (unit < 0)
+		return as_count((uint64_t)value);
+	text = next_buffer();
+	snprintf(text, AS_SIZE, "%.*f %c", (value < 9.995) + (value < 99.95), value, units[unit]);
+	return text;
+}
+
+const char *as_seconds(double seconds)
+{
+	static const char *const units[] = {"s", "ms", "us", "ns"};
+	char *text = next_buffer();
+	size_t unit = 0;
+
+	for (; seconds < 0.9995 && seconds > 0 && unit < 3; unit++)
+		seconds *= 1000;
+	snprintf(text, AS_SIZE, "%.*f %s", unit < 3 ? (seconds < 9.995) + (seconds < 99.95) : 0,
+		seconds, units[unit]);
+	return text;
+}
+
+const char *as_call(const char *call, const char *clock)
+{
+	struct span name = text_span(clock);
+	char *text = next_buffer();
+
+	text_take_prefix(&name, "CLOCK_");
+	snprintf(text, AS_SIZE, "%s%s%s", call, *clock ? " " : "", name.at);
+	return text;
+}
+
 const char *as_mhz(double hz, int decimals)
 {
 	char *text = next_buffer();

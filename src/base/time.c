@@ -40,6 +40,12 @@ int64_t kernel_clock_step_ns(clockid_t clock)
 	return call_ns(SYS_clock_getres_time64, SYS_clock_getres, clock);
 }
 
+struct timespec timespec_of(int64_t ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / NS_PER_SECOND), .tv_nsec = (long)(ns % NS_PER_SECOND)};
+}
+
 double timeval_seconds(struct timeval time)
 {
 	return (double)time.tv_sec + (double)time.tv_usec / (double)US_PER_SECOND;

@@ -168,8 +168,8 @@ void bench_write_histograms(const struct bench *bench, bool all, FILE *out)
 
 		if (!histogram->calls || (!all && row != bench_answer_row(bench)))
 			continue;
-		describe_call_name(row->subject.call, row->subject.clock, &name);
-		strbuf_add(&name, " by %s", call_path_names[row->subject.path]);
+		strbuf_add(&name, "%s by %s", as_call(row->subject.call, row->subject.clock),
+			call_path_names[row->subject.path]);
 		if (fact_is_known(&row->cpu.fact))
 			strbuf_add(&name, " on CPU %d", (int)row->cpu.value);
 		fprintf(out, "\n  %s: %s single calls\n", name.text, as_count(histogram->calls));

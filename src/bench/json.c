@@ -20,11 +20,9 @@
 static void print_name(const void *object, const void *whole, FILE *out)
 {
 	const struct bench_subject *subject = object;
-	struct strbuf name = {.used = 0};
 
 	(void)whole;
-	describe_call_name(subject->call, subject->clock, &name);
-	fputs(name.text, out);
+	fputs(as_call(subject->call, subject->clock), out);
 }
 
 #define OF struct bench_subject
@@ -181,24 +179,10 @@ static const struct field breakdown_fields[] = {
 #define SECONDS(name, member, heading)                                                             \
 	REAL(name, member, SECOND_DECIMALS), .title = (heading), .width = 7, .cell_decimals = 3
 
-/* Prints "5M" or "12.35M", as --calls takes it. */
-static void print_count(double count, FILE *out)
-{
-	static const struct {
-		double worth;
-		const char *name;
-	} units[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
-	size_t unit = 0;
-
-	while (count < units[unit].worth && units[unit].worth > 1)
-		unit++;
-	fprintf(out, "%.4g%s", count / units[unit].worth, units[unit].name);
-}
-
 static void print_calls(const void *object, const void *whole, FILE *out)
 {
 	(void)whole;
-	print_count((double)((const struct bench_run *)object)->calls, out);
+	fputs(as_short((double)((const struct bench_run *)object)->calls), out);
 }
 
 const struct field bench_run_fields[] = {
@@ -221,7 +205,7 @@ const struct field bench_run_fields[] = {
 static void print_per_s(const void *object, const void *whole, FILE *out)
 {
 	(void)whole;
-	print_count(((const struct bench_contention *)object)->together.per_s, out);
+	fputs(as_short(((const struct bench_contention *)object)->together.per_s), out);
 }
 
 #define CONTENTION_NS(name, member, heading)                                                       \

@@ -240,9 +240,8 @@ static void add_values(const struct evidence *evidence, bool all, struct strbuf 
 		agreeing += fact_is_flag(&call->agrees, true);
 		if (!fact_is_flag(&call->agrees, false))
 			continue;
-		strbuf_add(sb, "%s", sb->used ? ", " : "");
-		describe_call_name(call->call, call->clock, sb);
-		strbuf_add(sb, " %s", as_ahead(call->ahead_ns));
+		strbuf_add(sb, "%s%s %s", sb->used ? ", " : "", as_call(call->call, call->clock),
+			as_ahead(call->ahead_ns));
 	}
 	if (!sb->used && agreeing)
 		strbuf_add(sb, "%u calls by the vDSO agree with system calls", agreeing);
@@ -345,10 +344,8 @@ struct calls_table {
 static void print_call(const void *object, const void *whole, FILE *out)
 {
 	const struct call_evidence *call = object;
-	struct strbuf name = {.used = 0};
 
-	describe_call_name(call->call, call->clock, &name);
-	fputs(name.text, out);
+	fputs(as_call(call->call, call->clock), out);
 	if (call->decides && ((const struct calls_table *)whole)->form == TABLE_MARKDOWN)
 		fputs(" (*)", out);
 }

@@ -333,11 +333,3 @@ void describe_ntp(const struct ntp_evidence *ntp, struct strbuf *sb)
 	else
 		strbuf_add(sb, "not known (%s)", ntp->fact.reason);
 }
-
-void describe_call_name(const char *call, const char *clock, struct strbuf *sb)
-{
-	struct span name = text_span(clock);
-
-	text_take_prefix(&name, "CLOCK_");
-	strbuf_add(sb, "%s%s%s", call, *clock ? " " : "", name.at);
-}

@@ -70,9 +70,6 @@ static const struct field clock_fields[] = {
 
 /* ---- cells of the screen's table; `whole` is the struct compare ---- */
 
-/* Larger numbers are shown in the next unit. */
-#define SHORT_ENOUGH 100000
-
 static void print_name(const void *object, const void *whole, FILE *out)
 {
 	const struct compare *compare = whole;
@@ -110,13 +107,11 @@ static void print_entered(const void *object, const void *whole, FILE *out)
 		fprintf(out, "%" PRIu64 " of %" PRIu64, counts->entered, counts->attempts);
 }
 
-/* The size of the largest warp, in at most 9 characters. */
+/* The size of the largest warp. */
 static void print_warps(const void *object, const void *whole, FILE *out)
 {
-	static const char *const units[] = {"ns", "us", "ms", "s"};
 	const struct candidate *candidate = object;
 	int64_t size = 0;
-	size_t unit = 0;
 
 	(void)whole;
 	if (!fact_is_known(&candidate->fact))
@@ -127,12 +122,10 @@ static void print_warps(const void *object, const void *whole, FILE *out)
 		if (fact_is_known(&result->fact) && result->largest_ns > size)
 			size = result->largest_ns;
 	}
-	for (; size >= SHORT_ENOUGH && unit < ARRAY_SIZE(units) - 1; unit++)
-		size /= 1000;
 	if (!fact_is_known(&candidate->warp.fact))
 		fputs("not tested", out);
 	else if (candidate->warps > 0)
-		fprintf(out, "%s %s", as_count((uint64_t)size), units[unit]);
+		fputs(as_seconds((double)size / NS_PER_SECOND), out);
 	else
 		fputs(candidate->warp.cpu_count < 2 ? "one CPU" : "none", out);
 }

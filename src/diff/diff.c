@@ -232,7 +232,7 @@ static void name_changes(const struct diff *diff, enum diff_change answer, struc
 	if (cost->path == PATH_COUNT)
 		strbuf_add(text, "reading the CPU's counter");
 	else
-		describe_call_name(cost->call, cost->clock, text);
+		strbuf_add(text, "%s", as_call(cost->call, cost->clock));
 	strbuf_add(text, " took %s ns and takes %s ns", as_ns(cost->old.least),
 		as_ns(cost->new.least));
 }
@@ -309,11 +309,9 @@ static const struct field suspect_fields[] = {
 static void print_name(const void *object, const void *whole, FILE *out)
 {
 	const struct diff_cost *cost = object;
-	struct strbuf name = {.used = 0};
 
 	(void)whole;
-	describe_call_name(cost->call, cost->clock, &name);
-	fputs(name.text, out);
+	fputs(as_call(cost->call, cost->clock), out);
 }
 
 static void print_change(const void *object, const void *whole, FILE *out)

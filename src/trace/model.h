@@ -273,9 +273,6 @@ extern const struct answer trace_answers[];
 /* Judges the evidence, and sets the answer. */
 void trace_judge(struct trace_report *report);
 
-/* "1.22 s", "34.2 ms", "870 us": three digits, in one of 8 buffers. */
-const char *as_seconds(double seconds);
-
 /* ---- print.c: all take a struct trace_report ---- */
 
 void trace_text(const void *data, struct page *page);

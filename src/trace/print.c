@@ -41,23 +41,6 @@ static const char *const origin_names[] = {
 		print;                                                                             \
 	}
 
-/* Prints at most six characters: "99,999", "123 k", "1.23 M". */
-static void print_short(double count, FILE *out)
-{
-	static const char units[] = "kMGTPE";
-	double value = round(count);
-	int unit = -1;
-
-	if (isnan(count))
-		return;
-	for (; value >= (unit < 0 ? 100000 : 999.5); unit++)
-		value /= 1000;
-	if (unit < 0)
-		fputs(as_count((uint64_t)value), out);
-	else
-		fprintf(out, "%.*f %c", (value < 9.995) + (value < 99.95), value, units[unit]);
-}
-
 /* ">" marks the cost of the cheapest system call, where that of this one is not known. */
 static void print_cost(bool is_minimum, const char *(*as)(double), double cost, FILE *out)
 {
@@ -68,12 +51,11 @@ static void print_cost(bool is_minimum, const char *(*as)(double), double cost, 
 /* The clock alone fits the line, where its call before it would not. */
 static void print_name(const char *call, const char *clock, bool is_short, FILE *out)
 {
-	struct strbuf name = {.used = 0};
-	const char *blank;
+	const char *name = as_call(call, clock);
+	const char *blank =
+		is_short && strcmp(call, "clock_gettime") == 0 ? strchr(name, ' ') : NULL;
 
-	describe_call_name(call, clock, &name);
-	blank = is_short && strcmp(call, "clock_gettime") == 0 ? strchr(name.text, ' ') : NULL;
-	fputs(blank ? blank + 1 : name.text, out);
+	fputs(blank ? blank + 1 : name, out);
 }
 
 /* ---- the calls ---- */
@@ -127,10 +109,10 @@ static const struct field line_fields[] = {
 
 /* ---- the calls with those that were served ---- */
 
-CELL(print_all, struct trace_line, print_short((double)row->total, out))
-CELL(print_total_rate, struct trace_line, print_short(row->total_per_s, out))
-CELL(print_served, struct trace_line, print_short((double)row->served.value, out))
-CELL(print_system_calls, struct trace_line, print_short((double)row->count, out))
+CELL(print_all, struct trace_line, fputs(as_short((double)row->total), out))
+CELL(print_total_rate, struct trace_line, fputs(as_short(row->total_per_s), out))
+CELL(print_served, struct trace_line, fputs(as_short((double)row->served.value), out))
+CELL(print_system_calls, struct trace_line, fputs(as_short((double)row->count), out))
 CELL(print_each, struct trace_line,
 	print_cost(row->is_minimum && row->count, as_ns,
 		row->total_s *NS_PER_SECOND / (double)row->total, out))
@@ -165,7 +147,7 @@ static const char *file_name(const char *path)
 }
 
 CELL(print_share, struct trace_place, fprintf(out, "%.1f%%", row->share_percent))
-CELL(print_place_count, struct trace_place, print_short((double)row->count, out))
+CELL(print_place_count, struct trace_place, fputs(as_short((double)row->count), out))
 CELL(print_place_clock, struct trace_place, print_name(row->call, row->clock, true, out))
 
 /* The name of the file, whose path the text has below the table. */

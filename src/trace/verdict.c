@@ -292,21 +292,6 @@ struct view {
 
 #define SAY(view, ...) text_append((view)->summary, REPORT_SENTENCE_SIZE, __VA_ARGS__)
 
-const char *as_seconds(double seconds)
-{
-	static const char *const units[] = {"s", "ms", "us", "ns"};
-	static char texts[8][32];
-	static unsigned next;
-	char *text = texts[next++ % ARRAY_SIZE(texts)];
-	size_t unit = 0;
-
-	for (; seconds < 1 && seconds > 0 && unit < 3; unit++)
-		seconds *= 1000;
-	snprintf(text, sizeof(texts[0]), "%.*f %s", (seconds < 10) + (seconds < 100), seconds,
-		units[unit]);
-	return text;
-}
-
 /* Seconds of CPU time that the stop of a thread at a counted call takes, about. */
 #define STOP_S 1e-5
 

@@ -105,17 +105,10 @@ static void *run_cpu_worker(void *argument)
 	}
 }
 
-static void sleep_ns(int64_t ns)
-{
-	struct timespec left = {
-		.tv_sec = (time_t)(ns / NS_PER_SECOND), .tv_nsec = (long)(ns % NS_PER_SECOND)};
-
-	while (nanosleep(&left, &left) < 0 && errno == EINTR)
-		;
-}
-
 void cross_cpu_run(struct cross_cpu *run, const struct warp_clock *clock, int64_t slice_ns)
 {
+	struct timespec left = timespec_of(slice_ns);
+
 	for (size_t i = 0; i < run->count; i++) {
 		struct cross_cpu_result *result = run->workers[i].result;
 
@@ -127,7 +120,8 @@ void cross_cpu_run(struct cross_cpu *run, const struct warp_clock *clock, int64_
 	run->clock = clock;
 	run->stop = false;
 	pthread_barrier_wait(&run->barrier);
-	sleep_ns(slice_ns);
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
 	__atomic_store_n(&run->stop, true, __ATOMIC_RELAXED);
 	pthread_barrier_wait(&run->barrier);
 }

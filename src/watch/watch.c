@@ -194,8 +194,7 @@ static void sleep_until_wake(void *argument)
 {
 	struct watch *watch = argument;
 	struct pollfd timer = {.fd = watch->timer, .events = POLLIN};
-	const struct timespec interval = {.tv_sec = (time_t)(watch->interval_ns / NS_PER_SECOND),
-		.tv_nsec = (long)(watch->interval_ns % NS_PER_SECOND)};
+	const struct timespec interval = timespec_of(watch->interval_ns);
 	int64_t slept_ns = 0;
 
 	do {
@@ -309,8 +308,7 @@ static bool report_event(struct cli *cli, struct watch *watch)
 static bool start_timer(struct watch *watch)
 {
 	int64_t ns = watch->duration_ns;
-	const struct itimerspec end = {.it_value = {.tv_sec = (time_t)(ns / NS_PER_SECOND),
-					       .tv_nsec = (long)(ns % NS_PER_SECOND)}};
+	const struct itimerspec end = {.it_value = timespec_of(ns)};
 
 	watch->timer = ns ? timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) : -1;
 	if (!ns || (watch->timer >= 0 && timerfd_settime(watch->timer, 0, &end, NULL) == 0))

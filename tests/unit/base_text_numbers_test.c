@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the numbers in base/text: strict parsing, and what is printed. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -185,6 +186,41 @@ static void differences_of_clocks_have_a_direction(void **state)
 		assert_string_equal(as_ahead(rows[i].ns), rows[i].text);
 }
 
+static void times_have_at_most_three_digits(void **state)
+{
+	static const struct {
+		double seconds;
+		const char *text;
+	} rows[] = {{1.2174, "1.22 s"}, {0.0342, "34.2 ms"}, {0.00087, "870 us"},
+		{1.3e-7, "130 ns"}, {5e-9, "5 ns"}, {0.99999, "1.00 s"}, {9.996e-3, "10.0 ms"},
+		{0, "0.00 s"}, {250, "250 s"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++)
+		assert_string_equal(as_seconds(rows[i].seconds), rows[i].text);
+}
+
+static void large_counts_have_at_most_six_characters(void **state)
+{
+	static const struct {
+		double count;
+		const char *text;
+	} rows[] = {{0, "0"}, {99999.4, "99,999"}, {99999.6, "100 k"}, {999499, "999 k"},
+		{999501, "1.00 M"}, {12345678, "12.3 M"}, {1e20, "100 E"}, {NAN, ""}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++)
+		assert_string_equal(as_short(rows[i].count), rows[i].text);
+}
+
+static void a_call_is_named_with_its_clock(void **state)
+{
+	(void)state;
+	assert_string_equal(as_call("gettimeofday", ""), "gettimeofday");
+	assert_string_equal(as_call("clock_gettime", "CLOCK_TAI"), "clock_gettime TAI");
+	assert_string_equal(as_call("clock_gettime", "7"), "clock_gettime 7");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +235,9 @@ int main(void)
 		cmocka_unit_test(rates_are_in_mhz_with_separated_thousands),
 		cmocka_unit_test(ages_are_given_in_the_unit_that_fits),
 		cmocka_unit_test(what_was_printed_is_read_back),
+		cmocka_unit_test(times_have_at_most_three_digits),
+		cmocka_unit_test(large_counts_have_at_most_six_characters),
+		cmocka_unit_test(a_call_is_named_with_its_clock),
 	};
 
 	return cmocka_run_group_tests_name("number", tests, NULL, NULL);

@@ -155,7 +155,7 @@ static void warps_have_their_size_in_the_row(void **state)
 	candidates[0].warp.results[WARP_MONOTONIC].largest_ns = 999999999;
 	render(false);
 	unit_assert_fits_terminal(bytes);
-	expect_text("999 of 1000  999 ms");
+	expect_text("999 of 1000  1.00 s");
 }
 
 static void no_advice_where_none_is_needed(void **state)

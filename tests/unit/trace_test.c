@@ -536,19 +536,6 @@ static void other_calls_cost_at_least_the_cheapest(void **state)
 	assert_false(fact_is_known(&diagnosis->sums.lost_s.fact));
 }
 
-static void times_have_three_digits(void **state)
-{
-	static const struct {
-		double seconds;
-		const char *text;
-	} rows[] = {{1.2174, "1.22 s"}, {0.0342, "34.2 ms"}, {0.00087, "870 us"},
-		{1.3e-7, "130 ns"}, {0, "0.00 s"}, {250, "250 s"}};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_string_equal(as_seconds(rows[i].seconds), rows[i].text);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -574,7 +561,6 @@ int main(void)
 		cmocka_unit_test(a_few_calls_are_those_of_a_library_that_starts),
 		cmocka_unit_test(random_numbers_may_be_served),
 		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
-		cmocka_unit_test(times_have_three_digits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
