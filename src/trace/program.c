@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "count.h"
-#include "places.h"
+#include "files.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/bin:/usr/bin"
 

@@ -23,8 +23,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "count.h"
+#include "files.h"
 #include "measure/vdso.h"
-#include "places.h"
 
 /* A CPU's ring has room for the samples of a third of a second. */
 #define RING_PAGES 8

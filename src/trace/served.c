@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "measure/vdso.h"
-#include "places.h"
+#include "jitted.h"
 #include "served.h"
 
 /* A C library, or a static program, that takes longer to search has no frames. */
@@ -140,7 +140,7 @@ void served_end(struct served_table *table, pid_t pid)
 		return;
 	if (table->jitted >= 0)
 		close(table->jitted);
-	table->jitted = places_open_jitted(pid);
+	table->jitted = jitted_open(pid);
 }
 
 struct span served_maps(const struct served_table *table)
@@ -186,9 +186,9 @@ static size_t find_libraries(struct span maps, struct mapping *mapped)
 			continue;
 		if (!program.inode)
 			program = line;
-		if (places_is_c_library(line.path))
+		if (files_is_c_library(line.path))
 			c = line;
-		else if (places_is_named(line.path, languages) && count < MAPPED_MOST - 1)
+		else if (files_is_named(line.path, languages) && count < MAPPED_MOST - 1)
 			mapped[count++] = line;
 	}
 	mapped[0] = c.inode ? c : program;
@@ -206,10 +206,10 @@ static void read_frames(void *argument)
 	struct elf elf, apart;
 	bool has_own; /* a shared C library has the symbols that others use */
 
-	if (!places_map_file(0, library->path, library->inode, &elf))
+	if (!files_map(0, library->path, library->inode, &elf))
 		return;
 	has_own = library->is_c && elf_section(&elf, ".dynsym");
-	symbols = !has_own && places_map_symbols(0, &elf, &apart) ? &apart : &elf;
+	symbols = !has_own && files_map_symbols(0, &elf, &apart) ? &apart : &elf;
 	for (size_t call = 0; call < SERVED_CALL_COUNT && library->is_c; call++)
 		wanted[call] = (struct frame_names){
 			served_calls[call].functions, false, library->frames[call]};

@@ -28,7 +28,7 @@
 
 #include "base/child.h"
 #include "base/memory.h"
-#include "places.h"
+#include "files.h"
 #include "served.h"
 
 #if defined(__x86_64__) || defined(__aarch64__)

@@ -373,7 +373,7 @@ static bool count_running(struct cli *cli)
 	fact_set(&trace->served, FACT_ABSENT, "counted only for a program that trace starts");
 	if (!trace->system_wide) {
 		trace_program_inspect(&trace->program);
-		trace->call_places.root = places_open_root(trace->program.pid);
+		trace->call_places.root = files_open_root(trace->program.pid);
 	}
 	measure_host(run->root, &trace->host);
 	if (!run->interval_ns)

@@ -257,9 +257,9 @@ static void a_c_library_is_known_by_its_name(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(libraries); i++)
-		assert_true(places_is_c_library(text_span(libraries[i])));
+		assert_true(files_is_c_library(text_span(libraries[i])));
 	for (size_t i = 0; i < COUNT(others); i++)
-		assert_false(places_is_c_library(text_span(others[i])));
+		assert_false(files_is_c_library(text_span(others[i])));
 }
 
 static void a_place_is_a_file_and_an_address_in_it(void **state)

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads what says of a process where its code comes from: /proc, its memory map, and the files that
+ * are mapped, with their symbols.
+ */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/root.h"
+#include "base/text.h"
+
+/* The memory that a file is read to grows by multiples of this. */
+#define TAKE_SIZE 8192
+
+/* Limits what is read of a memory map, and of /proc/PID/status, which has up to 65,536 groups. */
+#define MAPS_SIZE (4 << 20)
+#define STATUS_SIZE (1 << 20)
+
+struct span files_take(int file, size_t most)
+{
+	size_t length = 0, room = 0;
+	char *content = NULL;
+	ssize_t more = 1;
+
+	while (file >= 0 && more > 0 && length < most) {
+		content = array_grow(content, length / TAKE_SIZE, &room, TAKE_SIZE);
+		more = read(file, content + length,
+			(room * TAKE_SIZE < most ? room * TAKE_SIZE : most) - length);
+		if (more < 0 && errno == EINTR)
+			more = 1;
+		else if (more > 0)
+			length += (size_t)more;
+	}
+	if (file >= 0)
+		close(file);
+	if (length)
+		return (struct span){content, length};
+	free(content);
+	return (struct span){NULL, 0};
+}
+
+struct span proc_read(pid_t pid, const char *name, size_t most)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return files_take(open(path, O_RDONLY | O_CLOEXEC), most);
+}
+
+struct span status_read(pid_t pid)
+{
+	return proc_read(pid, "status", STATUS_SIZE);
+}
+
+struct span maps_read(pid_t thread)
+{
+	return proc_read(thread, "maps", MAPS_SIZE);
+}
+
+void span_free(struct span span)
+{
+	free((void *)(uintptr_t)span.at);
+}
+
+/* Paths in a memory map begin at the root of its mount namespace, the process's root below that. */
+#define UP "/../../../../../../../.."
+
+int files_open_root(pid_t pid)
+{
+	struct root root;
+	struct fact why;
+	char path[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/root" UP UP UP UP, pid);
+	return root_open(&root, path, &why) ? root.directory : 0;
+}
+
+/* btrfs and overlayfs give a file another device in memory maps: only the inode is compared. */
+bool files_map(int root, const char *path, uint64_t inode, struct elf *elf)
+{
+	struct stat status;
+	struct fact why;
+	int file = root ? root_open_file(&(struct root){.directory = root}, path, O_RDONLY, &why)
+	                : file_open_regular(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, &status);
+	bool is_mapped = file >= 0 && fstat(file, &status) == 0 &&
+	                 (!inode || status.st_ino == inode) && elf_map(elf, file);
+
+	if (file >= 0)
+		close(file);
+	return is_mapped;
+}
+
+/* Distributions have the symbols that they strip from files in others, by their build ID. */
+#define DEBUG_FILES "/usr/lib/debug/.build-id/"
+#define BUILD_ID_MAX 64
+
+bool files_map_symbols(int root, const struct elf *elf, struct elf *symbols)
+{
+	struct span id = elf_build_id(elf);
+	char path[sizeof(DEBUG_FILES) + 2 * BUILD_ID_MAX + sizeof("/.debug")] = DEBUG_FILES;
+	size_t length = strlen(path);
+
+	if (!id.length || id.length > BUILD_ID_MAX || elf_section(elf, ".symtab"))
+		return false;
+	for (size_t i = 0; i < id.length; i++)
+		length += (size_t)snprintf(path + length, sizeof(path) - length, "%s%02x",
+			i == 1 ? "/" : "", (unsigned char)id.at[i]);
+	text_clean(path + length, sizeof(path) - length, ".debug");
+	return files_map(root, path, 0, symbols);
+}
+
+bool files_is_named(struct span path, const char *const *names)
+{
+	for (struct span folder = path; folder.length;) {
+		path = folder;
+		text_take_until(&folder, '/');
+	}
+	while (*names && !text_starts(path, *names))
+		names++;
+	return *names;
+}
+
+bool files_is_c_library(struct span path)
+{
+	static const char *const names[] = {"libc.", "libc-2.", "ld-musl", NULL};
+
+	return files_is_named(path, names);
+}
+
+/* ---- the memory map of a process ---- */
+
+struct maps maps_parse(struct span text)
+{
+	struct maps maps = {.text = text};
+	struct mapping map, first = {.inode = 0};
+	size_t room = 0;
+
+	while (maps_next(&text, &map)) {
+		struct place_mapping *mapping;
+
+		/* The first line of a file's mappings gives the address that offsets are of. */
+		if (map.inode && !map.offset)
+			first = map;
+		maps.list = array_grow(maps.list, maps.count, &room, sizeof(*maps.list));
+		mapping = &maps.list[maps.count++];
+		mapping->map = map;
+		mapping->load = first.inode == map.inode ? first.start : map.start - map.offset;
+	}
+	return maps;
+}
+
+void maps_free(struct maps *maps)
+{
+	free(maps->list);
+}
+
+const struct place_mapping *maps_find(const struct maps *maps, uint64_t address)
+{
+	size_t low = 0, high = maps->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (address >= maps->list[middle].map.end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < maps->count && address >= maps->list[low].map.start ? &maps->list[low] : NULL;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads /proc of a process, and maps the files of its memory map. */
+#ifndef VDSOCHECK_TRACE_FILES_H
+#define VDSOCHECK_TRACE_FILES_H
+
+#include "base/elf.h"
+#include "measure/vdso.h"
+
+/* Reads at most so many bytes of an open file, for span_free(), and closes it; it may be -1. */
+struct span files_take(int file, size_t most);
+void span_free(struct span span);
+
+/* Reads at most so many bytes of /proc/PID/NAME; empty: the process has ended. */
+struct span proc_read(pid_t pid, const char *name, size_t most);
+
+/* Reads /proc/PID/status; empty: the process has ended. */
+struct span status_read(pid_t pid);
+
+/* Reads the memory map of a thread's process. Empty: the thread has ended. */
+struct span maps_read(pid_t thread);
+
+/* Opens the root of the files of a process, which takes privileges, for files_map(). 0: it cannot.
+ */
+int files_open_root(pid_t pid);
+
+/*
+ * Maps the file at a path of a memory map, below a root or 0, if it is still the one with this
+ * inode; 0: any. To be called in a child, as elf_map().
+ */
+bool files_map(int root, const char *path, uint64_t inode, struct elf *elf);
+
+/* Maps the file with the symbols that were stripped from this one, if it is installed. */
+bool files_map_symbols(int root, const struct elf *elf, struct elf *symbols);
+
+/* Say whether the name of the file begins with one of these, which NULL ends, or with a C
+ * library's. */
+bool files_is_named(struct span path, const char *const *names);
+bool files_is_c_library(struct span path);
+
+/* A memory map, sorted by address. Free it with maps_free(); the text is its caller's. */
+struct place_mapping {
+	struct mapping map;
+	uint64_t load; /* the address that offsets in the file are relative to */
+};
+
+struct maps {
+	struct span text;
+	struct place_mapping *list;
+	size_t count;
+};
+
+struct maps maps_parse(struct span text);
+void maps_free(struct maps *maps);
+
+/* Finds the mapping of an address; NULL: it has none. */
+const struct place_mapping *maps_find(const struct maps *maps, uint64_t address);
+
+#endif
