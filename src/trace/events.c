@@ -37,7 +37,7 @@ struct seen_slot {
 };
 
 struct seen_counts {
-	uint64_t rest[2 * EVENT_INDEXES];
+	struct seen_slot rest[2 * EVENT_INDEXES]; /* of no process */
 	struct seen_slot slots[EVENT_SLOTS];
 };
 
@@ -53,16 +53,6 @@ struct trace_events {
 	struct seen_counts *seen;   /* of each of program.cpus */
 	uint64_t reading;           /* the number of the last one */
 	int64_t next_ns;            /* time of the next reading, by CLOCK_MONOTONIC */
-};
-
-/* Calls that were made since the time before. */
-struct change {
-	uint64_t where, calls;
-	pid_t process;
-	uint32_t call; /* as in a slot's key */
-	size_t row;
-	bool is_compat;
-	struct seen_slot *seen; /* NULL: they have no slot */
 };
 
 static long call_bpf(enum bpf_cmd command, union bpf_attr *attributes)
@@ -183,6 +173,7 @@ static bool attach(struct trace_events *events, enum event_tracepoint tracepoint
 		[EVENT_ENTER] = "sys_enter",
 		[EVENT_FORK] = "sched_process_fork",
 		[EVENT_EXIT] = "sched_process_exit",
+		[EVENT_PAGE] = "emulate_vsyscall",
 	};
 	const struct event_program *program = &events->program;
 	union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT};
@@ -208,11 +199,12 @@ static bool attach(struct trace_events *events, enum event_tracepoint tracepoint
 	return link >= 0;
 }
 
+/* Not every kernel has a vsyscall page. */
 static bool attach_all(struct trace_events *events)
 {
 	return (events->program.traits & EVENTS_OF_HOST ||
 		       (attach(events, EVENT_EXIT) && attach(events, EVENT_FORK))) &&
-	       attach(events, EVENT_ENTER);
+	       attach(events, EVENT_ENTER) && (attach(events, EVENT_PAGE) || true);
 }
 
 /* Process IDs are those of our PID namespace, where it is not the first one of the host. */
@@ -265,144 +257,94 @@ struct trace_events *trace_events_make(const struct trace_plan *plan, struct fac
 
 /* ---- reading ---- */
 
-/* Adds calls to their place, which is found in the memory map of the process for its first ones. */
-static void add_place(
-	const struct trace_run *run, struct change *change, struct place_process *process)
-{
-	struct trace_place place = {
-		.row = change->row, .is_compat = change->is_compat, .count = change->calls};
-	struct seen_slot none = {.count = 0}, *seen = change->seen ? change->seen : &none;
+/* The process that calls come from, with its memory map, which is read once for its first ones. */
+struct origin {
+	struct place_process process;
+	struct span text; /* owned */
+	struct maps maps;
+	pid_t gone; /* has this map, and executes another program */
+	struct span gone_maps;
+};
 
-	if (!served_is_call(run->trace->plan->rows[change->row].call->name))
+static void set_process(struct origin *origin, pid_t pid)
+{
+	const bool is_gone = pid == origin->gone;
+
+	maps_free(&origin->maps);
+	span_free(origin->text);
+	origin->text = is_gone ? (struct span){NULL, 0} : maps_read(pid);
+	origin->maps = maps_parse(is_gone ? origin->gone_maps : origin->text);
+	origin->process = (struct place_process){
+		.maps = &origin->maps, .pid = pid, .owner = (uint64_t)pid, .jitted = -1};
+}
+
+/* Adds the calls since the last time to the evidence, and to their place. */
+static void add_calls(const struct trace_events *events, struct seen_slot *seen, uint64_t count,
+	struct origin *origin)
+{
+	const struct trace_run *run = events->run;
+	const uint32_t call = (uint32_t)(seen->key >> 32);
+	const pid_t process = (pid_t)(uint32_t)seen->key;
+	const struct trace_place place = {.row = events->rows[call % EVENT_INDEXES],
+		.is_compat = call & EVENT_IS_COMPAT,
+		.count = count - seen->count};
+
+	if (!place.count)
 		return;
-	if (seen->has_place)
-		places_count(run->call_places, seen->place, seen->is_jitted, change->calls);
-	else
-		seen->place = places_add(
-			run->call_places, &place, process, change->where, &seen->is_jitted);
+	seen->count = count;
+	run->trace->counts[place.is_compat ? TRACE_COMPAT : TRACE_NATIVE][place.row] += place.count;
+	if (run->trace->system_wide)
+		trace_callers_add(run, process, seen->where, place.count);
+	if (!run->call_places || !served_is_call(run->trace->plan->rows[place.row].call->name))
+		return;
+	if (seen->has_place) {
+		places_count(run->call_places, seen->place, seen->is_jitted, place.count);
+		return;
+	}
+	if (process != origin->process.pid)
+		set_process(origin, process);
+	seen->place = places_add(
+		run->call_places, &place, &origin->process, seen->where, &seen->is_jitted);
 	seen->has_place = true;
 }
 
-static int by_process(const void *left, const void *right)
+/* All calls since the last time are of the key that a slot has now. */
+static void add_slot(const struct trace_events *events, struct seen_slot *seen,
+	const struct event_slot *slot, struct origin *origin)
 {
-	const struct change *a = left, *b = right;
-
-	return (a->process > b->process) - (a->process < b->process);
-}
-
-/* The memory map of each process is read once. That of the process `gone` is `maps`. */
-static void add_places(const struct trace_run *run, struct change *changes, size_t count,
-	pid_t gone, struct span maps)
-{
-	struct place_process process = {.jitted = -1};
-	struct span read = {NULL, 0};
-	struct maps parsed = {.count = 0};
-
-	qsort(changes, count, sizeof(*changes), by_process);
-	for (size_t i = 0; i < count; i++) {
-		const pid_t pid = changes[i].process;
-
-		if (!i || pid != process.pid) {
-			maps_free(&parsed);
-			span_free(read);
-			read = pid == gone ? (struct span){NULL, 0} : maps_read(pid);
-			parsed = maps_parse(pid == gone ? maps : read);
-			process = (struct place_process){
-				.maps = &parsed, .pid = pid, .owner = (uint64_t)pid, .jitted = -1};
-		}
-		add_place(run, &changes[i], &process);
-	}
-	maps_free(&parsed);
-	span_free(read);
-}
-
-/* Fills in the calls since the last time, which are all of this key; false: there are none. */
-static bool read_slot(const struct event_slot *slot, struct seen_slot *seen, struct change *change)
-{
-	if (seen->key != slot->key || seen->where != slot->where)
-		seen->has_place = false;
-	*change = (struct change){.where = slot->where,
-		.process = (pid_t)(uint32_t)slot->key,
-		.call = (uint32_t)(slot->key >> 32),
-		.calls = slot->count - seen->count,
-		.seen = seen};
+	seen->has_place &= seen->key == slot->key && seen->where == slot->where;
 	seen->key = slot->key;
 	seen->where = slot->where;
-	seen->count = slot->count;
-	return change->calls;
-}
-
-static void add_change(const struct trace_events *events, struct change *change)
-{
-	const struct trace_run *run = events->run;
-
-	change->row = events->rows[change->call % EVENT_INDEXES];
-	change->is_compat = change->call & EVENT_IS_COMPAT;
-	run->trace->counts[change->is_compat ? TRACE_COMPAT : TRACE_NATIVE][change->row] +=
-		change->calls;
-	if (run->trace->system_wide)
-		trace_callers_add(run, change->process, change->where, change->calls);
-}
-
-/* Adds the calls on a CPU since the last time. Returns the number of changes. */
-static size_t read_cpu(struct trace_events *events, struct seen_counts *seen,
-	struct change **changes, size_t count, size_t *room)
-{
-	for (size_t i = 0; i < EVENT_SLOTS; i++) {
-		*changes = array_grow(*changes, count, room, sizeof(**changes));
-		if (read_slot(&events->counts.slots[i], &seen->slots[i], &(*changes)[count]))
-			add_change(events, &(*changes)[count++]);
-	}
-	for (size_t i = 0; i < 2 * EVENT_INDEXES; i++) {
-		const uint64_t rest = events->counts.rest[i];
-
-		*changes = array_grow(*changes, count, room, sizeof(**changes));
-		(*changes)[count] =
-			(struct change){.call = (uint32_t)i, .calls = rest - seen->rest[i]};
-		seen->rest[i] = rest;
-		if ((*changes)[count].calls)
-			add_change(events, &(*changes)[count++]);
-	}
-	return count;
-}
-
-/* Its places are those of another program from now on. */
-static void forget_places(struct trace_events *events, pid_t process)
-{
-	for (uint32_t cpu = 0; cpu < events->program.cpus; cpu++) {
-		for (size_t i = 0; i < EVENT_SLOTS; i++) {
-			struct seen_slot *seen = &events->seen[cpu].slots[i];
-
-			if ((pid_t)(uint32_t)seen->key == process)
-				seen->has_place = false;
-		}
-	}
+	add_calls(events, seen, slot->count, origin);
+	seen->has_place &= !origin->gone || (pid_t)(uint32_t)seen->key != origin->gone;
 }
 
 static void take(struct trace_source *source, pid_t gone, struct span maps)
 {
 	struct trace_events *events = (struct trace_events *)source;
 	struct trace_evidence *trace = events->run->trace;
+	struct origin origin = {.process.pid = -1, .gone = gone, .gone_maps = maps};
 	int64_t begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-	struct change *changes = NULL;
-	size_t count = 0, room = 0;
 	bool is_read =
 		begin_reading(events) && use_array(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM,
 						 EVENT_UNFOLLOWED, &trace->threads_uncounted);
 
 	for (uint32_t cpu = 0; cpu < events->program.cpus && is_read; cpu++) {
+		struct seen_counts *seen = &events->seen[cpu];
+
 		is_read =
 			use_array(events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, cpu, &events->counts);
-		if (is_read)
-			count = read_cpu(events, &events->seen[cpu], &changes, count, &room);
+		for (size_t i = 0; i < EVENT_SLOTS && is_read; i++)
+			add_slot(events, &seen->slots[i], &events->counts.slots[i], &origin);
+		for (size_t i = 0; i < 2 * EVENT_INDEXES && is_read; i++) {
+			seen->rest[i].key = (uint64_t)i << 32;
+			add_calls(events, &seen->rest[i], events->counts.rest[i], &origin);
+		}
 	}
 	if (!is_read)
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
-	if (events->run->call_places && count)
-		add_places(events->run, changes, count, gone, maps);
-	if (gone)
-		forget_places(events, gone);
-	free(changes);
+	maps_free(&origin.maps);
+	span_free(origin.text);
 	events->next_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	events->next_ns += READING_LEAST_NS + READING_PART * (events->next_ns - begin_ns);
 }

@@ -78,7 +78,8 @@ enum event_trait {
 	EVENTS_OF_PROGRAM = 2, /* of a process from its execve(2) on and what it starts, by place */
 	EVENTS_OF_PROCESS = 4, /* of a running process and what it starts, by place */
 	EVENTS_BY_GROUP = 8,   /* of the host, by control group, too */
-	EVENTS_IN_NAMESPACE = 16 /* of process IDs that is not the first one of the host */
+	EVENTS_IN_NAMESPACE = 16, /* of process IDs that is not the first one of the host */
+	EVENTS_BY_PAGE = 32       /* of EVENT_PAGE */
 };
 
 #define EVENT_CODE_MAX 224
@@ -93,8 +94,11 @@ struct event_program {
 	struct bpf_insn code[EVENT_CODE_MAX];
 };
 
-/* Raw tracepoints: sys_enter, sched_process_fork and sched_process_exit. */
-enum event_tracepoint { EVENT_ENTER, EVENT_FORK, EVENT_EXIT, EVENT_TRACEPOINT_COUNT };
+/*
+ * Raw tracepoints: sys_enter, sched_process_fork, sched_process_exit and, of the vsyscall page of
+ * x86-64, whose calls are no system calls to sys_enter, emulate_vsyscall.
+ */
+enum event_tracepoint { EVENT_ENTER, EVENT_FORK, EVENT_EXIT, EVENT_PAGE, EVENT_TRACEPOINT_COUNT };
 
 /* Writes the program for a tracepoint; false: this machine's registers are not known. */
 bool event_program_write(struct event_program *program, enum event_tracepoint tracepoint);

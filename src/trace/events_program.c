@@ -9,6 +9,7 @@
  * All needs Linux 4.18, which has the ID of the control group; raw tracepoints came before it.
  */
 #include <stddef.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 
 #include "base/memory.h"
@@ -164,6 +165,7 @@ enum {
 	END,
 	FOLLOWS,
 	GOES_ON,
+	NUMBER_KNOWN,
 	WITHOUT_FRED,
 	ENTRY_KNOWN,
 	IS_64_BIT,
@@ -208,6 +210,11 @@ enum {
 	MARK(LABEL, IS_64_BIT), \
 	LOAD_REGISTER(H, R1, REGISTER(cs)), JUMP(JNE, R1, USER32_CS, IS_64_BIT_CODE), SET(COMPAT, 1), \
 	MARK(LABEL, IS_64_BIT_CODE)
+#define FIND_PAGE_CALL \
+	LOAD(DW, R1, CONTEXT, 0), \
+	SET(KEY, SYS_gettimeofday), JUMP(JEQ, R1, 0, NUMBER_KNOWN), \
+	SET(KEY, SYS_time), JUMP(JEQ, R1, 1, NUMBER_KNOWN), SET(KEY, SYS_getcpu), \
+	MARK(LABEL, NUMBER_KNOWN)
 #define LOAD_ARGUMENT \
 	LOAD_REGISTER(W, R1, REGISTER(rdi)), JUMP(JEQ, COMPAT, 0, ARGUMENT_KNOWN), \
 	READ(VALUE, REGISTER(rbx), 8), LOAD(W, R1, R10, VALUE), \
@@ -218,6 +225,7 @@ enum {
 #define PSTATE_32_BIT 4 /* number of the bit */
 #define FIND_COMPAT \
 	LOAD_REGISTER(DW, COMPAT, REGISTER(pstate)), ALU(RSH, COMPAT, PSTATE_32_BIT), ALU(AND, COMPAT, 1)
+#define FIND_PAGE_CALL GO(END)
 #define LOAD_ARGUMENT READ(VALUE, REGISTER(regs), 8), LOAD(W, R1, R10, VALUE)
 
 #endif
@@ -257,7 +265,12 @@ enum {
 
 static const struct step enter_steps[] = {
 	/* Is it a number that is wanted? */
-	COPY(CONTEXT, R1), LOAD(DW, KEY, CONTEXT, 8), JUMP(JGE, KEY, EVENT_CALLS, END),
+	COPY(CONTEXT, R1),
+	MARK(IF, EVENTS_BY_PAGE),
+	FIND_PAGE_CALL,
+	MARK(ELSE, 0),
+	LOAD(DW, KEY, CONTEXT, 8), JUMP(JGE, KEY, EVENT_CALLS, END),
+	MARK(END_IF, 0),
 	STORE(W, R10, NUMBER, KEY), LOOK_UP(EVENT_NUMBERS, NUMBER), JUMP(JEQ, R0, 0, END),
 	LOAD(DW, WANTED, R0, 0), JUMP(JEQ, WANTED, 0, END),
 
@@ -269,21 +282,31 @@ static const struct step enter_steps[] = {
 	MARK(END_IF, 0),
 
 	/* Is it one of this kind of code? */
+	MARK(IF, EVENTS_BY_PAGE),
+	SET(COMPAT, 0),
+	MARK(ELSE, 0),
 	READ(REGISTERS, FIRST, REGISTERS_SIZE), FIND_COMPAT,
+	MARK(END_IF, 0),
 	COPY(R1, COMPAT), ALU(MUL, R1, EVENT_COMPAT_SHIFT), ALU_X(RSH, WANTED, R1),
 	COPY(R1, WANTED), ALU(AND, R1, EVENT_IS_COUNTED), JUMP(JEQ, R1, 0, END),
 
 	/* The key: call, process, and where. */
 	COPY(KEY, WANTED), ALU(RSH, KEY, EVENT_INDEX_SHIFT), ALU(AND, KEY, EVENT_INDEXES - 1),
+	MARK(IF, EVENTS_BY_PAGE),
+	MARK(ELSE, 0),
 	ALU(AND, WANTED, EVENT_TAKES_CLOCK), JUMP(JEQ, WANTED, 0, HAS_CLOCK),
 	LOAD_ARGUMENT, JUMP(JLT, R1, EVENT_CLOCK_OTHER, CLOCK_KNOWN), SET(R1, EVENT_CLOCK_OTHER),
 	MARK(LABEL, CLOCK_KNOWN),
 	ALU_X(ADD, KEY, R1),
 	MARK(LABEL, HAS_CLOCK),
+	MARK(END_IF, 0),
 	ALU(MUL, COMPAT, EVENT_IS_COMPAT), ALU_X(OR, KEY, COMPAT), ALU(LSH, KEY, 32),
 	FIND_PROCESS, ALU_X(OR, KEY, R0),
 	MARK(IF, EVENTS_OF_HOST),
-	JUMP_OURS(JEQ, R0, END), SET(WHERE, 0),
+	JUMP_OURS(JEQ, R0, END),
+	MARK(END_IF, 0),
+	MARK(IF, EVENTS_OF_HOST | EVENTS_BY_PAGE),
+	SET(WHERE, 0),
 	MARK(ELSE, 0),
 	LOAD_REGISTER(DW, WHERE, INSTRUCTION),
 	MARK(END_IF, 0),
@@ -350,7 +373,11 @@ static const struct step exit_steps[] = {
 
 bool event_program_write(struct event_program *program, enum event_tracepoint tracepoint)
 {
+	program->traits &= ~EVENTS_BY_PAGE;
 	switch (tracepoint) {
+	case EVENT_PAGE:
+		program->traits |= EVENTS_BY_PAGE;
+		/* fall through */
 	case EVENT_ENTER:
 		return assemble(program, enter_steps, ARRAY_SIZE(enter_steps));
 	case EVENT_FORK:

@@ -14,8 +14,8 @@
 #include "base/child.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "measure/vdso.h"
 #include "jitted.h"
+#include "measure/vdso.h"
 #include "served.h"
 
 /* A C library, or a static program, that takes longer to search has no frames. */

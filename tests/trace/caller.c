@@ -27,6 +27,7 @@
  *	caller busy SECONDS       in two threads, most of the time, for that time at most
  *	caller slow SECONDS       1,000 every 20 ms, for that time at most
  *	caller int80 N            N gettimeofday by the 32-bit entry of x86
+ *	caller vsyscall N         N gettimeofday by the vsyscall page of x86-64
  *	caller refused N ACTION   N clock_gettime(CLOCK_MONOTONIC) by libc, under a seccomp filter that
  *	                          answers the system call with this action of linux/seccomp.h; prints
  *	                          how many failed
@@ -322,6 +323,23 @@ static int swap_contexts(void)
 	return 0;
 }
 
+static int run_vsyscall(void)
+{
+	int (*const page)(void *, void *) = (int (*)(void *, void *))0xffffffffff600000;
+	char line[256] = "";
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	while (maps && !strstr(line, "[vsyscall]") && fgets(line, sizeof(line), maps))
+		;
+	if (maps)
+		fclose(maps);
+	if (!strstr(line, "[vsyscall]"))
+		return 77;
+	for (long i = 0; i < count; i++)
+		page(NULL, NULL);
+	return 0;
+}
+
 static int run_int80(void)
 {
 #if defined(__x86_64__)
@@ -427,6 +445,8 @@ int main(int argc, char **argv)
 		return be_busy(count);
 	} else if (strcmp(what, "int80") == 0) {
 		return run_int80();
+	} else if (strcmp(what, "vsyscall") == 0) {
+		return run_vsyscall();
 	} else if (strcmp(what, "refused") == 0) {
 		return read_refused((unsigned)strtoul(argv[3], NULL, 0));
 	} else {

@@ -355,6 +355,22 @@ static void go(enum event_tracepoint tracepoint, uint64_t one, uint64_t other)
 	run(&program, context);
 }
 
+static void a_call_by_the_vsyscall_page_is_counted_by_its_number(void **state)
+{
+	(void)state;
+	prepare(EVENTS_OF_PROCESS);
+	kernel.numbers[96] = EVENT_IS_COUNTED | (INDEX + 30) << EVENT_INDEX_SHIFT;
+	kernel.numbers[309] = EVENT_IS_COUNTED | (INDEX + 31) << EVENT_INDEX_SHIFT;
+	go(EVENT_PAGE, 0, 0);
+	go(EVENT_PAGE, 1, 0); /* time() is not wanted */
+	go(EVENT_PAGE, 2, 0);
+	go(EVENT_PAGE, 2, 0);
+	assert_int_equal(count_of(0, 1000, 30, 0), 1);
+	assert_int_equal(count_of(0, 1000, 31, 0), 2);
+	enter(96, by_syscall(1));
+	assert_int_equal(count_of(0x5000, 1000, 30, 0), 1);
+}
+
 static void a_program_is_followed_from_its_execve_on(void **state)
 {
 	(void)state;
@@ -418,6 +434,7 @@ int main(void)
 		cmocka_unit_test(keys_have_slots_of_their_own),
 		cmocka_unit_test(an_idle_slot_gets_another_key_and_its_count_goes_on),
 		cmocka_unit_test(what_does_not_fit_is_counted_without_its_origin),
+		cmocka_unit_test(a_call_by_the_vsyscall_page_is_counted_by_its_number),
 		cmocka_unit_test(a_program_is_followed_from_its_execve_on),
 		cmocka_unit_test(threads_that_there_is_no_room_to_follow_are_counted),
 		cmocka_unit_test(a_process_is_followed_at_once),
