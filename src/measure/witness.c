@@ -114,9 +114,14 @@ bool witness_vmclock_s(const struct witness_vmclock *page, uint64_t ticks, doubl
 		fact_set(why, FACT_FAILED, "the device has another layout");
 		return false;
 	}
-	if (page->counter_id != VMCLOCK_COUNTER || !has_time || page->time_type > VMCLOCK_TAI ||
-		(page->time_type == VMCLOCK_TAI && !(flags & VMCLOCK_TAI_OFFSET_VALID))) {
+	if (page->counter_id != VMCLOCK_COUNTER || !has_time) {
 		fact_set(why, FACT_ABSENT, "the host reports disruptions and no time");
+		return false;
+	}
+	/* The other types are monotonic, smeared and perhaps smeared. */
+	if (page->time_type > VMCLOCK_TAI ||
+		(page->time_type == VMCLOCK_TAI && !(flags & VMCLOCK_TAI_OFFSET_VALID))) {
+		fact_set(why, FACT_ABSENT, "UTC does not follow from the device's time");
 		return false;
 	}
 	*utc_s = (double)le64toh(page->time_sec) + ldexp((double)le64toh(page->time_frac_sec), -64);

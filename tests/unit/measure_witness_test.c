@@ -185,6 +185,10 @@ static void vmclock_has_the_hosts_time(void **state)
 	assert_true(witness_vmclock_s(&page, 1000000 + 3000000000, &utc_s, &error_s, &why));
 	assert_true(fabs(utc_s - 1795250001.25) < 1e-5);
 	assert_true(error_s > 0);
+	/* A hint at how the guest may smear: the device's time is not smeared. */
+	page.smearing_hint = 1;
+	assert_true(witness_vmclock_s(&page, 1000000 + 3000000000, &utc_s, &error_s, &why));
+	assert_true(fabs(utc_s - 1795250001.25) < 1e-5);
 	/* 37 s between TAI and UTC, and 2 s the other way as a signed number. */
 	page = make_vmclock();
 	page.time_type = 1;
@@ -205,14 +209,15 @@ static void a_vmclock_without_a_time_is_not_one(void **state)
 	double utc_s, error_s;
 
 	(void)state;
-	for (int i = 0; i < 6; i++) {
+	/* The last three: monotonic, smeared, perhaps smeared. */
+	for (int i = 0; i < 8; i++) {
 		struct witness_vmclock page = make_vmclock();
 
 		page.magic -= i == 0;
 		page.version = i == 1 ? 2 : 1;
 		page.counter_id = i == 2 ? 0xff : page.counter_id;
 		page.clock_status = i == 3 ? 0 : i == 4 ? 4 : page.clock_status;
-		page.time_type = i == 5 ? 2 : 0;
+		page.time_type = i >= 5 ? (uint8_t)(i - 3) : 0;
 		assert_false(witness_vmclock_s(&page, 1000000, &utc_s, &error_s, &why));
 		assert_string_not_equal(why.reason, "");
 	}
