@@ -8,7 +8,7 @@
 #include <seccomp.h>
 
 #include "base/child.h"
-#include "base/privileges.h"
+#include "base/filter.h"
 
 /*
  * An error number that no kernel returns (they end at 133, the internal ones at 530) and

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/privileges.h"
 #include "count.h"
 #include "events.h"
 #include "places.h"

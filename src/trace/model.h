@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "base/fact.h"
-#include "base/privileges.h"
+#include "base/filter.h"
 #include "base/text.h"
 #include "evidence.h"
 #include "report.h"

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/privileges.h"
 #include "base/text.h"
 #include "count.h"
 #include "files.h"
