@@ -79,13 +79,9 @@ struct vvar_rate {
 };
 
 /*
- * Reads it in a child from where vvar_collect() found the mode. While the mode is none, the
- * kernel (5.7 and newer) does not write the page's factors.
+ * Reads it from where vvar_find() found the mode. While the mode is none, the kernel (5.7 and
+ * newer) does not write the page's factors.
  */
-void vvar_read_rate(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
-	struct vvar_rate *rate, const struct deadline *deadline);
-
-/* Reads it in this process. */
 void vvar_load_rate(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
 	struct vvar_rate *rate);
 

@@ -19,10 +19,14 @@
 /* The limit of everything but the comparison of the CPUs. */
 #define GATHER_NS 4000000000
 
+/* A counter that is switched off raises a signal, and a page may be missing: in a child. */
 static void read_counter(void *argument)
 {
 	struct counter_evidence *evidence = argument;
+	struct evidence *host = &evidence->host;
 
+	vvar_find(&evidence->vdso, host->clocksource.current, &host->vclock);
+	vvar_load_rate(&evidence->vdso, &host->vclock, &evidence->page);
 	counter_probe(&evidence->readable);
 	if (fact_is_known(&evidence->readable) && counter_register_hz())
 		fact_set_number(&evidence->register_hz, counter_register_hz());
@@ -43,24 +47,23 @@ static bool measure(struct cli *cli)
 	struct evidence *host = &evidence->host;
 	struct deadline deadline = deadline_after(GATHER_NS);
 	struct call_table calls = {.count = 0};
-	struct vdso_image vdso;
 	struct fact why = {0};
 
 	host->live = true;
 	clocksource_collect(&cli->root, &host->clocksource);
-	vdso_collect(&cli->root, &host->vdso, &vdso);
+	vdso_collect(&cli->root, &host->vdso, &evidence->vdso);
 	host_collect(&cli->root, &host->host);
 	counter_claims_collect(&cli->root, &evidence->claims);
 	evidence->tdx = evidence->claims.tdx || root_exists(&cli->root, "/dev/tdx_guest");
 	evidence->sev_snp = root_exists(&cli->root, "/dev/sev-guest");
 	kernel_log_collect(&cli->root, &host->kernel_log);
 	privileges_keep(PRIVILEGES_WRITE);
-	vvar_collect(&vdso, host->clocksource.current, &host->vclock, &deadline);
-	vvar_read_rate(&vdso, &host->vclock, &evidence->page, &deadline);
 	fact_set(&evidence->register_hz.fact, FACT_ABSENT, "no register with the rate");
-	/* A counter that is switched off raises a signal, so a child reads it first. */
-	if (!child_probe(read_counter, evidence, sizeof(*evidence), &deadline, &why))
+	if (!child_probe(read_counter, evidence, sizeof(*evidence), &deadline, &why)) {
+		vvar_set_unread(&host->vclock, &why);
+		evidence->page.fact = why;
 		fact_set(&evidence->readable, FACT_UNREAD, "%s", why.reason);
+	}
 	timing_measure(&calls, TIMING_BRIEF, &host->timing, host->calls, &deadline);
 	evidence->raw_step_ns = find_raw_step();
 	if (!warp_measure_shown(cli, "comparing the counters of all CPUs", &calls,

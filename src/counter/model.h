@@ -35,6 +35,7 @@ struct rate {
 
 struct counter_evidence {
 	struct evidence host; /* clocksource, vclock, host, kernel log, timing of the counter */
+	struct vdso_image vdso;
 	struct counter_claims claims;
 	struct fact readable; /* of the counter, by this process */
 	bool tdx, sev_snp;

@@ -77,6 +77,8 @@ struct copy {
 	size_t pages[PAGES_MAX]; /* the data pages that could be read: offsets in the region */
 	struct call calls[CLOCKS];
 	size_t hint;     /* offset of the mode by the table of layouts; 0: not known */
+	size_t tried_at; /* offset of the word that is changed, with a scale of our own or not */
+	bool with_scale, has_effect;
 	unsigned found;  /* words that decide */
 	size_t found_at; /* offset in the region */
 	struct sampler sampler;
@@ -206,40 +208,33 @@ static bool may_be_mode(const struct copy *copy, size_t at)
 	return value > 0 && value < VVAR_MODE_MAX;
 }
 
-/* A changed word, with or without a scale of our own behind it. */
-struct trial {
-	const struct copy *copy;
-	size_t at;
-	bool with_scale;
-	bool has_effect; /* both clocks changed, from served to falling back or back */
-};
-
+/* Sees whether both clocks change, from served to falling back or back. */
 static void change_word(void *argument)
 {
-	struct trial *trial = argument;
-	const struct copy *copy = trial->copy;
+	struct copy *copy = argument;
 	bool falls_back = copy->answer.falls_back;
 
-	if (trial->with_scale)
-		set_scale(scale_at(copy, trial->at));
-	*word_at(copy, trial->at) = falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
-	trial->has_effect =
+	if (copy->with_scale)
+		set_scale(scale_at(copy, copy->tried_at));
+	*word_at(copy, copy->tried_at) = falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
+	copy->has_effect =
 		is_served(copy, REALTIME) == falls_back && is_served(copy, MONOTONIC) == falls_back;
 }
 
 /* Counts the word if it decides, and restores it. False if the copy crashed or looped. */
 static bool try_word(struct copy *copy, size_t at, bool with_scale)
 {
-	struct trial trial = {.copy = copy, .at = at, .with_scale = with_scale};
 	uint32_t value = *word_at(copy, at);
 	unsigned char scale[SCALE_SIZE];
 	bool is_done;
 
+	copy->tried_at = at;
+	copy->with_scale = with_scale;
 	memcpy(scale, scale_at(copy, at), SCALE_SIZE);
-	is_done = run_limited(change_word, &trial, TRIAL_LIMIT_US) == 0;
+	is_done = run_limited(change_word, copy, TRIAL_LIMIT_US) == 0;
 	memcpy(scale_at(copy, at), scale, SCALE_SIZE);
 	*word_at(copy, at) = value;
-	if (is_done && trial.has_effect) {
+	if (is_done && copy->has_effect) {
 		copy->found++;
 		copy->found_at = at;
 		copy->answer.mode = value;

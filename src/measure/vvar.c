@@ -35,12 +35,6 @@ struct page_search {
 	unsigned matches;
 };
 
-struct rate_job {
-	const struct vdso_image *vdso;
-	const struct vclock_evidence *vclock;
-	struct vvar_rate rate;
-};
-
 static void copy_bytes(void *argument)
 {
 	struct page_copy *copy = argument;
@@ -212,7 +206,7 @@ void vvar_load_rate(
 	unsigned char page[VVAR_HEAD_SIZE];
 
 	if (vclock->how != VCLOCK_READ)
-		fact_set(fact, FACT_FAILED, "the data page was not read");
+		*fact = vclock->fact;
 	else if (!mode_is_own_counter(vclock))
 		fact_set(fact, FACT_ABSENT, "the vclock mode is not the counter's own");
 	else if (!vvar_copy_stable(start, page, sizeof(page)) ||
@@ -220,27 +214,6 @@ void vvar_load_rate(
 		fact_set(fact, FACT_FAILED, "the data page has no rate of CLOCK_MONOTONIC_RAW");
 	else
 		fact_set_known(fact);
-}
-
-static void read_rate(void *argument)
-{
-	struct rate_job *job = argument;
-
-	vvar_load_rate(job->vdso, job->vclock, &job->rate);
-}
-
-void vvar_read_rate(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
-	struct vvar_rate *rate, const struct deadline *deadline)
-{
-	struct rate_job job = {.vdso = vdso, .vclock = vclock};
-	struct fact why = vclock->fact;
-
-	if (vclock->how != VCLOCK_READ && fact_is_known(&why))
-		fact_set(&why, FACT_FAILED, "the data page was not read");
-	if (vclock->how != VCLOCK_READ ||
-		!child_probe(read_rate, &job, sizeof(job), deadline, &why))
-		job.rate.fact = why;
-	*rate = job.rate;
 }
 
 void vvar_find(
