@@ -146,19 +146,16 @@ static const struct mark containers[] = {
 };
 
 /* The words of systemd-detect-virt --container. */
-static const char *const container_words[] = {"openvz", "lxc", "lxc-libvirt", "systemd-nspawn",
-	"docker", "podman", "rkt", "wsl", "proot", "pouch"};
+static const char container_words[] =
+	"openvz lxc lxc-libvirt systemd-nspawn docker podman rkt wsl proot pouch";
 
 static bool take_word(const char *word, struct text_fact *container)
 {
-	if (!*word)
-		return false;
-	fact_set_text(container, "container-other");
-	for (size_t i = 0; i < ARRAY_SIZE(container_words); i++) {
-		if (strcmp(word, container_words[i]) == 0)
-			fact_set_text(container, word);
-	}
-	return true;
+	bool is_known = text_has_word(text_span(container_words), word);
+
+	if (*word)
+		fact_set_text(container, is_known ? word : "container-other");
+	return *word;
 }
 
 /*

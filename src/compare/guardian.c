@@ -115,19 +115,12 @@ bool guardian_is_running(const struct guardian *guardian)
 	return !ends_within(guardian, 0);
 }
 
-static void end_regularly(struct guardian *guardian)
-{
-	char byte = REGULAR_END;
-
-	/* A guardian that is gone does not read it; the driver ignores SIGPIPE. */
-	(void)!write(guardian->alive[1], &byte, 1);
-	close(guardian->alive[1]);
-}
-
 enum switch_result guardian_finish(
 	struct guardian *guardian, const struct clocksource_switch *sw, struct fact *why)
 {
-	end_regularly(guardian);
+	/* A guardian that is gone does not read it; the driver ignores SIGPIPE. */
+	(void)!write(guardian->alive[1], &(char){REGULAR_END}, 1);
+	close(guardian->alive[1]);
 	/* A guardian that was stopped, or waits for a child that cannot be killed, never ends. */
 	if (!ends_within(guardian, RESTORE_MS))
 		kill(guardian->pid, SIGKILL);

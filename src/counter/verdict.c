@@ -97,12 +97,6 @@ static void note_host(struct counter *counter)
 
 /* ---- the verdict ---- */
 
-/* Calibration explains no rate that is this far off: the counter's rate has changed. */
-static bool rate_has_changed(const struct rate rates[RATE_COUNT])
-{
-	return rate_difference(&rates[RATE_LOG], &rates[RATE_MEASURED]) > RATE_CLAIM_LIMIT_PPM;
-}
-
 /* Returns false if nothing was seen to be wrong. */
 static bool judge_faults(struct counter *counter)
 {
@@ -112,6 +106,7 @@ static bool judge_faults(struct counter *counter)
 	const struct warp_evidence *warp = &evidence->warp;
 	const struct warp_result *found = &warp->results[WARP_COUNTER];
 	const char *name = counter->view.x86 ? "TSC" : "counter";
+	double off_ppm = rate_difference(&counter->rates[RATE_LOG], &counter->rates[RATE_MEASURED]);
 	size_t moved = 0;
 
 	while (moved < warp->pair_count && warp->pairs[moved].state != WARP_PAIR_MOVED)
@@ -131,7 +126,8 @@ static bool judge_faults(struct counter *counter)
 			"programs must not read the %s here: the kernel found it wrong and does not "
 			"use it.",
 			name);
-	else if (rate_has_changed(counter->rates))
+	/* Calibration explains no rate that is this far off. */
+	else if (off_ppm > RATE_CLAIM_LIMIT_PPM)
 		report_answer(report, unsafe, "rate-changed", NULL,
 			"programs must not read the %s here: its rate has changed since boot.",
 			name);

@@ -113,6 +113,7 @@ static const struct cause_row vdso_without_time = {"vdso-without-time", GROUP_VD
 	.certainty = CERTAINTY_PROVEN, .evidence = cite_exports, .more = "vdso(7)",
 	.advice = {&set_up_arm_timer, &kernel_with_vdso_clock}};
 
+/* 5.7 and newer log "clocksource X registered with invalid VDSO mode N. Disabling VDSO support". */
 static const struct cause_row vdso_disabled_by_kernel = {"vdso-disabled-by-kernel", GROUP_VDSO,
 	"The kernel disabled the vDSO's support for a clocksource: its driver registered it "
 	"wrongly, or programs cannot read it.",

@@ -48,18 +48,6 @@ bool kernel_vdso_has_no_clock(const struct evidence *evidence)
 	return false;
 }
 
-/* True if each kernel that registers the current clocksource gives it its mode. */
-static bool has_one_mode(const struct evidence *evidence)
-{
-	static const char *const names[] = {"tsc", "timebase", "tod", "Constant"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (clocksource_is(evidence, names[i]))
-			return true;
-	}
-	return clocksource_is(evidence, "riscv_clocksource") && !kernel_is_before(evidence, 5, 10);
-}
-
 /*
  * Returns the verdict that the kernel's clocksource, release and command line make likely where
  * nothing was measured. Other names leave it open: a hypervisor's page may be invalid, and arm64's
@@ -67,7 +55,13 @@ static bool has_one_mode(const struct evidence *evidence)
  */
 enum verdict_kind verdict_expected(const struct view *v)
 {
+	/* Each kernel that registers one of these gives it its mode. */
+	static const char with_mode[] = "tsc timebase tod Constant";
 	const struct evidence *evidence = v->evidence;
+	const char *current = evidence->clocksource.current;
+	bool has_mode =
+		text_has_word(text_span(with_mode), current) ||
+		(strcmp(current, "riscv_clocksource") == 0 && !kernel_is_before(evidence, 5, 10));
 
 	if (evidence->live || !fact_is_known(&evidence->clocksource.current_fact))
 		return VERDICT_UNKNOWN;
@@ -76,12 +70,12 @@ enum verdict_kind verdict_expected(const struct view *v)
 	if (v->may_read_hpet)
 		return VERDICT_UNKNOWN;
 	/* powerpc's vDSO reads the timebase whatever the clocksource is (vdso/gettimeofday.h). */
-	if ((clocksource_has_no_mode(evidence, evidence->clocksource.current) && !v->on_powerpc) ||
+	if ((clocksource_has_no_mode(evidence, current) && !v->on_powerpc) ||
 		(v->counter_erratum && clocksource_is(evidence, "arch_sys_counter")) ||
 		(v->on_xen && (kernel_is_before(evidence, 4, 15) || v->xen_refused)) ||
 		(v->on_kvm_clock &&
 			(v->kvm_clock_32_bit || boot_has(evidence, "no-kvmclock-vsyscall"))) ||
 		(v->on_hyperv_page && !v->reads_hyperv_page) || v->vdso_disabled)
 		return VERDICT_FALLBACK;
-	return has_one_mode(evidence) ? VERDICT_OK : VERDICT_UNKNOWN;
+	return has_mode ? VERDICT_OK : VERDICT_UNKNOWN;
 }

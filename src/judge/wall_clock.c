@@ -7,7 +7,6 @@
 #include "view.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -102,19 +101,7 @@ static const char *as_span(double seconds)
 	return text;
 }
 
-static void add(struct wall_clock *wall, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void add(struct wall_clock *wall, const char *format, ...)
-{
-	char part[sizeof(wall->summary)];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(part, sizeof(part), format, arguments);
-	va_end(arguments);
-	text_append(wall->summary, sizeof(wall->summary), "%s", part);
-}
+#define ADD(text, ...) text_append(text, sizeof(text), __VA_ARGS__)
 
 static void summarize(const struct evidence *evidence, struct wall_clock *wall)
 {
@@ -123,7 +110,7 @@ static void summarize(const struct evidence *evidence, struct wall_clock *wall)
 	const char *off = as_span(fabs(wall->offset_s));
 
 	if (wall->restored) {
-		snprintf(wall->ask, sizeof(wall->ask),
+		ADD(wall->ask,
 			"By its pvclock page this guest was restored, migrated or paused %s before "
 			"this report. What happened then? Does the hypervisor move the guest's clock "
 			"on (KVM_SET_CLOCK with KVM_CLOCK_REALTIME), and which time source, PTP or "
@@ -131,7 +118,7 @@ static void summarize(const struct evidence *evidence, struct wall_clock *wall)
 			age);
 	}
 	if (wall->state == WALL_CLOCK_UNKNOWN && wall->restored) {
-		add(wall,
+		ADD(wall->summary,
 			"this guest was restored, migrated or paused %s ago, and no other clock shows "
 			"whether its time was set since. Compare 'date -u' with the host's; 'chronyc "
 			"tracking' or 'timedatectl' shows whether NTP sets it.",
@@ -139,33 +126,36 @@ static void summarize(const struct evidence *evidence, struct wall_clock *wall)
 		return;
 	}
 	if (wall->state == WALL_CLOCK_UNKNOWN) {
-		add(wall, "no other clock that could be read has the time of day.");
+		ADD(wall->summary, "no other clock that could be read has the time of day.");
 		return;
 	}
 	if (wall->state == WALL_CLOCK_RIGHT) {
-		add(wall, "the clock is within %s of %s",
+		ADD(wall->summary, "the clock is within %s of %s",
 			as_span(wall->error_s + fabs(wall->offset_s)), sources[wall->source]);
 		if (wall->restored)
-			add(wall, "; this guest was restored, migrated or paused %s ago", age);
-		add(wall, ".");
+			ADD(wall->summary, "; this guest was restored, migrated or paused %s ago",
+				age);
+		ADD(wall->summary, ".");
 		return;
 	}
 	if (wall->source == WITNESS_PVCLOCK) {
-		add(wall,
+		ADD(wall->summary,
 			"tsc missed %s when this guest was restored, migrated or paused %s ago: the "
 			"clock is behind by that, unless it was set since.",
 			off, age);
 	} else {
-		add(wall, "%s %s %s", off, wall->state == WALL_CLOCK_BEHIND ? "behind" : "ahead of",
+		ADD(wall->summary, "%s %s %s", off,
+			wall->state == WALL_CLOCK_BEHIND ? "behind" : "ahead of",
 			sources[wall->source]);
 		if (wall->restored && wall->state == WALL_CLOCK_BEHIND)
-			add(wall,
+			ADD(wall->summary,
 				": this guest was restored, migrated or paused %s ago, and %s goes on "
 				"from where it stood",
 				age, *clocksource ? clocksource : "its clocksource");
-		add(wall, ".");
+		ADD(wall->summary, ".");
 	}
-	add(wall, " To set it, run 'chronyc makestep' (chrony) or restart systemd-timesyncd.");
+	ADD(wall->summary,
+		" To set it, run 'chronyc makestep' (chrony) or restart systemd-timesyncd.");
 }
 
 /* What happens to this guest's clocks when it is restored from a snapshot that is taken now. */
@@ -190,25 +180,23 @@ static void describe_restore(const struct evidence *evidence, struct wall_clock 
 	if (!evidence->witness_count || !fact_is_known(&evidence->host.hypervisor.fact) ||
 		!*clocksource)
 		return;
-	text_append(wall->on_restore, sizeof(wall->on_restore),
+	ADD(wall->on_restore,
 		"After a restore from a snapshot this guest goes on with the snapshot's time: the wall "
 		"clock is behind by its age until %s; ",
 		ntp_is_current(evidence) ? "NTP sets it"
 					 : "it is set (NTP is not synchronized here)");
-	text_append(wall->on_restore, sizeof(wall->on_restore), "CLOCK_MONOTONIC %s (%s). ",
+	ADD(wall->on_restore, "CLOCK_MONOTONIC %s (%s). ",
 		follows_host ? "goes on as the host sets its clock" : "does not count that time",
 		clocksource);
-	text_append(wall->on_restore, sizeof(wall->on_restore),
+	ADD(wall->on_restore,
 		"Programs that read the CPU's counter themselves use a wrong rate on a different CPU. "
 		"A restore can be noticed by ");
 	for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
 		if (signs[i])
-			text_append(wall->on_restore, sizeof(wall->on_restore), "%s%s",
-				has_sign ? ", " : "", signs[i]);
+			ADD(wall->on_restore, "%s%s", has_sign ? ", " : "", signs[i]);
 		has_sign |= signs[i] != NULL;
 	}
-	text_append(wall->on_restore, sizeof(wall->on_restore), "%s.",
-		has_sign ? "" : "nothing in this guest");
+	ADD(wall->on_restore, "%s.", has_sign ? "" : "nothing in this guest");
 }
 
 void wall_clock_find(const struct evidence *evidence, struct wall_clock *wall)

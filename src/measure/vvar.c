@@ -185,21 +185,11 @@ bool vvar_read_again(
 	return vvar_layout_mode(vclock->layout, bytes + (at - start), mode);
 }
 
-/* True if the mode reads the counter itself, so that the page's factors are the counter's. */
-static bool mode_is_own_counter(const struct vclock_evidence *vclock)
-{
-	static const char *const names[] = {"tsc", "archtimer", "archtimer-nocompat", "tod", "cpu"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(vclock->name, names[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 void vvar_load_rate(
 	const struct vdso_image *vdso, const struct vclock_evidence *vclock, struct vvar_rate *rate)
 {
+	/* In these modes the counter itself is read, and the page's factors are the counter's. */
+	static const char own[] = "tsc archtimer archtimer-nocompat tod cpu";
 	struct fact *fact = &rate->fact;
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	uintptr_t at = vdso->base + (uintptr_t)vclock->at, start = at & ~(page_size - 1);
@@ -207,7 +197,7 @@ void vvar_load_rate(
 
 	if (vclock->how != VCLOCK_READ)
 		*fact = vclock->fact;
-	else if (!mode_is_own_counter(vclock))
+	else if (!text_has_word(text_span(own), vclock->name))
 		fact_set(fact, FACT_ABSENT, "the vclock mode is not the counter's own");
 	else if (!vvar_copy_stable(start, page, sizeof(page)) ||
 		 !vvar_layout_rate(vclock->layout, page, sizeof(page), at - start, rate))

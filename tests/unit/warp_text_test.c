@@ -77,7 +77,6 @@ static void text_and_json_name_clocksource_and_host(void **state)
 	render_warp(&warp, false);
 	assert_non_null(strstr(bytes, "  clocksource  hpet"));
 	assert_non_null(strstr(bytes, "Linux 6.1.0-9-amd64"));
-	free(bytes);
 	render_warp(&warp, true);
 	root = json_loads(bytes, 0, NULL);
 	assert_int_equal(json_unpack(root, "{s{ss} s{ss}}", "clocksource", "current", &current,
