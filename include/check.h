@@ -4,7 +4,7 @@
 #define VDSOCHECK_CHECK_H
 
 #include "base/root.h"
-#include "cli/text.h"
+#include "cli/command.h"
 #include "evidence.h"
 #include "judge.h"
 
@@ -22,7 +22,7 @@
 void check_in_child(
 	const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis);
 
-/* The word and color of each verdict on a screen. */
-extern const struct heading verdict_headings[];
+/* The verdicts, each with its exit status, by enum verdict_kind. */
+extern const struct answer check_answers[];
 
 #endif

@@ -54,9 +54,6 @@ extern const char *const expected_names[];
 /* The severity of each verdict: the higher, the worse. */
 extern const int verdict_severities[];
 
-/* Returns 0 for ok, 1 for fallback, slow and wrong, 2 for unknown. */
-int verdict_exit_status(enum verdict_kind verdict);
-
 /* "name", "mode", "proof", "timing", "values": in the order of their bits, ended by NULL. */
 extern const char *const evidence_kind_names[];
 

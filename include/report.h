@@ -26,11 +26,15 @@ struct report {
 	int exit_status;
 };
 
-/* Text with labels: a line begins with one, grows, and is wrapped when the next begins. */
+/*
+ * Text with labels: a line begins with its label, grows, and is wrapped when the next one begins. A
+ * line that stays empty is not printed.
+ */
 struct page {
 	FILE *out;
-	int indent;
-	bool all; /* --verbose */
+	int indent; /* column behind the labels */
+	int hang;   /* columns by which further lines of a text begin later, as below "1. " */
+	bool all;   /* --verbose */
 	bool color;
 	const char *label; /* of the line that grows; NULL: none does */
 	struct strbuf text;
@@ -60,6 +64,13 @@ extern const struct field report_fields[];
 /* Rule and advice may be NULL. */
 void report_answer(struct report *report, const struct answer *answer, const char *rule,
 	const char *advice, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Prints "WORD: sentence", the answer that an output begins with. */
+void page_answer(struct page *page, const struct answer *answer, const char *sentence);
+
+/* The word of an answer in capitals. */
+#define ANSWER_WORD_SIZE 16
+void answer_heading(const struct answer *answer, char heading[ANSWER_WORD_SIZE]);
 
 /* Begins a line; an empty label continues the block above. */
 void page_line(struct page *page, const char *label, const char *format, ...)

@@ -47,13 +47,8 @@ void wrap_format(FILE *out, const char *label, int indent, const char *format, .
  */
 void wrap_text(FILE *out, int column, int indent, const char *text);
 
-/* The word of a verdict, and the escape sequence of its color. */
-struct heading {
-	const char *word, *color;
-};
-
-/* Prints "WORD: text", the answer that a command's output begins with. */
-void wrap_answer(FILE *out, const struct heading *heading, bool colored, const char *text);
+/* Prints "WORD: text", the word in this color unless it is NULL. */
+void wrap_answer(FILE *out, const char *word, const char *color, const char *text);
 
 /*
  * Prints a shell command that begins at `column`, folded with a backslash at blanks where it is
@@ -74,12 +69,12 @@ struct strbuf {
 void strbuf_add(struct strbuf *sb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* These add a line without its label. This one lists the clocksources. */
-void describe_clocksource(const struct evidence *evidence, struct strbuf *sb);
+void strbuf_add_clocksource(const struct evidence *evidence, struct strbuf *sb);
 
 /* Adds machine, kernel and, unless the line gets longer than `most`, CPU; SIZE_MAX: all details. */
-void describe_host(const struct evidence *evidence, size_t most, struct strbuf *sb);
+void strbuf_add_host(const struct evidence *evidence, size_t most, struct strbuf *sb);
 
 /* Adds "synchronized, offset 12.3 us, maximum error 3.1 ms", or why it is not known. */
-void describe_ntp(const struct ntp_evidence *ntp, struct strbuf *sb);
+void strbuf_add_ntp(const struct ntp_evidence *ntp, struct strbuf *sb);
 
 #endif

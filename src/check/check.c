@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "collect.h"
 #include "commands.h"
 #include "judge.h"
@@ -121,6 +120,15 @@ static int check_run(struct cli *cli)
 	return print_judged(cli, NULL);
 }
 
+const struct answer check_answers[] = {
+	[VERDICT_UNKNOWN] = {"unknown", COLOR_MAGENTA, 2, "undetermined"},
+	[VERDICT_OK] = {"ok", COLOR_GREEN, 0, "the deciding calls are served by the vDSO"},
+	[VERDICT_FALLBACK] = {"fallback", COLOR_RED, 1, "one of them is a system call"},
+	[VERDICT_SLOW] = {"slow", COLOR_YELLOW, 1, "one is as slow as a system call"},
+	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1, "one returns wrong values"},
+	{0},
+};
+
 static const struct format formats[] = {
 	{.name = "text", .depth = DEPTH_SCREEN, .write = check_report_text},
 	{.name = "json", .depth = DEPTH_ALL, .write = check_report_json},
@@ -156,9 +164,9 @@ const struct command check_command = {
 	.summary = "check whether the vDSO serves the clock calls (the default)",
 	.help = "Checks whether gettimeofday() and clock_gettime() are served by the vDSO on this "
 		"host; if not, prints why, what it costs and how to fix it. Changes nothing.",
-	.status =
-		"0 served by the vDSO, 1 fallback, slow, wrong or a requirement that is not met, 2 "
-		"undetermined, 3 usage error, unreadable input or failed output.",
+	.status = "also 1 if a requirement is not met, 3 usage error, unreadable input or failed "
+		  "output.",
+	.answers = check_answers,
 	.options = check_options,
 	.formats = formats,
 	.size = sizeof(struct check_request),

@@ -45,7 +45,7 @@ static void add_alternative(
 		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->vdso_ns.value));
 }
 
-int describe_first_sentence(const char *text)
+int check_first_sentence(const char *text)
 {
 	static const char starts[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ`";
 	const char *end = text;
@@ -55,7 +55,7 @@ int describe_first_sentence(const char *text)
 	return (int)(end - text) + (*end != '\0');
 }
 
-void describe_verdict(
+void check_add_verdict(
 	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct number_fact *tick = &evidence->clocksource.tick_ns;
@@ -83,7 +83,7 @@ void describe_verdict(
 	}
 }
 
-const char *describe_why(const struct check_request *request)
+const char *check_why(const struct check_request *request)
 {
 	if (!request->evidence.live)
 		return "Seen";
@@ -92,7 +92,7 @@ const char *describe_why(const struct check_request *request)
 
 /* ---- the evidence ---- */
 
-void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbuf *sb)
+void check_add_timestamp(const struct timestamp_evidence *timestamp, struct strbuf *sb)
 {
 	if (!fact_is_known(&timestamp->time.fact))
 		return;
@@ -104,7 +104,7 @@ void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbu
 static void add_clocksource(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	(void)all;
-	describe_clocksource(evidence, sb);
+	strbuf_add_clocksource(evidence, sb);
 }
 
 static void add_vdso(const struct evidence *evidence, bool all, struct strbuf *sb)
@@ -159,7 +159,7 @@ static void add_vclock(const struct evidence *evidence, bool all, struct strbuf 
 		strbuf_add(sb, " (%s)", vclock->fact.reason);
 }
 
-const char *mode_word(const struct vclock_evidence *vclock)
+const char *check_mode_word(const struct vclock_evidence *vclock)
 {
 	if (vclock->how == VCLOCK_UNKNOWN)
 		return "";
@@ -172,7 +172,7 @@ static void add_host(const struct evidence *evidence, bool all, struct strbuf *s
 {
 	const struct host_evidence *host = &evidence->host;
 
-	describe_host(evidence, all ? SIZE_MAX : (size_t)(wrap_columns() - EVIDENCE_INDENT), sb);
+	strbuf_add_host(evidence, all ? SIZE_MAX : (size_t)(wrap_columns() - EVIDENCE_INDENT), sb);
 	if (!all)
 		return;
 	if (fact_is_known(&host->invariant_tsc.fact))
@@ -262,7 +262,7 @@ static void add_timing(const struct evidence *evidence, bool all, struct strbuf 
 static void add_ntp(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	if (all && evidence->live && evidence->ntp.fact.state != FACT_UNREAD)
-		describe_ntp(&evidence->ntp, sb);
+		strbuf_add_ntp(&evidence->ntp, sb);
 }
 
 const struct evidence_line evidence_lines[] = {
@@ -310,7 +310,7 @@ static void add_rate(const struct cost *cost, double ns, struct strbuf *sb)
 			as_count((uint64_t)most));
 }
 
-void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
+void check_add_cost(const struct diagnosis *diagnosis, struct strbuf *sb)
 {
 	const struct cost *cost = &diagnosis->cost;
 	bool served = diagnosis->verdict.kind == VERDICT_OK;

@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/privileges.h"
 #include "base/time.h"
-#include "check.h"
 #include "collect.h"
 #include "judge.h"
 #include "measure.h"

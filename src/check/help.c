@@ -52,7 +52,7 @@ const char *help_topic(size_t place)
 
 static void write_item(const char *id, const char *text, FILE *out)
 {
-	wrap_format(out, id, LIST_INDENT, "%.*s", describe_first_sentence(text), text);
+	wrap_format(out, id, LIST_INDENT, "%.*s", check_first_sentence(text), text);
 }
 
 static void write_list(FILE *out)

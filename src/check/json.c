@@ -34,10 +34,7 @@ static json_t *rests_on(const void *object, const void *whole)
 #define OF struct diagnosis
 
 static const struct field verdict_fields[] = {
-	{WORD("verdict", verdict.kind, verdict_names), .options = FIELD_FILLED,
-		.doc = "ok: the deciding calls are served by the vDSO; fallback: at least one is "
-		       "a system call; slow: served, but as costly as a system call; wrong: the "
-		       "vDSO's values are not the kernel's; unknown: undetermined"},
+	{WORD("verdict", verdict.kind, verdict_names), .options = FIELD_FILLED},
 	{0},
 };
 
@@ -273,7 +270,7 @@ static json_t *summary(const void *object, const void *whole)
 	struct strbuf text = {.used = 0};
 
 	(void)whole;
-	policy_describe_unmet(&request->outcome, "", ". ", &text);
+	policy_add_unmet(&request->outcome, "", ". ", &text);
 	strbuf_add(&text, "%s", request->diagnosis.verdict.summary);
 	return json_string(text.text);
 }

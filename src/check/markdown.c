@@ -31,20 +31,19 @@ static void write_heading(const struct check_request *request, FILE *out)
 {
 	const struct diagnosis *diagnosis = &request->diagnosis;
 	const char *question = NULL;
+	char word[ANSWER_WORD_SIZE];
 	struct strbuf verdict = {.used = 0}, sb = {.used = 0};
 
-	fputs("# vdsocheck: ", out);
-	for (const char *word = verdict_names[diagnosis->verdict.kind]; *word; word++)
-		fputc(toupper((unsigned char)*word), out);
-	fputs("\n\n", out);
-	describe_verdict(diagnosis, &request->evidence, &verdict);
+	answer_heading(&check_answers[diagnosis->verdict.kind], word);
+	fprintf(out, "# vdsocheck: %s\n\n", word);
+	check_add_verdict(diagnosis, &request->evidence, &verdict);
 	strbuf_add(&sb, "**");
 	add_quoted(&sb, verdict.text);
 	strbuf_add(&sb, "**");
 	wrap_text(out, 0, 0, sb.text);
 	fputc('\n', out);
 	sb = (struct strbuf){.used = 0};
-	policy_describe_unmet(&request->outcome, "- **required**: ", "\n", &sb);
+	policy_add_unmet(&request->outcome, "- **required**: ", "\n", &sb);
 	fprintf(out, "%s%s", sb.text, sb.used ? "\n" : "");
 	/* The question is that of the first piece of advice that others have to follow. */
 	for (size_t i = 0; i < diagnosis->advice_count && !question; i++)
@@ -71,7 +70,7 @@ static void write_machine(const struct evidence *evidence, FILE *out)
 	struct strbuf timestamp = {.used = 0};
 
 	fputs("## Machine\n\n", out);
-	describe_timestamp(&evidence->timestamp, &timestamp);
+	check_add_timestamp(&evidence->timestamp, &timestamp);
 	write_item(out, "measured", timestamp.text);
 	for (const struct field *field = host_fields; field->key; field++) {
 		char text[sizeof(struct text_fact)];
@@ -188,7 +187,7 @@ static void write_causes(const struct check_request *request, FILE *out)
 	const struct diagnosis *diagnosis = &request->diagnosis;
 
 	if (diagnosis->cause_count || diagnosis->contradiction_count)
-		fprintf(out, "\n## %s\n\n", describe_why(request));
+		fprintf(out, "\n## %s\n\n", check_why(request));
 	for (size_t i = 0; i < diagnosis->contradiction_count; i++) {
 		struct strbuf text = {.used = 0};
 
@@ -291,7 +290,7 @@ bool check_report_markdown(const void *result, const struct style *style, FILE *
 		fputs("\n## What to do\n\n", out);
 	for (size_t i = 0; i < diagnosis->advice_count; i++)
 		write_advice(&diagnosis->advice[i], out);
-	describe_cost(diagnosis, &cost);
+	check_add_cost(diagnosis, &cost);
 	if (cost.used) {
 		fputs("\n## Cost\n\n", out);
 		wrap_text(out, 0, 0, cost.text);

@@ -11,11 +11,11 @@
 
 #include "base/root.h"
 #include "base/time.h"
-#include "cli/command.h"
-#include "cli/text.h"
+#include "check.h"
 #include "document.h"
 #include "evidence.h"
 #include "judge.h"
+#include "report.h"
 
 /* ---- policy.c: what the caller requires of a host beyond the verdict ---- */
 
@@ -49,7 +49,7 @@ void policy_judge(const struct policy *policy, const struct evidence *evidence,
 	enum verdict_kind verdict, struct outcome *outcome);
 
 /* Adds "--require tsc is not met: the clocksource is hpet", between these, for each. */
-void policy_describe_unmet(
+void policy_add_unmet(
 	const struct outcome *outcome, const char *before, const char *after, struct strbuf *sb);
 
 /* The name of a call: "gettimeofday", "CLOCK_BOOTTIME" for clock_gettime of this clock. */
@@ -143,10 +143,10 @@ void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
 /* ---- describe.c: words that several formats have in common ---- */
 
 /* The length of the first sentence of this text. */
-int describe_first_sentence(const char *text);
+int check_first_sentence(const char *text);
 
 /* The verdict in a sentence, with what a call takes and would take, where that is known. */
-void describe_verdict(
+void check_add_verdict(
 	const struct diagnosis *diagnosis, const struct evidence *evidence, struct strbuf *sb);
 
 enum line_id {
@@ -173,16 +173,16 @@ extern const struct evidence_line {
 } evidence_lines[];
 
 /* The label of the causes: "Why"; "Note" if all is well, "Seen" in a captured tree. */
-const char *describe_why(const struct check_request *request);
+const char *check_why(const struct check_request *request);
 
 /* The clock mode as a word: "none", "tsc" ..., "other" without a name; "" if it is not known. */
-const char *mode_word(const struct vclock_evidence *vclock);
+const char *check_mode_word(const struct vclock_evidence *vclock);
 
 /* "2026-11-21T15:02:11Z, 3 days after boot"; empty if the time is not known. */
-void describe_timestamp(const struct timestamp_evidence *timestamp, struct strbuf *sb);
+void check_add_timestamp(const struct timestamp_evidence *timestamp, struct strbuf *sb);
 
 /* The calls' losses; empty if they are not known, or nothing is lost and no rate was given. */
-void describe_cost(const struct diagnosis *diagnosis, struct strbuf *sb);
+void check_add_cost(const struct diagnosis *diagnosis, struct strbuf *sb);
 
 enum call_rows {
 	CALLS_DIFFERENT, /* the deciding calls without CLOCK_REALTIME, if it is as the monotonic */

@@ -37,10 +37,10 @@ static void write_status(const struct check_request *request, FILE *out)
 	struct strbuf text = {.used = 0};
 
 	strbuf_add(&text, "VDSOCHECK %s - ", states[check_nagios_status(request)]);
-	policy_describe_unmet(&request->outcome, "", "; ", &text);
+	policy_add_unmet(&request->outcome, "", "; ", &text);
 	if (verdict != VERDICT_OK && verdict != VERDICT_UNKNOWN)
-		strbuf_add(&text, "%s: ", verdict_names[verdict]);
-	describe_verdict(&request->diagnosis, &request->evidence, &text);
+		strbuf_add(&text, "%s: ", check_answers[verdict].word);
+	check_add_verdict(&request->diagnosis, &request->evidence, &text);
 	if (text.text[text.used - 1] == '.')
 		text.text[text.used - 1] = '\0';
 	write_harmless(out, text.text);
@@ -99,7 +99,7 @@ bool check_report_nagios(const void *result, const struct style *style, FILE *ou
 	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
 		write_long(out, "But", diagnosis->contradictions[i].text, NULL);
 	for (size_t i = 0; i < diagnosis->cause_count; i++)
-		write_long(out, describe_why(request), diagnosis->causes[i].text, NULL);
+		write_long(out, check_why(request), diagnosis->causes[i].text, NULL);
 	for (size_t i = 0; i < diagnosis->advice_count; i++)
 		write_long(out, "Fix", diagnosis->advice[i].text, diagnosis->advice[i].ask);
 	return true;
@@ -120,9 +120,9 @@ bool check_report_summary(const void *result, const struct style *style, FILE *o
 	struct strbuf text = {.used = 0};
 
 	(void)style;
-	policy_describe_unmet(&request->outcome, "", ". ", &text);
-	strbuf_add(&text, "%s: ", verdict_names[request->diagnosis.verdict.kind]);
-	describe_verdict(&request->diagnosis, &request->evidence, &text);
+	policy_add_unmet(&request->outcome, "", ". ", &text);
+	strbuf_add(&text, "%s: ", check_answers[request->diagnosis.verdict.kind].word);
+	check_add_verdict(&request->diagnosis, &request->evidence, &text);
 	fprintf(out, "%s\n", text.text);
 	return true;
 }
@@ -163,13 +163,13 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 		fact_is_known(&name->fact) ? name->value
 		: request->file            ? document_name(request->file)
 					   : "");
-	write_word(out, 8, verdict_names[diagnosis->verdict.kind]);
+	write_word(out, 8, check_answers[diagnosis->verdict.kind].word);
 	write_word(out, 9, fact_is_known(&clocksource->current_fact) ? clocksource->current : "");
-	write_word(out, 7, mode_word(&evidence->vclock));
+	write_word(out, 7, check_mode_word(&evidence->vclock));
 	fprintf(out, "%7s ", ns);
 	write_word(out, 24, diagnosis->cause_count ? diagnosis->causes[0].id : "");
 	fputs(fact_is_known(&evidence->host.kernel.fact) ? evidence->host.kernel.value : "-", out);
-	policy_describe_unmet(&request->outcome, " ", "", &policy);
+	policy_add_unmet(&request->outcome, " ", "", &policy);
 	fprintf(out, "%s\n", policy.text);
 	return true;
 }

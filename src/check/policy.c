@@ -54,7 +54,7 @@ static void judge_wall_clock(const struct evidence *evidence, struct requirement
 	text_clean(requirement->value, sizeof(requirement->value), "time");
 	requirement->met = wall.state == WALL_CLOCK_RIGHT;
 	text_append(requirement->reason, sizeof(requirement->reason), "%.*s",
-		describe_first_sentence(wall.summary) - 1, wall.summary);
+		check_first_sentence(wall.summary) - 1, wall.summary);
 }
 
 /* Judges the slowest deciding call; one that was not timed may be slower. */
@@ -89,7 +89,7 @@ static void judge_time(const struct policy *policy, const struct evidence *evide
 void policy_judge(const struct policy *policy, const struct evidence *evidence,
 	enum verdict_kind verdict, struct outcome *outcome)
 {
-	*outcome = (struct outcome){.exit_status = (uint32_t)verdict_exit_status(verdict)};
+	*outcome = (struct outcome){.exit_status = (uint32_t)check_answers[verdict].status};
 	if (policy->clocksource_count)
 		judge_clocksource(
 			policy, &evidence->clocksource, &outcome->requirements[outcome->count++]);
@@ -103,7 +103,7 @@ void policy_judge(const struct policy *policy, const struct evidence *evidence,
 		outcome->exit_status = 1;
 }
 
-void policy_describe_unmet(
+void policy_add_unmet(
 	const struct outcome *outcome, const char *before, const char *after, struct strbuf *sb)
 {
 	for (size_t i = 0; i < outcome->count; i++) {

@@ -49,9 +49,9 @@ static void write_verdict(enum verdict_kind verdict, FILE *out)
 	struct metric metric = {.name = "verdict",
 		.help = "Whether the vDSO serves the clock calls: 1 for the verdict, 0 for the others."};
 
-	for (int kind = 0; verdict_names[kind]; kind++) {
+	for (int kind = 0; check_answers[kind].word; kind++) {
 		begin_sample(out, &metric);
-		write_label(out, "{", "verdict", verdict_names[kind]);
+		write_label(out, "{", "verdict", check_answers[kind].word);
 		fprintf(out, "} %d\n", (enum verdict_kind)kind == verdict);
 	}
 }
@@ -63,7 +63,7 @@ static void write_clocksource(const struct evidence *evidence, FILE *out)
 		.help = "Current clocksource and the vDSO's clock mode."};
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	const char *current = fact_is_known(&clocksource->current_fact) ? clocksource->current : "";
-	const char *mode = mode_word(&evidence->vclock);
+	const char *mode = check_mode_word(&evidence->vclock);
 
 	if (!*current && !*mode)
 		return;

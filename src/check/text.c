@@ -13,8 +13,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "check.h"
-#include "cli/text.h"
 
 #define PARAGRAPH_INDENT 9
 
@@ -41,24 +39,15 @@ enum part {
 
 struct screen {
 	const struct check_request *request;
-	FILE *out;
-	bool verbose;
+	struct page page;
 	enum part shown; /* this part and those after it */
 	unsigned left_out;
 };
 
 static bool shows(const struct screen *screen, enum part part)
 {
-	return screen->verbose || part >= screen->shown;
+	return screen->page.all || part >= screen->shown;
 }
-
-const struct heading verdict_headings[] = {
-	[VERDICT_UNKNOWN] = {"UNKNOWN", COLOR_MAGENTA},
-	[VERDICT_OK] = {"OK", COLOR_GREEN},
-	[VERDICT_FALLBACK] = {"FALLBACK", COLOR_RED},
-	[VERDICT_SLOW] = {"SLOW", COLOR_YELLOW},
-	[VERDICT_WRONG] = {"WRONG", COLOR_RED},
-};
 
 void check_report_write_file(const struct check_request *request, FILE *out)
 {
@@ -70,93 +59,85 @@ void check_report_write_file(const struct check_request *request, FILE *out)
 	fprintf(out, "%s==> %s <==\n", request->printed ? "\n" : "", name);
 }
 
-static void write_verdict(const struct screen *screen, bool color)
+static void write_verdict(struct screen *screen)
 {
-	static const struct heading not_met = {"NOT MET", COLOR_RED};
+	static const struct answer not_met = {.word = "not met", .color = COLOR_RED};
 	const struct diagnosis *diagnosis = &screen->request->diagnosis;
 	const struct outcome *outcome = &screen->request->outcome;
 	struct strbuf sb = {.used = 0};
 
 	for (size_t i = 0; i < outcome->count; i++) {
 		const struct requirement *requirement = &outcome->requirements[i];
+		struct strbuf unmet = {.used = 0};
 
-		strbuf_add(&sb, "--%s %s: %s.", requirement->option, requirement->value,
+		strbuf_add(&unmet, "--%s %s: %s.", requirement->option, requirement->value,
 			requirement->reason);
 		if (!requirement->met)
-			wrap_answer(screen->out, &not_met, color, sb.text);
-		sb = (struct strbuf){.used = 0};
+			page_answer(&screen->page, &not_met, unmet.text);
 	}
-	describe_verdict(diagnosis, &screen->request->evidence, &sb);
-	wrap_answer(screen->out, &verdict_headings[diagnosis->verdict.kind], color, sb.text);
-	fputc('\n', screen->out);
+	check_add_verdict(diagnosis, &screen->request->evidence, &sb);
+	page_answer(&screen->page, &check_answers[diagnosis->verdict.kind], sb.text);
+	fputc('\n', screen->page.out);
 }
 
 /* ---- evidence ---- */
 
-/* Writes the line, without a reason that the verdict has already given for the lack of a proof. */
-static void write_line(const struct screen *screen, const char *label, struct strbuf *sb)
+/* Takes off the line a reason that the verdict has already given for the lack of a proof. */
+static void drop_said(struct screen *screen)
 {
 	const char *said = screen->request->evidence.proof.fact.reason;
-	size_t start = sb->used - strlen(said);
+	struct strbuf *text = &screen->page.text;
+	size_t start = text->used - strlen(said);
 
 	if (*said && strstr(screen->request->diagnosis.verdict.summary, said) &&
-		sb->used > strlen(said) + 2 && strcmp(&sb->text[start], said) == 0)
-		sb->text[start - 2] = '\0';
-	if (sb->used)
-		wrap_print(screen->out, label, EVIDENCE_INDENT, sb->text);
-	*sb = (struct strbuf){.used = 0};
+		text->used > strlen(said) + 2 && strcmp(&text->text[start], said) == 0)
+		text->text[start - 2] = '\0';
 }
 
-static void write_kernel_log(const struct screen *screen)
+static void write_kernel_log(struct page *page, const struct kernel_log_evidence *log)
 {
-	const struct kernel_log_evidence *log = &screen->request->evidence.kernel_log;
-	struct strbuf sb = {.used = 0};
-
 	if (fact_is_known(&log->fact))
-		strbuf_add(&sb, "%s %s about clocksources%s", log->source,
-			log->count ? "has these lines" : "has no line", log->count ? ":" : "");
+		page_line(page, "kernel log", "%s %s", log->source,
+			log->count ? "has these lines about clocksources:"
+				   : "has no line about clocksources");
 	else if (log->fact.state != FACT_UNREAD)
-		strbuf_add(&sb, "not read: %s", log->fact.reason);
-	write_line(screen, "kernel log", &sb);
+		page_line(page, "kernel log", "not read: %s", log->fact.reason);
 	for (size_t i = 0; i < log->count; i++) {
+		page_line(page, "", "%s", "");
 		if (log->lines[i].seconds >= 0)
-			strbuf_add(&sb, "[%.6f] ", log->lines[i].seconds);
-		strbuf_add(&sb, "%s", log->lines[i].text);
-		write_line(screen, "", &sb);
+			page_add(page, "[%.6f] ", log->lines[i].seconds);
+		page_add(page, "%s", log->lines[i].text);
 	}
 }
 
-/* A screen that is pasted into a ticket needs its time, and its host if that is asked for. */
-static void write_measured(const struct screen *screen)
+static void write_evidence(struct screen *screen)
 {
 	const struct evidence *evidence = &screen->request->evidence;
-	struct strbuf sb = {.used = 0};
-
-	if (!screen->verbose && !screen->request->file)
-		return;
-	describe_timestamp(&evidence->timestamp, &sb);
-	if (fact_is_known(&evidence->host.name.fact))
-		strbuf_add(&sb, "%son %s", sb.used ? ", " : "", evidence->host.name.value);
-	write_line(screen, "measured", &sb);
-}
-
-static void write_evidence(const struct screen *screen)
-{
-	const struct evidence *evidence = &screen->request->evidence;
+	struct page *page = &screen->page;
 	bool is_mode_set =
 		evidence->vclock.how != VCLOCK_UNKNOWN && evidence->vclock.mode != VCLOCK_MODE_NONE;
 	bool is_proof_enough = fact_is_known(&evidence->proof.fact) && !is_mode_set;
-	struct strbuf sb = {.used = 0};
 
+	page->indent = EVIDENCE_INDENT;
 	for (enum line_id line = LINE_CLOCKSOURCE; line <= LINE_HOST; line++) {
 		if (line == LINE_VCLOCK && is_proof_enough && !shows(screen, PART_VCLOCK))
 			continue;
-		evidence_lines[line].add(evidence, screen->verbose, &sb);
-		write_line(screen, evidence_lines[line].label, &sb);
+		page_line(page, evidence_lines[line].label, "%s", "");
+		evidence_lines[line].add(evidence, page->all, &page->text);
+		drop_said(screen);
 	}
-	write_measured(screen);
-	if (screen->verbose)
-		write_kernel_log(screen);
+	/* A screen that is pasted into a ticket needs its time, and its host if that is asked for.
+	 */
+	if (page->all || screen->request->file) {
+		page_line(page, "measured", "%s", "");
+		check_add_timestamp(&evidence->timestamp, &page->text);
+		if (fact_is_known(&evidence->host.name.fact))
+			page_add(page, "%son %s", page->text.used ? ", " : "",
+				evidence->host.name.value);
+	}
+	if (page->all)
+		write_kernel_log(page, &evidence->kernel_log);
+	page_end(page);
 }
 
 /* ---- the calls ---- */
@@ -168,12 +149,12 @@ static void write_calls(const struct screen *screen)
 	if (!fact_is_known(&evidence->timing.fact) && !fact_is_known(&evidence->proof.fact))
 		return;
 	if (shows(screen, PART_BLANK))
-		fputc('\n', screen->out);
+		fputc('\n', screen->page.out);
 	check_write_calls(screen->request,
-		screen->verbose           ? CALLS_ALL
+		screen->page.all          ? CALLS_ALL
 		: shows(screen, PART_ROW) ? CALLS_DECIDING
 					  : CALLS_DIFFERENT,
-		TABLE_TEXT, screen->out);
+		TABLE_TEXT, screen->page.out);
 }
 
 /* ---- why ---- */
@@ -181,51 +162,55 @@ static void write_calls(const struct screen *screen)
 /* Returns the length of the text or, where `part` is left out, of its first sentence. */
 static int shown_length(const struct screen *screen, enum part part, const char *text)
 {
-	return shows(screen, part) ? (int)strlen(text) : describe_first_sentence(text);
+	return shows(screen, part) ? (int)strlen(text) : check_first_sentence(text);
 }
 
 /* Each of several causes has a dash. */
 static void write_cause(
-	const struct screen *screen, const struct cause *cause, const char *label, bool dash)
+	struct screen *screen, const struct cause *cause, const char *label, bool dash)
 {
-	int indent = PARAGRAPH_INDENT + (dash ? 2 : 0);
+	struct page *page = &screen->page;
 	bool possible = cause->certainty == CERTAINTY_POSSIBLE;
-	struct strbuf sb = {.used = 0};
 	char start = *cause->text;
 
 	/* After the colon "The" becomes "the"; "TSC" stays. */
 	if (possible && !isupper((unsigned char)cause->text[1]))
 		start = (char)tolower((unsigned char)start);
-	strbuf_add(&sb, "%s%s%c%.*s", dash ? "- " : "", possible ? "Possibly: " : "", start,
+	page_line(page, label, "%s%s%c%.*s", dash ? "- " : "", possible ? "Possibly: " : "", start,
 		shown_length(screen, PART_CAUSE, cause->text) - 1, cause->text + 1);
-	wrap_label(screen->out, label, PARAGRAPH_INDENT);
-	wrap_text(screen->out, PARAGRAPH_INDENT, indent, sb.text);
-	if (!screen->verbose)
-		return;
-	sb = (struct strbuf){.used = 0};
-	for (size_t i = 0; i < cause->evidence_count; i++)
-		strbuf_add(&sb, "%s%s", i ? "; " : "(", cause->evidence[i]);
-	if (sb.used)
-		wrap_format(screen->out, "", indent, "%s)", sb.text);
-	wrap_format(screen->out, "", indent, "See 'vdsocheck help %s'%s%s", cause->id,
-		cause->more ? " and " : "", cause->more ? cause->more : "");
+	page->hang = dash ? 2 : 0;
+	page_end(page);
+	page->hang = 0;
+	page->indent += dash ? 2 : 0;
+	for (size_t i = 0; i < cause->evidence_count && page->all; i++) {
+		if (i)
+			page_add(page, "; %s", cause->evidence[i]);
+		else
+			page_line(page, "", "(%s", cause->evidence[i]);
+	}
+	if (page->all) {
+		page_add(page, "%s", page->label ? ")" : "");
+		page_line(page, "", "See 'vdsocheck help %s'%s%s", cause->id,
+			cause->more ? " and " : "", cause->more ? cause->more : "");
+	}
+	page_end(page);
+	page->indent = PARAGRAPH_INDENT;
 }
 
 static void write_why(struct screen *screen)
 {
 	const struct diagnosis *diagnosis = &screen->request->diagnosis;
-	const char *label = describe_why(screen->request);
 	size_t count = diagnosis->cause_count, shown;
 
 	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
-		wrap_print(screen->out, i ? "" : "But", PARAGRAPH_INDENT,
-			diagnosis->contradictions[i].text);
+		page_line(&screen->page, i ? "" : "But", "%s", diagnosis->contradictions[i].text);
 	/* The last one may add nothing to why the clocksource is in use. */
-	if (count > 1 && diagnosis->causes[count - 1].follows && !screen->verbose)
+	if (count > 1 && diagnosis->causes[count - 1].follows && !screen->page.all)
 		count--;
 	shown = shows(screen, PART_OTHER_CAUSE) || !count ? count : 1;
 	for (size_t i = 0; i < shown; i++)
-		write_cause(screen, &diagnosis->causes[i], i ? "" : label, shown > 1);
+		write_cause(screen, &diagnosis->causes[i], i ? "" : check_why(screen->request),
+			shown > 1);
 	screen->left_out += (unsigned)(count - shown);
 }
 
@@ -253,118 +238,120 @@ static const char *add_own_command(
 	return sb->text;
 }
 
-/* Writes "1. TEXT:" and the command on lines of its own, to be pasted. */
-static void write_step(const struct screen *screen, const struct advice_step *step, size_t number)
+/* Writes "LABEL before" and the command, which can be pasted from the line. */
+static void write_command(
+	struct page *page, const char *label, const char *before, const char *command)
 {
-	int indent = PARAGRAPH_INDENT + (number ? 3 : 0);
-	struct strbuf sb = {.used = 0};
+	int indent = page->indent;
 
-	fprintf(screen->out, "%*s", PARAGRAPH_INDENT, "");
-	if (number)
-		fprintf(screen->out, "%zu. ", number);
-	if (*step->text) {
-		strbuf_add(&sb, "%s%s", step->text, *step->command ? ":" : "");
-		wrap_text(screen->out, indent, indent, sb.text);
-		indent += number ? 0 : 2;
-	}
-	if (*step->text && *step->command)
-		fprintf(screen->out, "%*s", indent, "");
-	sb = (struct strbuf){.used = 0};
-	if (*step->command)
-		wrap_command(screen->out, indent, indent + 2,
-			strcmp(step->command, REPORT_COMMAND) == 0
-				? add_own_command(screen, "--format report", &sb)
-				: step->command);
+	page_end(page);
+	wrap_label(page->out, label, indent);
+	fputs(before, page->out);
+	wrap_command(page->out, indent + (int)strlen(before), indent + page->hang + 2, command);
 }
 
-static void write_labelled(const struct screen *screen, const char *label, const char *command)
+/* Writes "1. TEXT:" and the command below it. */
+static void write_step(struct screen *screen, const struct advice_step *step, size_t number)
 {
-	wrap_label(screen->out, label, PARAGRAPH_INDENT);
-	wrap_command(screen->out, PARAGRAPH_INDENT, PARAGRAPH_INDENT + 2, command);
+	struct page *page = &screen->page;
+	bool is_report = strcmp(step->command, REPORT_COMMAND) == 0;
+	struct strbuf own = {.used = 0};
+	char before[24] = "";
+
+	if (number)
+		snprintf(before, sizeof(before), "%zu. ", number);
+	page_end(page);
+	page->hang = (int)strlen(before);
+	if (*step->text) {
+		page_line(page, "", "%s%s%s", before, step->text, *step->command ? ":" : "");
+		page_end(page);
+		page->indent += number ? page->hang : 2;
+		page->hang = 0;
+		*before = '\0';
+	}
+	if (*step->command)
+		write_command(page, "", before,
+			is_report ? add_own_command(screen, "--format report", &own)
+				  : step->command);
+	page->indent = PARAGRAPH_INDENT;
+	page->hang = 0;
 }
 
 /* Names the rest and ends the line with the command that prints it. */
 static void write_hint(
-	const struct screen *screen, const char *label, const char *what, const char *options)
+	struct screen *screen, const char *label, const char *what, const char *options)
 {
-	struct strbuf sb = {.used = 0};
-	int column = PARAGRAPH_INDENT;
+	struct strbuf command = {.used = 0};
 
-	wrap_label(screen->out, label, PARAGRAPH_INDENT);
-	column += fprintf(screen->out, "%s: ", what);
-	wrap_command(
-		screen->out, column, PARAGRAPH_INDENT + 2, add_own_command(screen, options, &sb));
+	write_command(&screen->page, label, what, add_own_command(screen, options, &command));
 }
 
 /* Recipes of other systems are for --verbose; one that is a step already is not repeated. */
-static void write_keep(const struct screen *screen, const struct advice *advice)
+static void write_keep(struct screen *screen, const struct advice *advice)
 {
+	struct page *page = &screen->page;
 	const char *label = *advice->clocksource ? "Keep" : "How";
 	const char *here = advice->keep_is_known ? advice->keep[0].command : "";
 	bool is_step = *here && strcmp(here, advice->steps[0].command) == 0;
 
-	if (!advice->keep_count || (is_step && !screen->verbose))
+	if (!advice->keep_count || (is_step && !page->all))
 		return;
-	if (advice->keep_removes && !screen->verbose) {
-		wrap_format(screen->out, label, PARAGRAPH_INDENT,
-			"Remove %s from the kernel command line (-v shows how).", advice->boot);
-		return;
-	}
-	if (screen->verbose) {
-		wrap_print(screen->out, label, PARAGRAPH_INDENT,
+	if (page->all) {
+		page_line(page, label, "%s",
 			*advice->clocksource ? "To make it permanent, one of:"
 			: is_step            ? "With another boot loader:"
 					     : "Depending on the boot loader, one of:");
 		for (size_t i = is_step; i < advice->keep_count; i++)
 			write_step(screen, &advice->keep[i], 0);
+	} else if (advice->keep_removes) {
+		page_line(page, label, "Remove %s from the kernel command line (-v shows how).",
+			advice->boot);
 	} else if (*here && (shows(screen, PART_KEEP) ||
 				    (int)strlen(here) <= wrap_columns() - PARAGRAPH_INDENT)) {
-		write_labelled(screen, label, here);
+		write_command(page, label, "", here);
 	} else if (*advice->clocksource) {
-		wrap_format(screen->out, label, PARAGRAPH_INDENT,
-			"Boot with clocksource=%s (-v shows how).", advice->clocksource);
+		page_line(page, label, "Boot with clocksource=%s (-v shows how).",
+			advice->clocksource);
 	} else {
-		write_hint(screen, label, "For each boot loader", "-v");
+		write_hint(screen, label, "For each boot loader: ", "-v");
 	}
 }
 
 /* The undo of a switch has a shorter form: a sentence. */
-static void write_undo(const struct screen *screen, const struct advice *advice)
+static void write_undo(struct screen *screen, const struct advice *advice)
 {
 	for (size_t i = 0; i < advice->step_count; i++) {
 		if (!*advice->steps[i].undo)
 			continue;
 		if (!*advice->clocksource || shows(screen, PART_UNDO))
-			write_labelled(screen, "Undo", advice->steps[i].undo);
+			write_command(&screen->page, "Undo", "", advice->steps[i].undo);
 		else
-			wrap_format(screen->out, "Undo", PARAGRAPH_INDENT,
-				"Write %s to the file of step %zu.",
+			page_line(&screen->page, "Undo", "Write %s to the file of step %zu.",
 				screen->request->evidence.clocksource.current, i + 1);
 	}
 }
 
-static void write_one_advice(
-	const struct screen *screen, const struct advice *advice, const char *label)
+static void write_one_advice(struct screen *screen, const struct advice *advice, const char *label)
 {
 	const char *source = advice->source, *address = source ? strstr(source, ", http") : NULL;
 	/* Advice without steps is printed whole, since its sentences are all there is. */
 	enum part rest = advice->step_count ? PART_ADVICE : PART_END;
+	struct page *page = &screen->page;
 
-	wrap_format(screen->out, label, PARAGRAPH_INDENT, "%.*s",
-		shown_length(screen, rest, advice->text), advice->text);
+	page_line(page, label, "%.*s", shown_length(screen, rest, advice->text), advice->text);
 	for (size_t i = 0; i < advice->step_count; i++)
 		write_step(screen, &advice->steps[i], advice->step_count > 1 ? i + 1 : 0);
-	if (advice->ask && screen->verbose)
-		wrap_print(screen->out, "Ask", PARAGRAPH_INDENT, advice->ask);
+	if (advice->ask && page->all)
+		page_line(page, "Ask", "%s", advice->ask);
 	else if (advice->ask && !advice_sends_report(advice))
-		write_hint(screen, "", "The question to send", "--format report");
+		write_hint(screen, "", "The question to send: ", "--format report");
 	write_undo(screen, advice);
 	write_keep(screen, advice);
 	if (advice->risk)
-		wrap_format(screen->out, "Risk", PARAGRAPH_INDENT, "%.*s",
-			shown_length(screen, PART_RISK, advice->risk), advice->risk);
+		page_line(page, "Risk", "%.*s", shown_length(screen, PART_RISK, advice->risk),
+			advice->risk);
 	if (source && shows(screen, PART_SOURCE))
-		wrap_format(screen->out, "Source", PARAGRAPH_INDENT, "%.*s",
+		page_line(page, "Source", "%.*s",
 			address && !shows(screen, PART_ADDRESS) ? (int)(address - source) : INT_MAX,
 			source);
 }
@@ -372,9 +359,11 @@ static void write_one_advice(
 void check_write_advice(const struct advice *advice, FILE *out)
 {
 	static const struct check_request none;
-	const struct screen screen = {.request = &none, .out = out, .verbose = true};
+	struct screen screen = {
+		.request = &none, .page = {.out = out, .indent = PARAGRAPH_INDENT, .all = true}};
 
 	write_one_advice(&screen, advice, "Fix");
+	page_end(&screen.page);
 }
 
 static void write_fix(struct screen *screen)
@@ -393,31 +382,28 @@ static void write_fix(struct screen *screen)
 }
 
 /* Lists the clocksources that could be used instead, a line for each reason. */
-static void write_others(const struct screen *screen)
+static void write_others(struct page *page, const struct diagnosis *diagnosis)
 {
-	const struct diagnosis *diagnosis = &screen->request->diagnosis;
-
-	for (size_t i = 0, next; i < diagnosis->other_count && screen->verbose; i = next) {
+	for (size_t i = 0, next; i < diagnosis->other_count; i = next) {
 		const struct other_clocksource *other = &diagnosis->others[i];
 		bool timed = fact_is_known(&other->call_ns.fact);
-		struct strbuf sb = {.used = 0};
 
-		strbuf_add(&sb, "%s", other->name);
+		page_line(page, i ? "" : "Other", "%s", other->name);
 		for (next = i + 1; next < diagnosis->other_count && !timed && other->why_not &&
 				   other->why_not == diagnosis->others[next].why_not;
 			next++)
-			strbuf_add(&sb, ", %s", diagnosis->others[next].name);
-		strbuf_add(&sb, ": ");
+			page_add(page, ", %s", diagnosis->others[next].name);
+		page_add(page, ": ");
 		if (timed)
-			strbuf_add(&sb, "%s ns per call on a copy of the vDSO",
+			page_add(page, "%s ns per call on a copy of the vDSO",
 				as_ns(other->call_ns.value));
 		if (!other->advisable)
-			strbuf_add(&sb, "%snot recommended, because %s", timed ? "; " : "",
+			page_add(page, "%snot recommended, because %s", timed ? "; " : "",
 				other->why_not);
 		else if (!timed)
-			strbuf_add(
-				&sb, "no objection is known; measure it with 'vdsocheck compare'");
-		wrap_format(screen->out, i ? "" : "Other", PARAGRAPH_INDENT, "%s.", sb.text);
+			page_add(
+				page, "no objection is known; measure it with 'vdsocheck compare'");
+		page_add(page, ".");
 	}
 }
 
@@ -428,56 +414,53 @@ static bool shows_wall_clock(const struct screen *screen)
 
 	return wall->state > WALL_CLOCK_RIGHT ||
 	       (wall->state == WALL_CLOCK_UNKNOWN && wall->restored) ||
-	       (screen->verbose && screen->request->evidence.witness_count);
-}
-
-static void write_wall_clock(const struct screen *screen)
-{
-	const struct wall_clock *wall = &screen->request->diagnosis.wall_clock;
-
-	if (shows_wall_clock(screen))
-		wrap_format(screen->out, "Time", PARAGRAPH_INDENT, "%c%s",
-			toupper((unsigned char)*wall->summary), wall->summary + 1);
-	if (*wall->on_restore && screen->verbose)
-		wrap_print(screen->out, "", PARAGRAPH_INDENT, wall->on_restore);
+	       (screen->page.all && screen->request->evidence.witness_count);
 }
 
 /* ---- all of it ---- */
 
-static void write_screen(struct screen *screen, bool color)
+static void write_screen(struct screen *screen)
 {
 	const struct diagnosis *diagnosis = &screen->request->diagnosis;
-	const char *bold = color ? COLOR_BOLD : "";
-	struct strbuf cost = {.used = 0};
+	const struct wall_clock *wall = &diagnosis->wall_clock;
+	struct page *page = &screen->page;
+	const char *bold = page->color ? COLOR_BOLD : "";
 
 	screen->left_out = 0;
-	write_verdict(screen, color);
+	write_verdict(screen);
 	/* Where something is wrong, the cause and the fix matter more than the evidence. */
-	wrap_set_styles(bold, color && diagnosis->verdict.kind != VERDICT_OK ? COLOR_DIM : "");
+	wrap_set_styles(
+		bold, page->color && diagnosis->verdict.kind != VERDICT_OK ? COLOR_DIM : "");
 	write_evidence(screen);
 	wrap_set_styles(bold, "");
 	write_calls(screen);
 	if (diagnosis->cause_count || diagnosis->contradiction_count || diagnosis->advice_count ||
-		(diagnosis->other_count && screen->verbose) || shows_wall_clock(screen))
-		fputc('\n', screen->out);
+		(diagnosis->other_count && page->all) || shows_wall_clock(screen))
+		fputc('\n', page->out);
+	page->indent = PARAGRAPH_INDENT;
 	write_why(screen);
 	write_fix(screen);
-	describe_cost(diagnosis, &cost);
-	if (cost.used)
-		wrap_print(screen->out, "Cost", PARAGRAPH_INDENT, cost.text);
-	write_wall_clock(screen);
-	write_others(screen);
+	page_line(page, "Cost", "%s", "");
+	check_add_cost(diagnosis, &page->text);
+	if (shows_wall_clock(screen))
+		page_line(page, "Time", "%c%s", toupper((unsigned char)*wall->summary),
+			wall->summary + 1);
+	if (page->all) {
+		page_line(page, "", "%s", wall->on_restore);
+		write_others(page, diagnosis);
+	}
+	page_end(page);
 	if (screen->left_out && shows(screen, PART_MORE))
-		write_hint(screen, "More", "Other causes and fixes", "-v");
+		write_hint(screen, "More", "Other causes and fixes: ", "-v");
 }
 
 /* Returns the screen, for free(). */
-static char *render(struct screen *screen, bool color, unsigned *lines)
+static char *render(struct screen *screen, unsigned *lines)
 {
 	struct memory_stream stream;
 
-	screen->out = memory_stream_open(&stream);
-	write_screen(screen, color);
+	screen->page.out = memory_stream_open(&stream);
+	write_screen(screen);
 	memory_stream_close(&stream);
 	*lines = 0;
 	for (const char *at = stream.text; (at = strchr(at, '\n')); at++)
@@ -488,16 +471,17 @@ static char *render(struct screen *screen, bool color, unsigned *lines)
 bool check_report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct check_request *request = result;
-	struct screen screen = {.request = request, .verbose = style->verbose};
+	struct screen screen = {
+		.request = request, .page = {.all = style->verbose, .color = style->color}};
 	unsigned lines;
 	char *text;
 
 	check_report_write_file(request, out);
-	text = render(&screen, style->color, &lines);
+	text = render(&screen, &lines);
 	while (!style->verbose && lines > SCREEN_LINES && screen.shown < PART_END) {
 		screen.shown++;
 		free(text);
-		text = render(&screen, style->color, &lines);
+		text = render(&screen, &lines);
 	}
 	fputs(text, out);
 	free(text);

@@ -61,12 +61,11 @@ void wrap_text(FILE *out, int column, int indent, const char *text)
 	fputc('\n', out);
 }
 
-void wrap_answer(FILE *out, const struct heading *heading, bool colored, const char *text)
+void wrap_answer(FILE *out, const char *word, const char *color, const char *text)
 {
-	int column = (int)strlen(heading->word) + 2;
+	int column = (int)strlen(word) + 2;
 
-	fprintf(out, "%s%s%s: ", colored ? heading->color : "", heading->word,
-		colored ? COLOR_RESET : "");
+	fprintf(out, "%s%s%s: ", color ? color : "", word, color ? COLOR_RESET : "");
 	wrap_text(out, column, column, text);
 }
 
@@ -159,7 +158,7 @@ void strbuf_add(struct strbuf *sb, const char *format, ...)
 	sb->used += strlen(sb->text + sb->used);
 }
 
-void describe_clocksource(const struct evidence *evidence, struct strbuf *sb)
+void strbuf_add_clocksource(const struct evidence *evidence, struct strbuf *sb)
 {
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	struct span reason = text_span(clocksource->current_fact.reason);
@@ -303,7 +302,7 @@ static void add_container(const struct text_fact *container, struct strbuf *sb)
 		add_text(sb, "", container, " container");
 }
 
-void describe_host(const struct evidence *evidence, size_t most, struct strbuf *sb)
+void strbuf_add_host(const struct evidence *evidence, size_t most, struct strbuf *sb)
 {
 	const struct host_evidence *host = &evidence->host;
 	struct strbuf cpu = {.used = 0};
@@ -323,7 +322,7 @@ void describe_host(const struct evidence *evidence, size_t most, struct strbuf *
 		strbuf_add(sb, "unknown: %s", host->kernel.fact.reason);
 }
 
-void describe_ntp(const struct ntp_evidence *ntp, struct strbuf *sb)
+void strbuf_add_ntp(const struct ntp_evidence *ntp, struct strbuf *sb)
 {
 	if (fact_is_known(&ntp->fact))
 		strbuf_add(sb, "%s, offset %.1f us, maximum error %.1f ms%s",

@@ -105,7 +105,7 @@ static void announce(const struct cli *cli, const char *in_use)
 		return;
 	sb = (struct strbuf){.used = 0};
 	ntp_collect(&ntp, DEADLINE_NONE);
-	describe_ntp(&ntp, &state);
+	strbuf_add_ntp(&ntp, &state);
 	strbuf_add(&sb,
 		"Each of the %zu switches stops all CPUs for a moment and clears the kernel's NTP "
 		"state (now: %s): the clock counts as unsynchronized until the time daemon has "

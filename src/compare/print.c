@@ -319,9 +319,9 @@ void compare_text(const void *data, struct page *page)
 
 	write_table(compare, page);
 	page_line(page, "NTP", "before: ");
-	describe_ntp(&run->before, &page->text);
+	strbuf_add_ntp(&run->before, &page->text);
 	page_add(page, "; after: ");
-	describe_ntp(&run->after, &page->text);
+	strbuf_add_ntp(&run->after, &page->text);
 	if (run->restored == SWITCH_DONE)
 		page_line(page, "Now", "the clocksource was restored to %s", compare->sw.original);
 	if (compare->why_not)

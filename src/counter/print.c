@@ -229,7 +229,7 @@ static void write_kernel(const struct counter *counter, struct page *page)
 	const struct counter_judgment *view = &counter->view;
 
 	page_line(page, "kernel", "%s; clocksource ", words[view->standing]);
-	describe_clocksource(host, &page->text);
+	strbuf_add_clocksource(host, &page->text);
 	if (view->standing != COUNTER_IN_USE && !fact_is_known(&host->kernel_log.fact))
 		page_add(page, "; its log was not read: %s", host->kernel_log.fact.reason);
 	if (view->line)

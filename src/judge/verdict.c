@@ -312,9 +312,4 @@ const int verdict_severities[] = {
 	[VERDICT_WRONG] = 4,
 };
 
-int verdict_exit_status(enum verdict_kind verdict)
-{
-	return verdict == VERDICT_OK ? 0 : verdict == VERDICT_UNKNOWN ? 2 : 1;
-}
-
 const char *const evidence_kind_names[] = {"name", "mode", "proof", "timing", "values", NULL};

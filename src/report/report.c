@@ -76,8 +76,12 @@ bool report_json(const void *result, const struct style *style, FILE *out)
 
 void page_end(struct page *page)
 {
-	if (page->label)
+	if (page->label && page->text.used && page->hang) {
+		wrap_label(page->out, page->label, page->indent);
+		wrap_text(page->out, page->indent, page->indent + page->hang, page->text.text);
+	} else if (page->label && page->text.used) {
 		wrap_print(page->out, page->label, page->indent, page->text.text);
+	}
 	page->label = NULL;
 	page->text = (struct strbuf){.used = 0};
 }
@@ -117,13 +121,13 @@ void page_add(struct page *page, const char *format, ...)
 void page_clocksource(struct page *page, const struct evidence *evidence)
 {
 	page_line(page, "clocksource", "%s", "");
-	describe_clocksource(evidence, &page->text);
+	strbuf_add_clocksource(evidence, &page->text);
 }
 
 void page_host(struct page *page, const struct evidence *evidence)
 {
 	page_line(page, "host", "%s", "");
-	describe_host(evidence, page->all ? SIZE_MAX : (size_t)(wrap_columns() - page->indent),
+	strbuf_add_host(evidence, page->all ? SIZE_MAX : (size_t)(wrap_columns() - page->indent),
 		&page->text);
 }
 
@@ -137,6 +141,25 @@ void page_table(struct page *page, const struct table *table)
 	table_write(&fitting, page->out);
 }
 
+void answer_heading(const struct answer *answer, char heading[ANSWER_WORD_SIZE])
+{
+	text_clean(heading, ANSWER_WORD_SIZE, answer->word);
+	for (char *at = heading; *at; at++)
+		*at = (char)toupper((unsigned char)*at);
+}
+
+void page_answer(struct page *page, const struct answer *answer, const char *sentence)
+{
+	char word[ANSWER_WORD_SIZE];
+
+	page_end(page);
+	answer_heading(answer, word);
+	if (answer->color)
+		wrap_answer(page->out, word, page->color ? answer->color : NULL, sentence);
+	else
+		wrap_text(page->out, 0, 4, sentence);
+}
+
 bool report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct report *report = result;
@@ -144,16 +167,8 @@ bool report_text(const void *result, const struct style *style, FILE *out)
 		.indent = report->type->indent,
 		.all = style->verbose,
 		.color = style->color};
-	char word[32];
 
-	text_clean(word, sizeof(word), report->answer->word);
-	for (char *at = word; *at; at++)
-		*at = (char)toupper((unsigned char)*at);
-	if (report->answer->color)
-		wrap_answer(out, &(struct heading){word, report->answer->color}, style->color,
-			report->summary);
-	else
-		wrap_text(out, 0, 4, report->summary);
+	page_answer(&page, report->answer, report->summary);
 	report->type->text(report, &page);
 	page_end(&page);
 	if (report->advice) {

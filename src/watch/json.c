@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "check.h"
 #include "document.h"
 #include "model.h"
 
@@ -15,7 +16,7 @@ static json_t *exit_status(const void *object, const void *whole)
 {
 	(void)whole;
 	return json_integer(
-		verdict_exit_status(((const struct watch_check *)object)->diagnosis.verdict.kind));
+		check_answers[((const struct watch_check *)object)->diagnosis.verdict.kind].status);
 }
 
 #define OF struct watch_check
@@ -37,10 +38,7 @@ static const struct field state_fields[] = {
 };
 
 static const struct field check_fields[] = {
-	{WORD("verdict", diagnosis.verdict.kind, verdict_names), .options = FIELD_FILLED,
-		.doc = "ok: the deciding calls are served by the vDSO; fallback: at least one is "
-		       "a system call; slow: served, but as costly as a system call; wrong: the "
-		       "vDSO's values are not the kernel's; unknown: undetermined"},
+	{WORD("verdict", diagnosis.verdict.kind, verdict_names), .options = FIELD_FILLED},
 	{COMPUTED("exit_status", FIELD_INTEGER, exit_status), .options = FIELD_FILLED, .most = 3,
 		.doc = "0: ok; 1: fallback, slow or wrong; 2: unknown"},
 	{TEXT("summary", diagnosis.verdict.summary), .options = FIELD_FILLED,

@@ -396,7 +396,7 @@ static int watch_run(struct cli *cli)
 			cli->ends_regularly = true;
 		return EXIT_SUCCESS;
 	}
-	return verdict_exit_status(watch->event.now->diagnosis.verdict.kind);
+	return check_answers[watch->event.now->diagnosis.verdict.kind].status;
 }
 
 static const struct option_row options[] = {
@@ -425,9 +425,9 @@ const struct command watch_command = {
 		"than the sleep. When it changes, checks the host again, prints what changed and "
 		"the verdict, and runs a program. The file of --output holds the last event only.",
 	.status =
-		"0 ended by SIGTERM or after a test, 130 by Ctrl-C; at the end of --duration that of the verdict: "
-		"0 served by the vDSO, 1 fallback, slow or wrong, 2 undetermined; 3 usage error, "
-		"nothing to watch, failed output or a test that failed.",
+		"0 ended by SIGTERM or after a test, 130 by Ctrl-C; at the end of --duration that "
+		"of 'vdsocheck check' for the last verdict; 3 usage error, nothing to watch, "
+		"failed output or a test that failed.",
 	.options = options,
 	.formats = formats,
 	.size = sizeof(struct watch),

@@ -133,6 +133,8 @@ static void put_description(json_t *schema, const struct field *fields, const st
 		text = answers->status == STATUS_OF_RUN && field->kind == FIELD_INTEGER
 		               ? json_stringn(status, strlen(status) - 1)
 		               : describe_answers(answers, field->kind == FIELD_INTEGER);
+	else if (!field->doc && field->words == verdict_names)
+		text = describe_answers(check_answers, false);
 	else if (!field->doc && field->kind == FIELD_REASON)
 		text = describe_reason(fields, field->key);
 	else if (field->doc && reason && is_nullable(fields, field) &&

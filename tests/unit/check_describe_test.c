@@ -31,7 +31,7 @@ static const char *cost_text(enum verdict_kind verdict, double call_ns, double u
 	static struct strbuf sb;
 
 	sb = (struct strbuf){.used = 0};
-	describe_cost(&diagnosis, &sb);
+	check_add_cost(&diagnosis, &sb);
 	return sb.text;
 }
 
@@ -85,7 +85,7 @@ static const char *verdict_text(const struct diagnosis *diagnosis, const char *c
 	strcpy(evidence.clocksource.current, clocksource);
 	strcpy(evidence.host.arch.value, "x86_64");
 	sb = (struct strbuf){.used = 0};
-	describe_verdict(diagnosis, &evidence, &sb);
+	check_add_verdict(diagnosis, &evidence, &sb);
 	return sb.text;
 }
 
