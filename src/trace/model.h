@@ -258,6 +258,18 @@ size_t trace_plan_find(
 #define TRACE_FILTER_STRICT 0xfe
 void trace_plan_filter(const struct trace_plan *plan, struct filter *filter);
 
+/* ---- costs.c: pure ---- */
+
+/* Returns what the calls of a row of the plan cost, and whether they read the clock. */
+struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row);
+bool trace_line_reads_clock(const struct trace_line *line);
+
+/* Adds a row to the sums, and to the lines if calls were made. */
+void trace_line_add(struct trace_diagnosis *diagnosis, const struct trace_line *line);
+
+/* Sets what the samples mean. */
+void trace_inside_judge(const struct trace_evidence *trace, struct trace_inside *inside);
+
 /* ---- verdict.c: pure ---- */
 
 struct trace_report {
@@ -273,10 +285,19 @@ extern const struct answer trace_answers[];
 /* Judges the evidence, and sets the answer. */
 void trace_judge(struct trace_report *report);
 
+/* ---- fields.c: of a struct trace_report, and of its lists ---- */
+
+extern const struct field trace_fields[];
+extern const struct field trace_line_fields[], trace_served_fields[], trace_place_fields[],
+	trace_call_place_fields[], trace_group_fields[], trace_process_fields[];
+extern const char *const trace_method_names[];
+
+/* The name of a file, behind the last slash of its path. */
+const char *trace_file_name(const char *path);
+
 /* ---- print.c: all take a struct trace_report ---- */
 
 void trace_text(const void *data, struct page *page);
-extern const struct field trace_fields[];
 extern const struct format trace_formats[];
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges the counts. A call is avoidable if the vDSO serves it on this host, or is one of the
- * deciding calls, which it serves where the clocksource allows. Counts of other calls, such as
- * those of CPU-time clocks, say nothing of the vDSO.
+ * Judges the counts: the first rule that applies gives the verdict and the sentence. Where only
+ * this program is affected, it says what made the system calls.
  */
 #include <math.h>
 #include <string.h>
@@ -22,139 +21,6 @@ const struct answer trace_answers[] = {
 		"it ran as if this host fell back"},
 	{0},
 };
-
-/* clock_gettime64 and clock_getres_time64 are the same calls with wider times. */
-static bool is_same_call(const char *name, const char *call)
-{
-	size_t length = strlen(call);
-
-	return strncmp(name, call, length) == 0 &&
-	       (!name[length] || strcmp(name + length, "64") == 0 ||
-		       strcmp(name + length, "_time64") == 0);
-}
-
-/* The rows of clock_getres take no account of the clock: its cost is that of one clock. */
-static const struct call_evidence *find_call(
-	const struct evidence *host, const struct trace_row *row)
-{
-	for (size_t i = 0; i < host->call_count; i++) {
-		const struct call_evidence *call = &host->calls[i];
-
-		if (is_same_call(row->call->name, call->call) &&
-			(strcmp(call->clock, row->clock) == 0 ||
-				strcmp(call->call, "clock_getres") == 0))
-			return call;
-	}
-	return NULL;
-}
-
-/* The proof decides: a path that was only timed may be a system call. */
-static bool is_served(const struct call_evidence *call)
-{
-	const struct path_evidence *vdso = &call->path[PATH_VDSO];
-
-	return vdso->available && vdso->attempts > 0 && vdso->entered == 0;
-}
-
-static bool always_falls_back(const struct call_evidence *call)
-{
-	const struct path_evidence *vdso = call ? &call->path[PATH_VDSO] : NULL;
-
-	return vdso && vdso->attempts && vdso->entered == vdso->attempts;
-}
-
-static struct trace_line make_line(const struct trace_evidence *trace, size_t row)
-{
-	const struct evidence *host = &trace->host;
-	const struct trace_row *planned = &trace->plan->rows[row];
-	const struct call_evidence *call = find_call(host, planned);
-	const bool served_here = call && is_served(call);
-	const bool is_random = strcmp(planned->call->name, "getrandom") == 0;
-	const double duration_s = trace->duration_s.value > 0 ? trace->duration_s.value : NAN;
-	const uint64_t into_vdso = trace->vdso_calls[row];
-	uint64_t count_32_bit = trace->counts[TRACE_COMPAT][row];
-	uint64_t count = trace->counts[TRACE_NATIVE][row] + count_32_bit;
-	struct trace_line line = {.call = planned->call->name,
-		.clock = planned->clock,
-		.count_32_bit = count_32_bit,
-		.served = {.fact = trace->served},
-		.syscall_ns = NAN,
-		.vdso_ns = NAN,
-		.cpu_share_percent = NAN};
-
-	/*
-	 * For some clocks clock_getres is always a system call. A host that is too busy to be
-	 * measured has no evidence: as if it fell back, the calls into the vDSO are avoidable.
-	 */
-	if (call && !is_same_call(line.call, "clock_getres"))
-		line.avoidable = call->decides || served_here;
-	else if (!call)
-		line.avoidable =
-			call_decides(line.call, line.clock) || (trace->as_if_fallback && into_vdso);
-	/* System calls that a filter refuses are not counted as such. */
-	if (trace->as_if_fallback && !is_random && into_vdso > count)
-		count = into_vdso;
-	/*
-	 * A call into the vDSO that falls back is counted as a system call, too: by its own name,
-	 * or by another (measure/call.c).
-	 */
-	if (is_random || (served_here && !trace->as_if_fallback))
-		line.served.value = (int64_t)into_vdso;
-	else if (into_vdso > count && (count || !always_falls_back(call)))
-		line.served.value = (int64_t)(into_vdso - count);
-	if (served_here && fact_is_known(&call->path[PATH_VDSO].fact))
-		line.vdso_ns = call->path[PATH_VDSO].min_ns;
-	else if (call && !served_here && call->decides &&
-		 fact_is_known(&host->copy.what_if_ns.fact))
-		line.vdso_ns = host->copy.what_if_ns.value;
-	if (call && fact_is_known(&call->path[PATH_SYSCALL].fact)) {
-		line.syscall_ns = call->path[PATH_SYSCALL].min_ns;
-	} else if (fact_is_known(&host->timing.syscall_floor_ns.fact)) {
-		line.syscall_ns = host->timing.syscall_floor_ns.value;
-		line.is_minimum = true;
-	}
-	line.count = count;
-	line.total = count + (uint64_t)line.served.value;
-	line.per_s = (double)count / duration_s;
-	line.total_per_s = (double)line.total / duration_s;
-	line.cost_s = cost_seconds((double)count, line.syscall_ns, 0);
-	line.vdso_cost_s = cost_seconds((double)count, line.vdso_ns, 0);
-	line.fallback_s = cost_seconds((double)line.total, line.syscall_ns, 0);
-	line.total_s = count ? line.cost_s : 0;
-	if (line.served.value)
-		line.total_s += cost_seconds((double)line.served.value, line.vdso_ns, 0);
-	if (fact_is_known(&trace->cpu_s.fact) && trace->cpu_s.value > 0)
-		line.cpu_share_percent = 100 * line.cost_s / trace->cpu_s.value;
-	return line;
-}
-
-static bool reads_clock(const struct trace_line *line)
-{
-	return is_same_call(line->call, "clock_gettime") ||
-	       strcmp(line->call, "gettimeofday") == 0 || strcmp(line->call, "time") == 0;
-}
-
-static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line *line)
-{
-	struct trace_sums *sums = &diagnosis->sums;
-	double lost_s = cost_seconds((double)line->count, line->syscall_ns, line->vdso_ns);
-
-	sums->calls += line->count;
-	if (line->total)
-		diagnosis->lines[diagnosis->line_count++] = *line;
-	if (line->total && reads_clock(line)) {
-		sums->reads.value += (int64_t)line->total;
-		sums->reads_by_call += line->count;
-		sums->reads_s += line->total_s;
-		sums->fallback_s += line->fallback_s;
-	}
-	if (line->avoidable)
-		sums->avoidable += line->count;
-	if (line->avoidable && !isnan(lost_s)) {
-		sums->avoidable_s += line->cost_s;
-		fact_set_real(&sums->lost_s, sums->lost_s.value + lost_s);
-	}
-}
 
 /* Newer vDSOs have getrandom(), which is not a clock call. */
 static bool counts_random(const struct trace_evidence *trace)
@@ -183,7 +49,7 @@ static enum trace_origin describe_origin(
 	char *text = diagnosis->origin;
 
 	for (; place < end; place++) {
-		if (!make_line(trace, place->row).avoidable)
+		if (!trace_line_make(trace, place->row).avoidable)
 			continue;
 		if (!first)
 			first = place;
@@ -230,47 +96,6 @@ static void find_hints(const struct trace_evidence *trace, struct trace_diagnosi
 		                    "syscall(2) directly, its runtime may bypass the vDSO, or its "
 		                    "environment may hide the vDSO.";
 	diagnosis->hint_count = (size_t)(hint - diagnosis->hints);
-}
-
-/* ---- the samples ---- */
-
-/*
- * The number of samples has the error of a Poisson distribution, its square root; more than three
- * times that, it is seldom off. A read takes at least as long as in a loop of reads: in a program
- * it waits for the instructions before it, too.
- */
-static void judge_samples(const struct trace_evidence *trace, struct trace_inside *inside)
-{
-	const struct real_fact *base = trace->system_wide ? &trace->duration_s : &trace->cpu_s;
-	const struct timing_evidence *timing = &trace->host.timing;
-	const double taken = (double)trace->sampled.in_vdso, most = taken + 3 * sqrt(taken) + 3;
-	const double sample_s = (double)TRACE_SAMPLE_NS / NS_PER_SECOND;
-	double read_ns = NAN, call_ns = NAN;
-
-	*inside = (struct trace_inside){trace->sampled.fact, NAN, NAN, NAN, NAN, NAN};
-	if (!fact_is_known(&inside->fact))
-		return;
-	if (!fact_is_known(&base->fact) || base->value < sample_s) {
-		fact_set(&inside->fact, FACT_ABSENT, "it used no CPU time");
-		return;
-	}
-	if (fact_is_known(&timing->syscall_floor_ns.fact))
-		call_ns = timing->syscall_floor_ns.value;
-	for (size_t i = 0; i < trace->host.call_count; i++) {
-		const struct call_evidence *call = &trace->host.calls[i];
-		const struct path_evidence *vdso = &call->path[PATH_VDSO];
-
-		if (call->decides && is_served(call) && fact_is_known(&vdso->fact))
-			read_ns = fmin(read_ns, vdso->min_ns);
-		if (call->decides && fact_is_known(&call->path[PATH_SYSCALL].fact))
-			call_ns = fmax(call_ns, call->path[PATH_SYSCALL].min_ns);
-	}
-	inside->share_percent = 100 * taken * sample_s / base->value;
-	inside->error_percent = 100 * (taken > 0 ? sqrt(taken) : 3) * sample_s / base->value;
-	inside->most_percent = 100 * most * sample_s / base->value;
-	inside->reads_per_s_most =
-		most * sample_s * NS_PER_SECOND / read_ns / trace->duration_s.value;
-	inside->fallback_percent_most = 100 * inside->reads_per_s_most * call_ns / NS_PER_SECOND;
 }
 
 /* ---- the sentence, in parts ---- */
@@ -589,11 +414,11 @@ void trace_judge(struct trace_report *report)
 
 	*diagnosis = (struct trace_diagnosis){.sums.reads.fact = trace->served};
 	for (size_t row = 0; row < trace->plan->row_count; row++) {
-		struct trace_line line = make_line(trace, row);
+		struct trace_line line = trace_line_make(trace, row);
 
 		view.counts_clock_calls |= line.avoidable;
-		view.counts_reads |= reads_clock(&line);
-		add_line(diagnosis, &line);
+		view.counts_reads |= trace_line_reads_clock(&line);
+		trace_line_add(diagnosis, &line);
 	}
 	view.reads = (uint64_t)diagnosis->sums.reads.value;
 	if (fact_is_known(&trace->sigsys_row.fact)) {
@@ -602,7 +427,7 @@ void trace_judge(struct trace_report *report)
 		text_append(diagnosis->sigsys_call, sizeof(diagnosis->sigsys_call), "%s(%s)",
 			row->call->name, row->clock);
 	}
-	judge_samples(trace, &diagnosis->inside);
+	trace_inside_judge(trace, &diagnosis->inside);
 	verdict = answer(&report->report, &view);
 	if (verdict == TRACE_FALLBACK && view.host_is_ok && !trace->system_wide)
 		find_hints(trace, diagnosis);
