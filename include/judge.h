@@ -349,4 +349,10 @@ struct vclock_evidence vclock_infer(const struct evidence *evidence);
  */
 const char *advisable_why_not(const struct evidence *evidence, const char *name);
 
+/*
+ * Returns the risk of a switch to tsc in a guest that can be migrated, a sentence in static
+ * storage; NULL: a host, or a platform that guarantees the rate.
+ */
+const char *tsc_migration_risk(const struct evidence *evidence);
+
 #endif

@@ -184,7 +184,7 @@ static void advise(struct compare *compare)
 {
 	const struct answer *answer = compare->report.answer;
 	struct fact *fact = &compare->report.advice_fact;
-	const char *tree = compare->tree, *to;
+	const char *tree = compare->tree, *to, *migration;
 
 	if (answer == &compare_answers[UNKNOWN]) {
 		fact_set(fact, FACT_ABSENT, "the measurement does not allow a recommendation");
@@ -201,6 +201,7 @@ static void advise(struct compare *compare)
 	}
 	fact_set_known(fact);
 	to = compare->advised->name;
+	migration = strcmp(to, "tsc") == 0 ? tsc_migration_risk(&compare->host) : NULL;
 	snprintf(compare->command, sizeof(compare->command), "echo %s | sudo tee %s%s", to, tree,
 		CLOCKSOURCE_CURRENT);
 	snprintf(compare->undo, sizeof(compare->undo), "echo %s | sudo tee %s%s",
@@ -208,14 +209,8 @@ static void advise(struct compare *compare)
 	snprintf(compare->parameter, sizeof(compare->parameter), "clocksource=%s", to);
 	snprintf(compare->risk, sizeof(compare->risk),
 		"no warp in %g s does not prove that there are none: run vdsocheck warp -d 600 "
-		"first.%s",
-		compare->warp_s,
-		strncmp(to, "tsc", strlen("tsc")) == 0 &&
-				fact_is_known(&compare->host.host.hypervisor.fact)
-			? " With tsc, time can jump or change speed after a live migration or a "
-			  "snapshot restore; do not use tsc on guests that are migrated or "
-			  "restored."
-			: "");
+		"first.%s%s",
+		compare->warp_s, migration ? " " : "", migration ? migration : "");
 }
 
 void compare_conclude(struct compare *compare)

@@ -56,12 +56,22 @@ static const struct advice_row switch_to_paravirtual = {"switch-to-paravirtual",
 	.risk = "Small: the hypervisor keeps it correct when it migrates the guest. It may have "
 		"been deselected on purpose."};
 
-static bool is_ec2(const struct view *v)
+static bool is_ec2(const struct evidence *evidence)
 {
-	return v->ec2_xen || platform_is(v->evidence, "aws-nitro");
+	return platform_is(evidence, "aws-xen") || platform_is(evidence, "aws-nitro");
 }
 
 #define TSC_RISK "Time can jump if the CPUs' TSCs disagree, which step 1 tests."
+
+#define MIGRATION_RISK "After a migration to another TSC rate, the clock can run fast or slow."
+
+/* With tsc_reliable the hypervisor guarantees the rate, see tsc_is_invariant(). */
+const char *tsc_migration_risk(const struct evidence *evidence)
+{
+	bool fixed = is_ec2(evidence) || tsc_has_flag(evidence, "tsc_reliable");
+
+	return fact_is_known(&evidence->host.hypervisor.fact) && !fixed ? MIGRATION_RISK : NULL;
+}
 
 /* The screen may have room for one sentence, so the risk that warp cannot rule out comes first. */
 static const char *find_tsc_risk(const struct view *v)
@@ -69,9 +79,8 @@ static const char *find_tsc_risk(const struct view *v)
 	if (v->ec2_xen)
 		return TSC_RISK " Most Xen instances do not advertise an invariant TSC, so the "
 				"kernel does not choose tsc by itself.";
-	/* With tsc_reliable the hypervisor guarantees the rate, see tsc_is_invariant(). */
-	if (v->guest && !is_ec2(v) && !tsc_has_flag(v->evidence, "tsc_reliable"))
-		return "After a migration to another TSC rate, the clock can run fast or slow. " TSC_RISK;
+	if (tsc_migration_risk(v->evidence))
+		return MIGRATION_RISK " " TSC_RISK;
 	if (v->boot_choice_slows)
 		return "The boot parameter may be there because the TSC is unstable, which step 1 "
 		       "tests for two seconds only.";
@@ -150,8 +159,8 @@ static bool general_fits(const struct view *v, size_t place)
 	bool is_unknown = v->verdict == VERDICT_UNKNOWN && v->evidence->live;
 	bool has_lost_tsc =
 		v->unsupported_on_x86 && !v->tsc_avoided && (v->tsc_distrusted || v->tsc_delay);
-	const bool fits[ADVICE_GENERAL] = {v->paravirtual, v->tsc_advisable && !is_ec2(v),
-		v->tsc_advisable && is_ec2(v), v->on_tcg && has_lost_tsc,
+	const bool fits[ADVICE_GENERAL] = {v->paravirtual, v->tsc_advisable && !is_ec2(v->evidence),
+		v->tsc_advisable && is_ec2(v->evidence), v->on_tcg && has_lost_tsc,
 		is_unknown && lacks_processes, is_unknown && lacks_time,
 		is_unknown && lacks_permission};
 

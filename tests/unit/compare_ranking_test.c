@@ -91,6 +91,21 @@ static void recommends_a_change_of_class(void **state)
 	assert_string_equal(verdict(), "change");
 }
 
+/* It is the risk that check states of the same switch. */
+static void the_risk_of_tsc_in_a_guest_is_its_migration(void **state)
+{
+	static const char risk[] = "After a migration to another TSC rate";
+
+	(void)state;
+	assert_string_equal(rank()->advised->name, "tsc");
+	assert_null(strstr(compare.risk, risk));
+	fact_set_text(&compare.host.host.hypervisor, "bhyve");
+	assert_string_equal(rank()->advised->name, "tsc");
+	assert_non_null(strstr(compare.risk, risk));
+	fact_set_text(&compare.host.host.platform, "aws-nitro");
+	assert_null(strstr(rank()->risk, risk));
+}
+
 /* The reason against a clocksource is that of check. */
 static void does_not_recommend_what_check_refuses(void **state)
 {
@@ -221,6 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RANKING_TEST(recommends_a_change_of_class),
+		RANKING_TEST(the_risk_of_tsc_in_a_guest_is_its_migration),
 		RANKING_TEST(does_not_recommend_what_check_refuses),
 		RANKING_TEST(the_answer_of_a_rehearsal_says_that_it_was_one),
 		RANKING_TEST(a_gain_within_the_spread_is_not_recommended),
