@@ -61,7 +61,7 @@ struct option_row {
 	const char *name; /* name without the dashes */
 	/* NULL: it takes none. "FILE...": values and operands go to cli->operands. */
 	const char *argument;
-	const char *help; /* NULL: an old name that works and is not listed */
+	const char *help;
 };
 
 /* The exit status is that of what was run, whatever the answer. */

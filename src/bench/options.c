@@ -29,7 +29,6 @@ const struct option_row bench_options[] = {
 		"only these clocks: CLOCK_MONOTONIC, monotonic and 1 are the same"},
 	{OPTION_PATH, "path", "LIST", "only these paths: vdso, libc, syscall"},
 	{'d', "duration", "TIME", "measure for TIME: 1 (the default), 0.5, 500ms, 5m"},
-	{'d', "time", "TIME", NULL},
 	{OPTION_CPU, "cpu", "LIST", "measure on each of these CPUs in turn: 0,4-7, or all"},
 	{OPTION_HISTOGRAM, "histogram", NULL, "also draw histograms of single calls"},
 	{OPTION_CALLS, "calls", "LIST",

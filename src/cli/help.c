@@ -101,8 +101,6 @@ void cli_write_help(const struct command *command, bool first, FILE *out)
 	wrap_text(out, 0, 0, command->help);
 	fputs("\nOptions:\n", out);
 	for (size_t at = 0; (row = row_at(command, &at));) {
-		if (!row->help)
-			continue;
 		if (!first && is_common(row) && row->id != OPTION_FORMAT)
 			continue;
 		write_option(command, row, HELP_INDENT, out);

@@ -158,7 +158,7 @@ static bool refuse_option(int letter, const char *word)
 		if (dashes == 1 ? text_equals(name, row->name)
 				: is_misspelling(name, row->name, &least))
 			nearest = row;
-		if (!letter && row->help && strncmp(row->name, name.at, name.length) == 0) {
+		if (!letter && strncmp(row->name, name.at, name.length) == 0) {
 			text_append(list, sizeof(list), " --%s", row->name);
 			matches++;
 		}

@@ -142,15 +142,9 @@ static const char *help_of(const struct option_row *row)
 	return row->id == OPTION_FORMAT ? "how to print" : row->help;
 }
 
-/* An old name, which is not listed, has the letter of the new one. */
-static bool has_letter(const struct option_row *row)
-{
-	return row->id < OPTION_FORMAT && row->help;
-}
-
 static void print_names(const struct option_row *row, const char *between)
 {
-	if (has_letter(row))
+	if (row->id < OPTION_FORMAT)
 		printf("-%c%s", row->id, between);
 	printf("--%s", row->name);
 }
@@ -275,8 +269,6 @@ static void print_bash_command(const struct command *command)
 
 	printf("	%s)\n		options='", command->name);
 	for (size_t at = 0; (row = row_at(command, &at));) {
-		if (!row->help)
-			continue;
 		printf("%s", separator);
 		print_names(row, " ");
 		separator = " ";
@@ -335,7 +327,7 @@ static void print_zsh_option(const struct command *command, const struct option_
 	enum kind kind = row->argument ? value_kind(row) : KIND_NONE;
 
 	printf(" \\\n			");
-	if (has_letter(row))
+	if (row->id < OPTION_FORMAT)
 		printf("'(-%c --%s)'{-%c%s,--%s%s}'[", row->id, row->name, row->id,
 			row->argument ? "+" : "", row->name, row->argument ? "=" : "");
 	else
@@ -427,7 +419,7 @@ static void print_fish_option(const struct command *command, const struct option
 	enum kind kind = row->argument ? value_kind(row) : KIND_NONE;
 
 	printf("complete -c vdsocheck -n '__vdsocheck_is %s'", command->name);
-	if (has_letter(row))
+	if (row->id < OPTION_FORMAT)
 		printf(" -s %c", row->id);
 	printf(" -l %s", row->name);
 	if (kind == KIND_FILE)

@@ -54,10 +54,10 @@ static void without_names_the_deciding_calls_are_measured_or_all(void **state)
 	struct bench_plan plan;
 
 	(void)state;
-	assert_true(PLAN(&plan, "--time", "2s"));
+	assert_true(PLAN(&plan, "--duration", "2s"));
 	assert_int_equal(count_chosen(&plan), PATH_COUNT * 3);
 	details = true;
-	assert_true(PLAN(&plan, "--time", "2s"));
+	assert_true(PLAN(&plan, "--duration", "2s"));
 	assert_int_equal(count_chosen(&plan), PATH_COUNT * calls.count);
 	details = false;
 	assert_int_equal(plan.time_ns, 2000000000);
@@ -112,8 +112,8 @@ static void options_without_effect_are_refused(void **state)
 	(void)state;
 	assert_false(PLAN(&plan, "--calls", "5M", "--histogram"));
 	assert_false(PLAN(&plan, "--histogram", "--threads", "2"));
-	assert_false(PLAN(&plan, "--calls", "5M", "--time", "2s"));
-	assert_true(PLAN(&plan, "--calls", "5M", "--time", "2s", "--threads", "2"));
+	assert_false(PLAN(&plan, "--calls", "5M", "--duration", "2s"));
+	assert_true(PLAN(&plan, "--calls", "5M", "--duration", "2s", "--threads", "2"));
 	assert_true(PLAN(&plan, "--calls", "5M", "--cpu", "all"));
 	assert_true(plan.cpu_count > 0);
 }
@@ -172,7 +172,7 @@ static void invalid_values_are_refused(void **state)
 	assert_false(PLAN(&plan, "--path", "kernel"));
 	assert_false(PLAN(&plan, "--calls", "5M,"));
 	assert_false(PLAN(&plan, "--calls", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17"));
-	assert_false(PLAN(&plan, "--time", "0"));
+	assert_false(PLAN(&plan, "--duration", "0"));
 	assert_false(PLAN(&plan, "--cpu", "8191"));
 	assert_false(PLAN(&plan, "--cpu", "-1"));
 	assert_false(PLAN(&plan, "--cpu", "0-"));
@@ -191,12 +191,12 @@ static void invalid_values_are_refused(void **state)
 /* A word that makes sense somewhere, or five bytes that make none. */
 static const char *roll_word(struct dice *dice, char noise[NOISE_SIZE])
 {
-	static const char *const words[] = {"--call", "--clock", "--path", "--calls", "--time",
+	static const char *const words[] = {"--call", "--clock", "--path", "--calls", "--duration",
 		"--cpu", "--threads", "--histogram", "--json", "--format", "--cl", "-o", "--",
 		"time", "getcpu", "gettimeofday", "clock_gettime", "clock_getres", "monotonic",
 		"CLOCK_TAI", "1", "0", "-1", "11", "all", "vdso", "libc,syscall", "5M,50M", "1G",
 		"1000000000000", "18446744073709551616", "10ms", "24h", "1.5s", "2", "1024", ",",
-		"", "--time=1s", "--calls=1,2,3", "--threads=2", "--path=vdso,vdso"};
+		"", "--duration=1s", "--calls=1,2,3", "--threads=2", "--path=vdso,vdso"};
 	size_t place = dice_roll(dice, COUNT(words) + 4);
 
 	if (place < COUNT(words))
@@ -451,7 +451,7 @@ static void fill(struct bench *bench, double ns)
 	static struct bench_plan plan;
 	static struct single_calls singles;
 
-	assert_true(PLAN(&plan, "--time", "1s"));
+	assert_true(PLAN(&plan, "--duration", "1s"));
 	*bench = (struct bench){.plan = &any_plan,
 		.rows = rows,
 		.runs = runs,

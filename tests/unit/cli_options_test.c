@@ -58,7 +58,6 @@ static const struct option_row second_options[] = {
 	{OPTION_LIST, "list", "LIST", "some words"},
 	{OPTION_CALM, "calm", NULL, "calmly"},
 	{'d', "duration", "TIME", "for TIME"},
-	{'d', "time", "TIME", NULL},
 	{0},
 };
 
@@ -144,7 +143,7 @@ static void options_may_come_in_any_order_and_form(void **state)
 	static const char *const lines[] = {"second -d 2 --json -o file",
 		"second --json -o file -d 2", "second -d2 -Jo file",
 		"second --duration=2 -J -ofile", "second --dur 2 --json --output file",
-		"second -Jo file --time 2"};
+		"second -Jo file --duration 2"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(lines); i++) {
@@ -301,22 +300,6 @@ static void errors_name_the_word_and_the_help(void **state)
 	}
 }
 
-static void old_names_work_and_are_not_listed(void **state)
-{
-	char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
-
-	(void)state;
-	assert_true(parse("second --time 500ms"));
-	assert_int_equal(request()->duration_ns, 500000000);
-	cli_write_help(cli.command, false, out);
-	fclose(out);
-	assert_non_null(strstr(text, "  -d, --duration TIME    for TIME\n"));
-	assert_null(strstr(text, "--time"));
-	free(text);
-}
-
 static void commands_without_details_do_not_list_verbose(void **state)
 {
 	static const char *const lines[] = {"second --help", "fourth --help"};
@@ -425,7 +408,6 @@ int main(void)
 		cmocka_unit_test(help_is_also_a_command),
 		cmocka_unit_test(version_is_also_a_command),
 		cmocka_unit_test(errors_name_the_word_and_the_help),
-		cmocka_unit_test(old_names_work_and_are_not_listed),
 		cmocka_unit_test(commands_without_details_do_not_list_verbose),
 		cmocka_unit_test(the_same_option_is_the_same_everywhere),
 		cmocka_unit_test(a_program_keeps_its_options),

@@ -14,7 +14,7 @@ _vdsocheck()
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --time | --cpu | --calls | --threads | --only | -e | --syscall | -p | --pid | --by | --interval | --as-if | --repeat | --top | --recheck | --exec)
+		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --cpu | --calls | --threads | --only | -e | --syscall | -p | --pid | --by | --interval | --as-if | --repeat | --top | --recheck | --exec)
 			[[ ${COMP_WORDS[i + 1]} != = ]] || ((i++))
 			((i++))
 			;;
@@ -48,7 +48,6 @@ _vdsocheck()
 		--clock) kind=list words='CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID' ;;
 		--path) kind=list words='vdso libc syscall' ;;
 		-d | --duration) kind=none ;;
-		--time) kind=none ;;
 		--cpu) kind=none ;;
 		--calls) kind=none ;;
 		--threads) kind=none ;;

@@ -326,7 +326,7 @@ hand() {
 hand_turn() {
 	report hand-$turn $prefix $LAB/$build/hand 0 300
 	report hand8-$turn $prefix $LAB/$build/hand 0 300 8
-	report bench-$turn $prefix $LAB/$build/vdsocheck bench --json --cpu 0 --time 1s \
+	report bench-$turn $prefix $LAB/$build/vdsocheck bench --json --cpu 0 --duration 1s \
 		--call gettimeofday --call clock_gettime
 }
 
@@ -339,7 +339,7 @@ threads() {
 
 threads_turn() {
 	report by-hand-$turn $prefix $LAB/$build/threads "$thread_count"
-	report threads-$turn $prefix $LAB/$build/vdsocheck bench --json --time 2s \
+	report threads-$turn $prefix $LAB/$build/vdsocheck bench --json --duration 2s \
 		--threads "$thread_count" --clock monotonic --path vdso,syscall
 }
 
