@@ -53,7 +53,6 @@ static LOOP_FUNCTION int empty(clockid_t clock, struct timespec *now)
 }
 
 #if defined(__GLIBC__)
-
 static ucontext_t here, there;
 
 static void come_back(void)
@@ -66,9 +65,12 @@ static void repeat_swapcontext(size_t count)
 {
 	LOOP_REPEAT(swapcontext(&here, &there), count);
 }
+#endif
 
+/* musl has no contexts. */
 static loop_function *make_context(void)
 {
+#if defined(__GLIBC__)
 	static char stack[CONTEXT_STACK_SIZE];
 
 	if (getcontext(&there) < 0)
@@ -77,17 +79,10 @@ static loop_function *make_context(void)
 	there.uc_stack.ss_size = sizeof(stack);
 	makecontext(&there, come_back, 0);
 	return repeat_swapcontext;
-}
-
 #else
-
-/* musl has no contexts. */
-static loop_function *make_context(void)
-{
 	return NULL;
-}
-
 #endif
+}
 
 static void try_no_call(void *unused)
 {
@@ -95,26 +90,18 @@ static void try_no_call(void *unused)
 	call_nothing(NULL);
 }
 
-static bool survives_no_call(void)
-{
-	struct deadline deadline = deadline_after(DEADLINE_SLACK_NS);
-
-	return child_run(try_no_call, NULL, NULL, &deadline, &(struct fact){0});
-}
-
-static struct call call_of(time_function *function)
-{
-	return (struct call){.shape = SHAPE_TIME, .function.time = function};
-}
-
 void baseline_set_up(struct timed_call cases[BASELINE_COUNT], const struct call clock[PATH_COUNT])
 {
-	bool counter = counter_probe(&(struct fact){0});
+	struct deadline deadline = deadline_after(DEADLINE_SLACK_NS);
+	struct fact why = {0};
+	bool counter = counter_probe(&why);
+	bool survives = child_run(try_no_call, NULL, NULL, &deadline, &why);
 	const struct call calls[BASELINE_COUNT] = {
-		[BASELINE_ENTRY] = call_of(survives_no_call() ? call_nothing : NULL),
+		[BASELINE_ENTRY] = {.shape = SHAPE_TIME,
+			.function.time = survives ? call_nothing : NULL},
 		[BASELINE_GETPPID] = call_syscall_floor(),
 		[BASELINE_CLOCK_SYSCALL] = clock[PATH_SYSCALL],
-		[BASELINE_SIGPROCMASK] = call_of(raw_sigprocmask),
+		[BASELINE_SIGPROCMASK] = {.shape = SHAPE_TIME, .function.time = raw_sigprocmask},
 		[BASELINE_SWAPCONTEXT] = call_loop(make_context()),
 		[BASELINE_COUNTER] = call_loop(counter ? counter_repeat : NULL),
 		[BASELINE_ORDERED] = call_loop(counter ? counter_repeat_ordered : NULL),

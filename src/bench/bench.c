@@ -8,19 +8,6 @@
 #include "measure/vdso.h"
 #include "model.h"
 
-static void measure_all(struct cli *cli, struct bench *bench)
-{
-	work_begin(cli, "measuring", &bench->stop);
-	if (bench->plan->count_count)
-		bench_count_all(bench);
-	if (bench->plan->threads)
-		bench_contention_all(bench);
-	if (!bench->plan->count_count && !bench->plan->threads)
-		bench_table_measure(bench);
-	bench->stopped = bench->stop;
-	work_end();
-}
-
 static const struct answer answers[] = {
 	{"unknown", NULL, 2, "nothing could be measured"},
 	{"ok", NULL, 0, "measured"},
@@ -64,7 +51,15 @@ static bool measure(struct cli *cli)
 	report->bench = bench_new(&report->plan, &why);
 	if (!report->bench)
 		return cli_error("cannot measure: %s", why.reason);
-	measure_all(cli, report->bench);
+	work_begin(cli, "measuring", &report->bench->stop);
+	if (report->plan.count_count)
+		bench_count_all(report->bench);
+	if (report->plan.threads)
+		bench_contention_all(report->bench);
+	if (!report->plan.count_count && !report->plan.threads)
+		bench_table_measure(report->bench);
+	report->bench->stopped = report->bench->stop;
+	work_end();
 	bench_conclude(report);
 	return true;
 }

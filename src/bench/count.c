@@ -12,41 +12,37 @@
 /* The stop flag is checked after this many calls: 0.3 ms of a fast call, 0.3 s on a slow Xen. */
 #define SLICE 10000
 
-struct counting {
-	struct bench *bench;
-	struct bench_run *run;
-	const struct call *call;
-};
+/* A child, which has its own copy, makes this call. */
+static const struct call *call;
 
 static void make_calls(void *argument)
 {
-	struct counting *counting = argument;
-	struct bench_run *run = counting->run;
+	struct bench *bench = argument;
+	struct bench_run *run = &bench->runs[bench->run_count - 1];
 
-	while (run->calls < run->wanted && !counting->bench->stop) {
+	while (run->calls < run->wanted && !bench->stop) {
 		uint64_t left = run->wanted - run->calls;
 		size_t calls = left < SLICE ? (size_t)left : SLICE;
 
-		call_repeat(counting->call, calls);
+		call_repeat(call, calls);
 		run->calls += calls;
-		counting->bench->done += calls;
+		bench->done += calls;
 	}
 }
 
-static void measure_run(struct counting *counting)
+static void measure_run(struct bench *bench, struct bench_run *run)
 {
-	struct bench_run *run = counting->run;
 	struct rusage before = {.ru_nvcsw = 0}, after = {.ru_nvcsw = 0};
 	int64_t start_ns;
 	int signal;
 
-	if (!counting->call->function.any) {
+	if (!call->function.any) {
 		fact_set(&run->fact, FACT_ABSENT, "not available here");
 		return;
 	}
 	getrusage(RUSAGE_SELF, &before);
 	start_ns = kernel_clock_ns(CLOCK_MONOTONIC);
-	signal = fault_guard(make_calls, counting);
+	signal = fault_guard(make_calls, bench);
 	run->real_s = (double)(kernel_clock_ns(CLOCK_MONOTONIC) - start_ns) / NS_PER_SECOND;
 	getrusage(RUSAGE_SELF, &after);
 	run->user_s = timeval_seconds(after.ru_utime) - timeval_seconds(before.ru_utime);
@@ -64,19 +60,19 @@ static void measure_runs(void *argument)
 {
 	struct bench *bench = argument;
 	const struct bench_plan *plan = bench->plan;
-	struct counting counting = {.bench = bench};
 	struct bench_subject subject;
 
 	for (size_t cpu = 0; cpu < plan->cpu_count || cpu == 0; cpu++) {
 		struct number_fact pinned = bench_pin(plan, cpu);
 
-		for (size_t place = 0; (counting.call = bench_next(plan, &place, &subject));) {
+		for (size_t place = 0; (call = bench_next(plan, &place, &subject));) {
 			for (size_t i = 0; i < plan->count_count && !bench->stop; i++) {
-				counting.run = &bench->runs[bench->run_count++];
-				counting.run->subject = subject;
-				counting.run->cpu = pinned;
-				counting.run->wanted = plan->counts[i];
-				measure_run(&counting);
+				struct bench_run *run = &bench->runs[bench->run_count++];
+
+				*run = (struct bench_run){.subject = subject,
+					.cpu = pinned,
+					.wanted = plan->counts[i]};
+				measure_run(bench, run);
 			}
 		}
 	}

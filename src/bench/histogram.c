@@ -115,13 +115,16 @@ void histogram_finish(struct histogram *histogram, struct single_calls *calls, d
 	histogram->calls = calls->count;
 	histogram->step_ns = step * ns_per_tick;
 	histogram->count = (size_t)((last - first) / width) + 2;
-	histogram->from_ns = first * ns_per_tick;
-	histogram->width_ns = (double)width * ns_per_tick;
+	for (size_t i = 0; i < histogram->count; i++)
+		histogram->bins[i] =
+			(struct bin){.from_ns = (double)(first + i * width) * ns_per_tick,
+				.to_ns = (double)(first + (i + 1) * width) * ns_per_tick};
+	histogram->bins[histogram->count - 1].to_ns = NAN;
 	for (size_t i = 0; i < calls->count; i++) {
 		uint32_t ticks = calls->ticks[i];
 		size_t bin = ticks > first ? (size_t)((ticks - first) / width) : 0;
 
-		histogram->bins[bin < histogram->count ? bin : histogram->count - 1]++;
+		histogram->bins[bin < histogram->count ? bin : histogram->count - 1].calls++;
 	}
 	histogram->p50_ns = quantile(calls, 500) * ns_per_tick;
 	histogram->p90_ns = quantile(calls, 900) * ns_per_tick;
@@ -140,19 +143,18 @@ static void draw(const struct histogram *histogram, FILE *out)
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < histogram->count; i++)
-		most = histogram->bins[i] > most ? histogram->bins[i] : most;
+		most = histogram->bins[i].calls > most ? histogram->bins[i].calls : most;
 	for (size_t i = 0; i < histogram->count; i++) {
-		double calls = (double)histogram->bins[i];
-		double from_ns = histogram->from_ns + (double)i * histogram->width_ns;
-		int length = (int)round(BAR_WIDTH * calls / (double)most);
+		const struct bin *bin = &histogram->bins[i];
+		int length = (int)round(BAR_WIDTH * (double)bin->calls / (double)most);
 
-		if (i + 1 < histogram->count)
-			fprintf(out, "  %8.0f - %6.0f ns", from_ns, from_ns + histogram->width_ns);
-		else if (histogram->bins[i])
-			fprintf(out, "  %8.0f ns or more", from_ns);
+		if (!isnan(bin->to_ns))
+			fprintf(out, "  %8.0f - %6.0f ns", bin->from_ns, bin->to_ns);
+		else if (bin->calls)
+			fprintf(out, "  %8.0f ns or more", bin->from_ns);
 		else
 			break;
-		fprintf(out, " %6.1f%%", PERCENT * calls / (double)histogram->calls);
+		fprintf(out, " %6.1f%%", PERCENT * (double)bin->calls / (double)histogram->calls);
 		if (length)
 			fprintf(out, "  %.*s", length, bar);
 		fputc('\n', out);

@@ -78,11 +78,6 @@ static const struct field time_fields[] = {
 
 /* ---- the table ---- */
 
-struct bin {
-	double from_ns, to_ns; /* the last one has no end: NAN */
-	uint64_t calls;
-};
-
 #undef OF
 #define OF struct bin
 
@@ -93,21 +88,6 @@ static const struct field bin_fields[] = {
 	{COUNT("calls", calls), .doc = "calls that took this long"},
 	{0},
 };
-
-static json_t *histogram(const void *object, const void *whole)
-{
-	const struct histogram *histogram = &((const struct bench_row *)object)->histogram;
-	struct bin bins[HISTOGRAM_BINS];
-
-	for (size_t i = 0; i < histogram->count; i++) {
-		double from_ns = histogram->from_ns + (double)i * histogram->width_ns;
-
-		bins[i] = (struct bin){.from_ns = from_ns,
-			.to_ns = i + 1 < histogram->count ? from_ns + histogram->width_ns : NAN,
-			.calls = histogram->bins[i]};
-	}
-	return field_list(bin_fields, bins, histogram->count, sizeof(bins[0]), whole);
-}
 
 #undef OF
 #define OF struct bench_row
@@ -128,8 +108,8 @@ const struct field bench_row_fields[] = {
 	{CALL_NS("call_p999_ns", p999_ns, "ns of single calls, 99.9th percentile")},
 	{CALL_NS("call_max_ns", max_ns, "ns of the longest single call")},
 	{CALL_NS("call_step_ns", step_ns, "ns that the counter moves by, the error of these")},
-	{COMPUTED("histogram", FIELD_LIST, histogram), .fact = FACT(histogram.fact),
-		.fields = bin_fields,
+	{LIST("histogram", histogram.bins, histogram.count, bin_fields),
+		.fact = FACT(histogram.fact),
 		.doc = "bins that single calls fell into; null: none was timed alone"},
 	{0},
 };
@@ -253,21 +233,13 @@ static const struct field noise_fields[] = {
 #undef OF
 #define OF struct bench
 
-static const struct field stopped_fields[] = {
+static const struct field measured_fields[] = {
 	{FLAG("stopped", stopped),
 		.doc = "whether the benchmark was stopped before it was complete"},
-	{0},
-};
-
-static const struct field table_fields[] = {
 	{LIST_AT("calls", rows, row_count, bench_row_fields),
 		.doc = "calls by each path, and what they took"},
 	{LIST("baselines", baselines, baseline_count, bench_baseline_fields),
 		.doc = "what the calls are compared with; empty: no call was measured"},
-	{0},
-};
-
-static const struct field other_fields[] = {
 	{LIST_AT("runs", runs, run_count, bench_run_fields),
 		.doc = "long runs of a given number of calls"},
 	{LIST_AT("contention", contentions, contention_count, bench_contention_fields),
@@ -281,14 +253,12 @@ static const struct field other_fields[] = {
 #define OF struct bench_report
 
 const struct field bench_fields[] = {
-	{INLINE_AT(bench, stopped_fields)},
 	{REAL("duration_s", time_s, SECOND_DECIMALS), .options = FIELD_FILLED,
 		.doc = "seconds planned for the table, histograms and contention"},
 	{INLINE(evidence, surroundings_fields)},
 	{OBJECT("noise", noise, noise_fields), .doc = "how far the times can be trusted"},
-	{INLINE_AT(bench, table_fields)},
 	{OBJECT("breakdown", breakdown, breakdown_fields),
 		.doc = "what a call by the system call and one by the vDSO consist of"},
-	{INLINE_AT(bench, other_fields)},
+	{INLINE_AT(bench, measured_fields)},
 	{0},
 };

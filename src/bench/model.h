@@ -35,8 +35,7 @@ struct bench_plan {
 	bool details; /* all calls, unless chosen by name; else the deciding ones */
 	struct bench_names call_names;
 	struct bench_names clock_names;
-	bool path_named;
-	bool paths[PATH_COUNT];
+	unsigned paths;   /* a set of bits of enum call_path; 0: all */
 	int64_t time_ns;  /* duration of table, histograms and contention */
 	size_t cpu_count; /* CPUs of table and counts, one after the other; 0: any CPU */
 	int cpus[CPUS_MAX];
@@ -65,8 +64,6 @@ bool bench_take(struct cli *cli, int id, const char *value);
  */
 bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls);
 
-bool bench_wants(const struct bench_plan *plan, const struct call_row *row);
-
 /* Counts the wanted calls, by each path. */
 size_t bench_count_wanted(const struct bench_plan *plan);
 
@@ -79,17 +76,20 @@ const struct call *bench_next(
 #define HISTOGRAM_BINS 15
 #define HISTOGRAM_SAMPLES 16384
 
+struct bin {
+	double from_ns, to_ns; /* the last one has no end: NAN */
+	uint64_t calls;        /* samples in it */
+};
+
 /* Times of single calls, which averages over batches hide. */
 struct histogram {
 	struct fact fact; /* known: calls were timed alone, and the rest holds */
 	uint64_t calls;   /* samples */
 	double step_ns;   /* of the counter: no time is more exact */
 	double p50_ns, p90_ns, p99_ns, p999_ns;
-	double max_ns;   /* of all calls, not of the samples alone */
-	double from_ns;  /* lower end of the first bin */
-	double width_ns; /* of each bin but the last, which has no end */
+	double max_ns; /* of all calls, not of the samples alone */
 	size_t count;
-	uint64_t bins[HISTOGRAM_BINS]; /* samples in each */
+	struct bin bins[HISTOGRAM_BINS];
 };
 
 /* Single calls while they are timed: samples in ticks, spread over all of them. */

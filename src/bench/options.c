@@ -60,7 +60,7 @@ static bool take_path(struct cli *cli, struct span word)
 
 	for (int path = 0; path < PATH_COUNT; path++) {
 		if (text_equals(word, call_path_names[path]))
-			return plan->path_named = plan->paths[path] = true;
+			return plan->paths |= 1u << path;
 	}
 	return cli_usage_error(
 		"--path: '%.*s' is not vdso, libc or syscall", (int)word.length, word.at);
@@ -183,13 +183,10 @@ static bool is_any(const struct call_row *row, const struct bench_names *names, 
 	return false;
 }
 
-bool bench_wants(const struct bench_plan *plan, const struct call_row *row)
+/* Without names, --calls takes gettimeofday, --threads and the screen the deciding calls. */
+static bool is_wanted(const struct bench_plan *plan, const struct call_row *row)
 {
 	if (!plan->call_names.count && !plan->clock_names.count) {
-		/*
-		 * Unless told, --calls takes gettimeofday, --threads and the screen the deciding
-		 * calls.
-		 */
 		if (plan->count_count)
 			return has_name(row, text_span("gettimeofday"));
 		return row->decides || (plan->details && !plan->threads);
@@ -213,7 +210,7 @@ static const struct span *find_unmatched(const struct bench_plan *plan,
 			const struct call_row *row = &plan->calls->rows[k];
 
 			matched = matches(row, names->words[i]) &&
-			          (!only_wanted || bench_wants(plan, row));
+			          (!only_wanted || is_wanted(plan, row));
 		}
 		if (!matched)
 			return &names->words[i];
@@ -282,7 +279,7 @@ const struct call *bench_next(
 		enum call_path path = (enum call_path)(*place % PATH_COUNT);
 
 		++*place;
-		if (bench_wants(plan, row) && (!plan->path_named || plan->paths[path])) {
+		if (is_wanted(plan, row) && (!plan->paths || plan->paths & 1u << path)) {
 			*subject = (struct bench_subject){row->call, row->clock, path};
 			return &row->path[path];
 		}

@@ -72,17 +72,11 @@ static void set_up(struct bench_table *table, const struct number_fact *cpu)
 	}
 }
 
-static void take_histograms(struct bench_table *table)
-{
-	for (size_t i = 0; i < table->row_count && !table->bench->stop; i++)
-		histogram_take(&singles[i], &table->cases[i], &table->sampler.timebase);
-}
-
 /* Measures in slices, so that the parent can show the progress. */
 static void measure_here(struct bench_table *table, int64_t ns)
 {
 	struct bench *bench = table->bench;
-	double histogram_share = bench->plan->histogram ? HISTOGRAM_SHARE : 0;
+	double histogram_share = singles ? HISTOGRAM_SHARE : 0;
 	uint64_t done = bench->done;
 	int64_t start, elapsed = 0;
 	double ns_per_tick;
@@ -101,10 +95,11 @@ static void measure_here(struct bench_table *table, int64_t ns)
 
 		sampler_run(&table->sampler, &limits);
 		do {
-			if (bench->plan->histogram)
-				take_histograms(table);
+			for (size_t i = 0; singles && i < table->row_count && !bench->stop; i++)
+				histogram_take(
+					&singles[i], &table->cases[i], &table->sampler.timebase);
 			elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
-		} while (bench->plan->histogram && !bench->stop && start + elapsed < end);
+		} while (singles && !bench->stop && start + elapsed < end);
 		bench->done = done + (uint64_t)elapsed / NS_PER_MS;
 	}
 	/* The timebase is most exact at the end. */

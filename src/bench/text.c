@@ -25,39 +25,39 @@
 
 void bench_answer(const struct bench *bench, char *text, size_t size)
 {
-	static const char *const names[] = {
-		[PATH_VDSO] = "vDSO", [PATH_LIBC] = "libc", [PATH_SYSCALL] = "system call"};
-	static const enum call_path order[] = {PATH_VDSO, PATH_SYSCALL, PATH_LIBC};
 	const struct bench_row *row = bench_answer_row(bench);
 	const struct ns_stats *vdso = bench_find_stats(bench, row, PATH_VDSO);
+	const struct ns_stats *libc = bench_find_stats(bench, row, PATH_LIBC);
 	const struct ns_stats *raw = bench_find_stats(bench, row, PATH_SYSCALL);
 
 	*text = '\0';
-	if (vdso && raw) {
-		const char *first = as_ns(vdso->ns.minimum), *second = as_ns(raw->ns.minimum);
-
-		if (vdso->ns.minimum > NO_FASTER * raw->ns.minimum)
-			snprintf(text, size,
-				"%s(%s): %s ns, no faster than a system call (%s ns): the vDSO may "
-				"not serve it; run vdsocheck",
-				row->subject.call, row->subject.clock, first, second);
-		else
-			snprintf(text, size, "%s(%s): vDSO %s ns, system call %s ns (%.1fx)",
-				row->subject.call, row->subject.clock, first, second,
-				raw->ns.minimum / vdso->ns.minimum);
-	}
-	for (size_t i = 0; row && !*text && i < ARRAY_SIZE(order); i++) {
-		const struct ns_stats *stats = bench_find_stats(bench, row, order[i]);
-
-		if (stats)
-			snprintf(text, size, "%s(%s): %s %s ns", row->subject.call,
-				row->subject.clock, names[order[i]], as_ns(stats->ns.minimum));
-	}
+	if (row)
+		text_append(text, size, "%s(%s): ", row->subject.call, row->subject.clock);
+	if (vdso && raw && vdso->ns.minimum > NO_FASTER * raw->ns.minimum)
+		text_append(text, size,
+			"%s ns, no faster than a system call (%s ns): the vDSO may not serve it; "
+			"run vdsocheck",
+			as_ns(vdso->ns.minimum), as_ns(raw->ns.minimum));
+	else if (vdso && raw)
+		text_append(text, size, "vDSO %s ns, system call %s ns (%.1fx)",
+			as_ns(vdso->ns.minimum), as_ns(raw->ns.minimum),
+			raw->ns.minimum / vdso->ns.minimum);
+	else if (vdso || raw || libc)
+		text_append(text, size, "%s %s ns",
+			vdso  ? "vDSO"
+			: raw ? "system call"
+			      : "libc",
+			as_ns((vdso   ? vdso
+				: raw ? raw
+				      : libc)
+					->ns.minimum));
+	else if (row)
+		text_append(text, size, "%s", row->stats.fact.reason);
 	for (size_t i = 0; i < bench->contention_count && !*text; i++) {
 		const struct bench_contention *contention = &bench->contentions[i];
 
 		if (fact_is_known(&contention->fact))
-			snprintf(text, size,
+			text_append(text, size,
 				"%s(%s): %s ns alone, %s ns in %u threads at once (%.2fx)",
 				contention->subject.call, contention->subject.clock,
 				as_ns(contention->alone.ns), as_ns(contention->together.ns),
@@ -67,13 +67,11 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 		const struct bench_run *run = &bench->runs[i];
 
 		if (fact_is_known(&run->fact))
-			snprintf(text, size, "%s(%s): %s calls in %.3f s of CPU time, %s ns each",
+			text_append(text, size,
+				"%s(%s): %s calls in %.3f s of CPU time, %s ns each",
 				run->subject.call, run->subject.clock, as_count(run->calls),
 				run->user_s + run->sys_s, as_ns(run->ns));
 	}
-	if (row && !*text)
-		snprintf(text, size, "%s(%s): %s", row->subject.call, row->subject.clock,
-			row->stats.fact.reason);
 }
 
 /* ---- the heading ---- */
@@ -111,7 +109,7 @@ static void write_noise(const struct noise *noise, const struct page *page)
 static void write_shared_cpu(const struct bench *bench, const struct page *page)
 {
 	double real = 0, used = 0;
-	struct strbuf sb = {.used = 0};
+	char text[96];
 
 	for (size_t i = 0; i < bench->run_count; i++) {
 		const struct bench_run *run = &bench->runs[i];
@@ -119,10 +117,10 @@ static void write_shared_cpu(const struct bench *bench, const struct page *page)
 		real += fact_is_known(&run->fact) ? run->real_s : 0;
 		used += fact_is_known(&run->fact) ? run->user_s + run->sys_s : 0;
 	}
-	if (used >= CPU_SHARE * real)
-		return;
-	strbuf_add(&sb, "the CPU was shared: this process had it for %.3f s of %.3f s", used, real);
-	write_noisy(false, sb.text, page);
+	snprintf(text, sizeof(text), "the CPU was shared: this process had it for %.3f s of %.3f s",
+		used, real);
+	if (used < CPU_SHARE * real)
+		write_noisy(false, text, page);
 }
 
 static void write_heading(const struct bench_report *report, struct page *page)
@@ -147,15 +145,21 @@ static void write_heading(const struct bench_report *report, struct page *page)
 
 /*
  * Below the table are the reasons why rows have no numbers, each once. `fact_at` is where a row has
- * its fact.
+ * its fact; the heading names the CPU, if that is known.
  */
-static void write_table(const struct table *table, size_t fact_at, struct page *page)
+static void write_table(struct table table, const char *title, const struct number_fact *cpu,
+	size_t fact_at, struct page *page)
 {
 	const char *reason = "";
+	char heading[64];
 
-	page_table(page, table);
-	for (size_t i = 0; i < table->count; i++) {
-		const void *at = (const char *)table->first + i * table->size + fact_at;
+	snprintf(heading, sizeof(heading), "%s", title);
+	if (fact_is_known(&cpu->fact))
+		text_append(heading, sizeof(heading), " on CPU %d", (int)cpu->value);
+	table.heading = heading;
+	page_table(page, &table);
+	for (size_t i = 0; i < table.count; i++) {
+		const void *at = (const char *)table.first + i * table.size + fact_at;
 		const struct fact *fact = at;
 
 		if (fact_is_known(fact) || strcmp(fact->reason, reason) == 0)
@@ -163,15 +167,6 @@ static void write_table(const struct table *table, size_t fact_at, struct page *
 		reason = fact->reason;
 		page_line(page, "-", "%s", reason);
 	}
-}
-
-/* Makes a heading such as "ns per call on CPU 3". */
-static const char *head(const char *text, const struct number_fact *cpu, char heading[64])
-{
-	if (!fact_is_known(&cpu->fact))
-		return text;
-	snprintf(heading, 64, "%s on CPU %d", text, (int)cpu->value);
-	return heading;
 }
 
 /* Writes a table for each CPU, which is the one at `cpu_at` of a row. */
@@ -182,19 +177,19 @@ static void write_by_cpu(
 
 	for (size_t left = table.count; left; left -= table.count) {
 		const void *cpu = row + cpu_at;
-		char heading[64];
 
 		table.first = row;
-		table.heading = head(title, cpu, heading);
 		table.count = 0;
 		do {
 			table.count++;
 			row += table.size;
 		} while (
 			table.count < left && bench_is_same_cpu(cpu, (const void *)(row + cpu_at)));
-		write_table(&table, fact_at, page);
+		write_table(table, title, cpu, fact_at, page);
 	}
 }
+
+static const struct number_fact no_cpu = {.fact.state = FACT_ABSENT};
 
 static void write_contention(const struct bench *bench, struct page *page)
 {
@@ -202,10 +197,9 @@ static void write_contention(const struct bench *bench, struct page *page)
 
 	if (!bench->contention_count)
 		return;
-	write_table(&(struct table){.fields = bench_contention_fields,
-			    .heading = "ns per call",
+	write_table((struct table){.fields = bench_contention_fields,
 			    TABLE_ROWS(contention, bench->contention_count)},
-		offsetof(struct bench_contention, fact), page);
+		"ns per call", &no_cpu, offsetof(struct bench_contention, fact), page);
 	if (!bench->found)
 		return;
 	page_end(page);
@@ -224,18 +218,16 @@ static void write_contention(const struct bench *bench, struct page *page)
 static void write_baselines(const struct bench *bench, struct page *page)
 {
 	const struct number_fact *cpu = &bench->rows[0].cpu;
-	char heading[64] = "baselines";
 	bool found = false;
 
 	for (size_t i = 0; i < bench->baseline_count; i++)
 		found = found || fact_is_known(&bench->baselines[i].stats.fact);
-	if (!bench_is_same_cpu(cpu, &bench->rows[bench->row_count - 1].cpu))
-		head("baselines", cpu, heading);
+	if (bench_is_same_cpu(cpu, &bench->rows[bench->row_count - 1].cpu))
+		cpu = &no_cpu;
 	if (found)
-		write_table(&(struct table){.fields = bench_baseline_fields,
-				    .heading = heading,
+		write_table((struct table){.fields = bench_baseline_fields,
 				    TABLE_ROWS(bench->baselines, bench->baseline_count)},
-			offsetof(struct bench_baseline, stats.fact), page);
+			"baselines", cpu, offsetof(struct bench_baseline, stats.fact), page);
 }
 
 /* ---- breakdown ---- */

@@ -86,8 +86,7 @@ static struct bench_contention measure(time_function *function, unsigned threads
 	struct bench_plan plan = {.calls = &table,
 		.threads = threads,
 		.thread_cpu_count = cpu_count,
-		.path_named = true,
-		.paths[PATH_LIBC] = true,
+		.paths = 1u << PATH_LIBC,
 		.time_ns = RUN_NS};
 	struct bench_contention found;
 	struct fact why = {0};
