@@ -7,8 +7,8 @@
  * standards), which unwinders rely on, too. It is read for the call of a function that was found,
  * or for each indirect call in the function; the ABIs align the stack to 16 bytes there. If these
  * do not agree, or anything is not as compilers write it, the place stays the one in the function.
- * Go has no such information, but a frame pointer. musl has neither: there the function's own
- * instructions up to its first call give the frame, which holds for that call alone.
+ * Go has no such information, but its ABI keeps a frame pointer. musl has neither: there the
+ * function's own instructions up to its first call give the frame, which holds for that call alone.
  */
 #include <string.h>
 
@@ -303,7 +303,8 @@ static bool make_frame(const struct elf *file, uint64_t start, uint64_t size,
 	bool by_pointer = state->base == FRAME_POINTER;
 	uint64_t up = state->offset - state->saved + PUSHED, saved = 0;
 
-	if (!state->saved || state->saved > state->offset || state->offset > UINT16_MAX)
+	if (!state->saved || state->saved > state->offset || state->pointer > state->offset ||
+		state->offset > SERVED_FRAME_MOST)
 		return false;
 	if (by_pointer) {
 		if (state->pointer != state->offset || state->pointer - state->saved != FRAME_WORD)
@@ -320,7 +321,7 @@ static bool make_frame(const struct elf *file, uint64_t start, uint64_t size,
 	up |= saved ? SERVED_SAVES_POINTER : 0;
 	saved = state->offset;
 #else
-	if (state->pointer > state->offset || saved % FRAME_WORD != 0)
+	if (saved % FRAME_WORD != 0)
 		return false;
 #endif
 	*frame = (struct served_frame){
@@ -328,29 +329,41 @@ static bool make_frame(const struct elf *file, uint64_t start, uint64_t size,
 	return true;
 }
 
-/* Says whether a function without call frame information sets up a frame pointer, as Go does. */
+/* Says whether the function is Go's own: the names of its functions have a dot, those of C none. */
+static bool is_of_go(const struct search *search, const struct function *function)
+{
+	return search->wanted.are_wrappers && strchr(search->wanted.names[function->name], '.') &&
+	       elf_section(search->file, ".note.go.buildid");
+}
+
+/* Says whether a function of Go sets up a frame pointer, and has no other use for the register. */
 static bool has_pointer(const struct elf *file, const struct function *function)
 {
+	bool is_set = false;
+
 	for (uint64_t i = 0; i < SETUP_MAX && i < function->size; i += INSTRUCTION_STEP) {
 		uint64_t at = function->code + i, code = elf_number(file, at, 4);
 
 #if defined(__aarch64__)
 		/* stur x29, [sp, #-8]; sub x29, sp, #8 */
-		if (code == 0xf81f83fd && elf_number(file, at + 4, 4) == 0xd10023fd)
-			return true;
+		is_set |= code == 0xf81f83fd && elf_number(file, at + 4, 4) == 0xd10023fd;
 #else
 		/* push %rbp; mov %rsp, %rbp; before Go 1.21: mov %rbp, n(%rsp); lea n(%rsp), %rbp
 		 */
 		size_t n = code >> 22 & 1 ? 1 : code >> 23 & 1 ? 4 : 0;
 
-		if (code == 0xe5894855 ||
-			((code & ~(3ULL << 22)) == 0x242c8948 &&
-				elf_number(file, at + 4 + n, 4) == (code ^ 0x0400) &&
-				elf_number(file, at + 4, n) == elf_number(file, at + 8 + n, n)))
-			return true;
+		/* Before Go 1.16, functions that call the vDSO keep the stack pointer there. */
+		if (is_set && (code & 0xffffff) == 0xe58948)
+			return false;
+		if (code == 0xe5894855)
+			i += 3;
+		is_set |= code == 0xe5894855 ||
+		          ((code & ~(3ULL << 22)) == 0x242c8948 &&
+				  elf_number(file, at + 4 + n, 4) == (code ^ 0x0400) &&
+				  elf_number(file, at + 4, n) == elf_number(file, at + 8 + n, n));
 #endif
 	}
-	return false;
+	return is_set;
 }
 
 /* Finds the frame from the instructions up to the first call, for its return address only. */
@@ -384,8 +397,11 @@ static bool find_in_function(
 	const struct elf *file = search->file;
 	bool is_known = true;
 
-	if (!function->entry && search->wanted.are_wrappers && has_pointer(file, function))
-		return make_frame(file, function->start, function->size, &by_pointer, frame);
+	if (!function->entry && is_of_go(search, function) && has_pointer(file, function)) {
+		is_known = make_frame(file, function->start, function->size, &by_pointer, frame);
+		frame->up |= SERVED_OF_GO;
+		return is_known;
+	}
 	if (!function->entry)
 		return find_by_code(search, function, frame);
 	for (uint64_t i = 0; i + 1 < function->size; i += INSTRUCTION_STEP) {

@@ -144,7 +144,7 @@ uint64_t prologue_step(const struct elf *file, uint64_t at, struct frame_state *
 		length = 2;
 	} else if (code == 0x0f && elf_number(file, at + 1, 1) >> 4 == 8) {
 		length = 6;
-	} else if (code >> 3 == 0xb8 >> 3) { /* mov of a number */
+	} else if (code >> 3 == 0xb8 >> 3 && (code != 0xbc || prefix & 1)) { /* mov of a number */
 		length = prefix & 8 ? 9 : 5;
 	} else if (code == 0xe8 || (code & 0xc7) == 5) { /* call; add, sub, cmp of a number */
 		length = 5;

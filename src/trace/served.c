@@ -166,7 +166,7 @@ static const char *const wrappers[] = {
 	"py_get_*", "_PyTime_Get*", "_PyTime_*Unchecked", "PyTime_*",
 	/* Go */
 	"runtime.nanotime1*", "runtime.walltime1*", "time.now", "runtime.nanotime",
-	"runtime.walltime", "time.runtimeN*", "*runtime_nanotime", "time.Now", "time.Since",
+	"runtime.walltime", "time.runtimeN*", "*.runtime_nanotime", "time.Now", "time.Since",
 	"time.Until", NULL};
 
 /* The libraries that have them. A program may have them in its own file. */

@@ -52,12 +52,13 @@ struct served_entry {
 /*
  * If the return address is in this code, the caller's is `up` bytes above on the stack, above the
  * return address on x86-64 and above the stack pointer on arm64; or above where the frame pointer
- * points.
+ * points, if that is less than SERVED_FRAME_MOST bytes above these, or Go's: the stubs read memory
+ * of the program's stack only.
  */
 struct served_frame {
 	uint64_t start;
 	uint32_t size;
-	uint16_t up;    /* bytes, a multiple of 8, and SERVED_BY_POINTER */
+	uint16_t up;    /* bytes, a multiple of 8, and flags */
 	uint16_t frame; /* bytes, from the caller's saved frame pointer up to the return address, 0:
 	                   it is in its register; on arm64 from the stack or frame pointer here to
 	                   the caller's stack pointer */
@@ -65,6 +66,13 @@ struct served_frame {
 
 #define SERVED_BY_POINTER 1
 #define SERVED_SAVES_POINTER 2 /* arm64: the caller's frame pointer is below the return address */
+#define SERVED_OF_GO 4         /* the frame pointer is that of another stack */
+
+/*
+ * No frame is larger. Where call frame information is wrong, this is within what the kernel and C
+ * libraries have above a first frame: the environment, a thread's own data, a signal's frame.
+ */
+#define SERVED_FRAME_MOST 1024
 
 /* They have the numbers that are in a key. */
 enum served_call {

@@ -50,6 +50,8 @@ enum served_call served_find_call(struct span name)
 #define SHARDS_AT NUMBER(SERVED_SHARDS_AT)
 #define BY_POINTER NUMBER(SERVED_BY_POINTER)
 #define SAVES_POINTER NUMBER(SERVED_SAVES_POINTER)
+#define OF_GO NUMBER(SERVED_OF_GO)
+#define FRAME_MOST NUMBER(SERVED_FRAME_MOST)
 
 /* The code of a stub; NULL: this architecture has none. */
 struct template
@@ -122,9 +124,16 @@ __asm__(".pushsection .rodata\n"
 	"	cmp	%r10, %r8\n"
 	"	jae	7f\n"
 	"	movzwl	" FRAMES_AT "+12(%rcx), %r8d\n"
-	"	movzwl	" FRAMES_AT "+14(%rcx), %r10d\n"
 	"	test	$" BY_POINTER ", %r8b\n"
-	"	cmovnz	%rdx, %r11\n"
+	"	jz	9f\n"
+	"	mov	%rdx, %r10\n"
+	"	sub	%r11, %r10\n"
+	"	mov	%rdx, %r11\n"
+	"	test	$" OF_GO ", %r8b\n"
+	"	jnz	9f\n"
+	"	cmp	$" FRAME_MOST ", %r10\n"
+	"	jae	8f\n"
+	"9:	movzwl	" FRAMES_AT "+14(%rcx), %r10d\n"
 	"	and	$-8, %r8d\n"
 	"	add	%r8, %r11\n"
 	"	mov	(%r11), %r9\n"
@@ -246,8 +255,14 @@ __asm__(".pushsection .rodata\n"
 	"	b.hs	6b\n"
 	"	ldrh	w12, [x10, #-4]\n"
 	"	tst	w12, #" BY_POINTER "\n"
-	"	csel	x14, x15, x14, ne\n"
-	"	and	x13, x12, #0xfff8\n"
+	"	b.eq	7f\n"
+	"	sub	x13, x15, x14\n"
+	"	mov	x14, x15\n"
+	"	tst	w12, #" OF_GO "\n"
+	"	b.ne	7f\n"
+	"	cmp	x13, #" FRAME_MOST "\n"
+	"	b.hs	8f\n"
+	"7:	and	x13, x12, #0xfff8\n"
 	"	add	x13, x14, x13\n"
 	"	ldr	x11, [x13]\n"
 	"	tst	w12, #" SAVES_POINTER "\n"
