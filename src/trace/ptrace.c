@@ -120,9 +120,9 @@ static void drop_thread(struct tracer *tracer, pid_t id)
 
 	if (!thread)
 		return;
-	/* The numbers of threads and the addresses of tables are used again. */
-	call_sites_forget(tracer->run->call_places);
-	served_drop(tracer->run->trace, thread->table);
+	/* The number of a thread and the address of a table are used again. */
+	if (served_drop(tracer->run->trace, thread->table))
+		call_sites_forget(tracer->run->call_places);
 	*thread = tracer->threads[--tracer->count];
 }
 
@@ -237,7 +237,7 @@ static void take_end(struct tracer *tracer, struct traced *thread, int signal)
 /*
  * Keeps the list of threads. A new one is known by its own first stop or by that of the thread that
  * started it, whichever comes first; execve(2) by another than the first thread takes its ID away.
- * The memory map is read when the first thread of a process ends: later it has none.
+ * The memory map is read when the first thread of a process ends: later the process has none.
  */
 static void note_event(struct tracer *tracer, pid_t id, int event)
 {
@@ -248,9 +248,11 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	if (event == PTRACE_EVENT_STOP) {
 		add_thread(tracer, id, NULL);
 	} else if (event == PTRACE_EVENT_EXIT) {
-		trace_run_take(run, 0, (struct span){NULL, 0});
-		if (thread && thread->table && syscall(SYS_tgkill, id, id, 0) == 0)
-			served_end(thread->table, id);
+		if (syscall(SYS_tgkill, id, id, 0) == 0) {
+			trace_run_take(run, 0, (struct span){NULL, 0});
+			if (thread && thread->table)
+				served_end(thread->table, id);
+		}
 		if (thread && ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) == 0)
 			take_end(tracer, thread, (int)(message & 0x7f));
 	} else if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) < 0) {
@@ -267,9 +269,9 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 		if ((pid_t)message != id)
 			drop_thread(tracer, (pid_t)message);
 		thread = find_thread(tracer, id);
-		call_sites_forget(run->call_places);
 		if (thread) {
-			served_drop(tracer->run->trace, thread->table);
+			if (served_drop(tracer->run->trace, thread->table))
+				call_sites_forget(run->call_places);
 			thread->table = NULL;
 			thread->loading = false;
 			thread->stops = 0;

@@ -380,13 +380,13 @@ static void add_table(struct trace_evidence *trace, const struct served_table *t
 	}
 }
 
-void served_drop(struct trace_evidence *trace, struct served_table *table)
+bool served_drop(struct trace_evidence *trace, struct served_table *table)
 {
 	struct place_process process;
 	struct maps maps;
 
 	if (!table || --table->users)
-		return;
+		return !table;
 	maps = maps_parse(table->maps);
 	process = (struct place_process){.maps = &maps, .jitted = table->jitted};
 	add_table(trace, table, &process);
@@ -396,4 +396,5 @@ void served_drop(struct trace_evidence *trace, struct served_table *table)
 	close(table->file);
 	span_free(table->maps);
 	free(table);
+	return true;
 }

@@ -189,9 +189,12 @@ bool served_has_call(const struct trace_plan *plan);
  */
 bool served_is_harmless(struct fact *why);
 
-/* Another thread uses the table, or one does no more: the last adds the counts to the evidence. */
+/*
+ * Another thread uses the table, which may be NULL, or one does no more: the last adds the counts
+ * to the evidence. True: no other thread uses it.
+ */
 struct served_table *served_share(struct served_table *table);
-void served_drop(struct trace_evidence *trace, struct served_table *table);
+bool served_drop(struct trace_evidence *trace, struct served_table *table);
 
 /* Reads the memory map of a process, by which its places are found. */
 void served_look(struct served_table *table, pid_t pid);
