@@ -164,7 +164,7 @@ void cgroup_find(uint64_t id, char path[CGROUP_SIZE])
 		length = strlen(path);
 		if (stat(path, &status) == 0 && status.st_ino == CGROUP_ROOT_ID &&
 			find_directory(path, id, DEPTH_MAX)) {
-			memmove(path, path + length, strlen(path + length) + 1);
+			text_clean(path, CGROUP_SIZE, path + length);
 			return;
 		}
 	}

@@ -193,6 +193,8 @@ static void put_strict(struct filter *filter)
 	filter_load(filter, offsetof(struct seccomp_data, nr));
 }
 
+_Static_assert(TRACE_FILTER_STRICT / TRACE_ARCH_COUNT >= TRACE_ROW_MAX, "a row is not a mark");
+
 void trace_plan_filter(const struct trace_plan *plan, struct filter *filter)
 {
 	for (int arch = 0; arch < TRACE_ARCH_COUNT; arch++) {

@@ -163,8 +163,8 @@ static int64_t call(struct target *target, const char *name, const uint64_t argu
 	if (registers_set(target->thread, &registers) < 0 || !go_on(target) || !go_on(target) ||
 		registers_get(target->thread, &registers) < 0)
 		return -ESRCH;
-	/* It is in the count of the BPF program, which is added later. */
-	if (trace->method == TRACE_BY_BPF && planned)
+	/* It is in the count of the BPF program, which is added later. Other runs have none. */
+	if (fact_is_known(&trace->method_fact) && trace->method == TRACE_BY_BPF && planned)
 		trace->counts[TRACE_NATIVE][planned->row]--;
 	return (int64_t)registers.RESULT;
 }
