@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -160,27 +159,6 @@ static bool gains_privileges(const struct trace_program *program)
 	return geteuid() != 0 && stat(program->file, &status) == 0 &&
 	       (status.st_mode & (S_ISUID | S_ISGID) ||
 		       getxattr(program->file, "security.capability", NULL, 0) > 0);
-}
-
-/* Makes the calls that nothing can be counted without. */
-static void try_own_calls(void *unused)
-{
-	(void)unused;
-	(void)kernel_clock_ns(CLOCK_MONOTONIC);
-	prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
-}
-
-/* Says whether a seccomp filter around us lets us count; false after an error message. */
-static bool can_work_here(void)
-{
-	struct deadline deadline = deadline_after(CHILD_PROBE_NS);
-	struct fact why;
-
-	if (!served_count_filters(getpid()) ||
-		child_run(try_own_calls, NULL, NULL, &deadline, &why) || why.state != FACT_DENIED)
-		return true;
-	cli_error("cannot count: %s", why.reason);
-	return false;
 }
 
 /* Says whether the program is to be seized, to count its calls into the vDSO. */
@@ -449,7 +427,7 @@ static bool measure(struct cli *cli)
 	struct trace_run *run = &request->run;
 	struct fact why = {0};
 
-	if (!is_one_target(cli) || !can_work_here())
+	if (!is_one_target(cli))
 		return false;
 	if (cli->output && cli->operand_count && !output_check(cli->output, &why))
 		return cli_error("cannot write %s: %s", cli->output, why.reason);
