@@ -180,6 +180,9 @@ bool trace_events_start(struct trace_events *events, struct trace_run *run, stru
 
 /* ---- samples.c: what is run in the vDSO ---- */
 
+/* Returns the number of CPUs that this kernel may have: the last one's number, and one. */
+size_t trace_cpus(void);
+
 /*
  * Begins to take samples of what the run is for. NULL with the reason in run->trace->sampled. Adds
  * the privileges that are needed on the way to those of the run. Close the result, which may be

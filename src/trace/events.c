@@ -239,7 +239,7 @@ struct trace_events *trace_events_make(const struct trace_plan *plan, struct fac
 	struct trace_events *events = xcalloc(1, sizeof(*events));
 
 	events->program = (struct event_program){.maps = events->maps, .cpus = 1};
-	while ((long)events->program.cpus < sysconf(_SC_NPROCESSORS_CONF))
+	while (events->program.cpus < trace_cpus())
 		events->program.cpus *= 2;
 	events->reading = EVENT_IDLE - 1;
 	if (!event_program_write(&events->program, EVENT_ENTER)) {

@@ -10,6 +10,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 
 #include "base/memory.h"
 #include "base/privileges.h"
+#include "base/root.h"
 #include "base/text.h"
 #include "count.h"
 #include "files.h"
@@ -98,6 +100,27 @@ static bool next_record(const struct ring *ring, struct record *record)
 }
 
 /* ---- events ---- */
+
+/* sysconf(3) of musl counts the CPUs that this process may run on. */
+size_t trace_cpus(void)
+{
+	int file = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+	uint64_t first, last = 0;
+	size_t length = 0;
+	char text[4096];
+	struct span list;
+
+	if (file < 0 || file_read_all(file, text, sizeof(text), &length) != 0)
+		length = 0;
+	if (file >= 0)
+		close(file);
+	list = text_trim((struct span){text, length});
+	while (list.length) {
+		if (!number_parse_range(text_take_until(&list, ','), &first, &last))
+			last = 0;
+	}
+	return last && last < INT32_MAX ? (size_t)last + 1 : (size_t)sysconf(_SC_NPROCESSORS_CONF);
+}
 
 /* Returns 0 or an errno value. A CPU that is not online has no event, a thread may have ended. */
 static int open_event(struct trace_samples *samples, pid_t thread, int cpu)
@@ -196,7 +219,7 @@ struct trace_samples *trace_samples_open(struct trace_run *run)
 	int error;
 
 	samples->run = run;
-	samples->cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
+	samples->cpus = (int)trace_cpus();
 	samples->rings = xcalloc((size_t)samples->cpus, sizeof(*samples->rings));
 	error = open_on_cpus(samples, -1);
 	if (error && !run->trace->system_wide)
