@@ -19,7 +19,6 @@
 #include "count.h"
 #include "events.h"
 #include "places.h"
-#include "served.h"
 
 /* Older headers lack it. */
 #ifndef CAP_BPF

@@ -246,6 +246,32 @@ size_t trace_plan_row(
 size_t trace_plan_find(
 	const struct trace_plan *plan, uint32_t arch, uint64_t number, uint64_t first_argument);
 
+/* The calls that a vDSO may have, with their numbers in the keys of served.h. */
+enum served_call {
+	SERVED_CLOCK_GETTIME,
+	SERVED_GETTIMEOFDAY,
+	SERVED_TIME,
+	SERVED_CLOCK_GETRES,
+	SERVED_GETCPU,
+	SERVED_GETRANDOM,
+	SERVED_CALL_COUNT
+};
+
+struct served_row {
+	const char *name; /* "clock_gettime" */
+	bool takes_clock;
+	const char *functions[6]; /* the C library's, a caller behind what it calls; then NULL */
+};
+
+extern const struct served_row served_calls[SERVED_CALL_COUNT];
+
+/* Finds the call of "__vdso_time" or "__kernel_time"; SERVED_CALL_COUNT: there is none. */
+enum served_call served_find_call(struct span name);
+
+/* Say whether the call, or one of the calls in the plan, is one that a vDSO may have. */
+bool served_is_call(const char *name);
+bool served_has_call(const struct trace_plan *plan);
+
 /*
  * Adds the instructions of the seccomp filter. At a counted call it returns SECCOMP_RET_TRACE with
  * the number of the row, plus TRACE_ROW_MAX for the 32-bit architecture, as data for the tracer;

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "measure/call.h"
+#include "measure/vdso.h"
 #include "model.h"
 
 static const struct {
@@ -137,6 +138,47 @@ size_t trace_plan_find(
 			return trace_plan_row(plan, call, first_argument);
 	}
 	return TRACE_ROW_MAX;
+}
+
+/* ---- the calls that a vDSO may have ---- */
+
+const struct served_row served_calls[SERVED_CALL_COUNT] = {
+	[SERVED_CLOCK_GETTIME] = {"clock_gettime", true,
+		{"clock_gettime", "gettimeofday", "time", "timespec_get", "clock"}},
+	[SERVED_GETTIMEOFDAY] = {"gettimeofday", false, {"gettimeofday"}},
+	[SERVED_TIME] = {"time", false, {"time"}},
+	[SERVED_CLOCK_GETRES] = {"clock_getres", true, {"clock_getres"}},
+	[SERVED_GETCPU] = {"getcpu", false, {"sched_getcpu"}},
+	[SERVED_GETRANDOM] = {"getrandom", false, {"getrandom"}},
+};
+
+enum served_call served_find_call(struct span name)
+{
+	int call = 0;
+
+	if (!vdso_take_prefix(&name))
+		return SERVED_CALL_COUNT;
+	while (call < SERVED_CALL_COUNT && !text_equals(name, served_calls[call].name))
+		call++;
+	return (enum served_call)call;
+}
+
+bool served_is_call(const char *name)
+{
+	for (size_t call = 0; call < SERVED_CALL_COUNT; call++) {
+		if (strcmp(served_calls[call].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool served_has_call(const struct trace_plan *plan)
+{
+	for (size_t i = 0; i < plan->call_count; i++) {
+		if (served_is_call(plan->calls[i].name))
+			return true;
+	}
+	return false;
 }
 
 /* ---- the filter that stops a program at these calls, and at no others ---- */

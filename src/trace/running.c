@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "count.h"
-#include "served.h"
 
 /* Takes all that was counted until now, and keeps the processes that are shown. */
 static void take(struct trace_run *run)

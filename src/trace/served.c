@@ -320,24 +320,6 @@ struct served_table *served_share(struct served_table *table)
 	return table;
 }
 
-bool served_is_call(const char *name)
-{
-	for (size_t call = 0; call < SERVED_CALL_COUNT; call++) {
-		if (strcmp(served_calls[call].name, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-bool served_has_call(const struct trace_plan *plan)
-{
-	for (size_t i = 0; i < plan->call_count; i++) {
-		if (served_is_call(plan->calls[i].name))
-			return true;
-	}
-	return false;
-}
-
 static void add_calls(struct trace_evidence *trace, struct place_process *process,
 	uint64_t call_and_clock, uint64_t address, uint64_t count)
 {

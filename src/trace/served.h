@@ -74,28 +74,6 @@ struct served_frame {
  */
 #define SERVED_FRAME_MOST 1024
 
-/* They have the numbers that are in a key. */
-enum served_call {
-	SERVED_CLOCK_GETTIME,
-	SERVED_GETTIMEOFDAY,
-	SERVED_TIME,
-	SERVED_CLOCK_GETRES,
-	SERVED_GETCPU,
-	SERVED_GETRANDOM,
-	SERVED_CALL_COUNT
-};
-
-struct served_row {
-	const char *name; /* "clock_gettime" */
-	bool takes_clock;
-	const char *functions[SERVED_FRAMES]; /* the C library's; a caller behind what it calls */
-};
-
-extern const struct served_row served_calls[SERVED_CALL_COUNT];
-
-/* Finds the call of "__vdso_time" or "__kernel_time"; SERVED_CALL_COUNT: there is none. */
-enum served_call served_find_call(struct span name);
-
 /* The bytes from one stub to the next, and of the memory that holds all of them. */
 #define SERVED_STUB_SIZE 592 /* clang -O0 assembles every jump long */
 #define SERVED_STUBS_SIZE (2 * SERVED_PAGE)
@@ -178,10 +156,6 @@ uint64_t served_count_filters(pid_t pid);
  */
 enum injected served_open(struct trace_evidence *trace, pid_t thread, uint64_t around,
 	struct served_table **table, int *signal);
-
-/* Say whether the call, or one of the calls in the plan, is one that a vDSO may have. */
-bool served_is_call(const char *name);
-bool served_has_call(const struct trace_plan *plan);
 
 /*
  * Tries in a child whether a seccomp filter that the program will inherit ends a process for the

@@ -17,29 +17,7 @@
 
 #include "base/elf.h"
 #include "base/text.h"
-#include "measure/vdso.h"
 #include "served.h"
-
-const struct served_row served_calls[SERVED_CALL_COUNT] = {
-	[SERVED_CLOCK_GETTIME] = {"clock_gettime", true,
-		{"clock_gettime", "gettimeofday", "time", "timespec_get", "clock"}},
-	[SERVED_GETTIMEOFDAY] = {"gettimeofday", false, {"gettimeofday"}},
-	[SERVED_TIME] = {"time", false, {"time"}},
-	[SERVED_CLOCK_GETRES] = {"clock_getres", true, {"clock_getres"}},
-	[SERVED_GETCPU] = {"getcpu", false, {"sched_getcpu"}},
-	[SERVED_GETRANDOM] = {"getrandom", false, {"getrandom"}},
-};
-
-enum served_call served_find_call(struct span name)
-{
-	int call = 0;
-
-	if (!vdso_take_prefix(&name))
-		return SERVED_CALL_COUNT;
-	while (call < SERVED_CALL_COUNT && !text_equals(name, served_calls[call].name))
-		call++;
-	return (enum served_call)call;
-}
 
 /* The assembler needs the numbers as text. */
 #define WORD_OF(value) #value

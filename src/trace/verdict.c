@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "judge.h"
-#include "served.h"
+#include "model.h"
 
 const struct answer trace_answers[] = {
 	[TRACE_UNKNOWN] = {"unknown", COLOR_MAGENTA, STATUS_OF_RUN, "undetermined"},
