@@ -5,6 +5,17 @@
 
 #include "base/elf.h"
 
+/* Registers, by DWARF's numbers. */
+#if defined(__aarch64__)
+#define STACK_POINTER 31U
+#define FRAME_POINTER 29U
+#define RETURN_ADDRESS 30U
+#else
+#define STACK_POINTER 7U
+#define FRAME_POINTER 6U
+#define RETURN_ADDRESS 16U
+#endif
+
 struct frame_state {
 	uint64_t base, offset; /* the frame's address is register `base` plus `offset` */
 	uint64_t saved;        /* bytes from the return address up to it; 0: it is in a register */

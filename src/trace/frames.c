@@ -16,18 +16,12 @@
 #include "frame.h"
 #include "served.h"
 
-/* In DWARF's numbers. A call pushes the return address on x86, and leaves it in x30 on arm64. */
+/* A call pushes the return address on x86, and leaves it in x30 on arm64. */
 #if defined(__aarch64__)
-#define STACK_POINTER 31U
-#define FRAME_POINTER 29U
-#define RETURN_ADDRESS 30U
 #define PUSHED 0U
 #define INSTRUCTION_STEP 4
 #define DIRECT_CALL 4
 #else
-#define STACK_POINTER 7U
-#define FRAME_POINTER 6U
-#define RETURN_ADDRESS 16U
 #define PUSHED FRAME_WORD
 #define INSTRUCTION_STEP 1
 #define DIRECT_CALL 5

@@ -7,9 +7,6 @@
 #include "frame.h"
 
 #if defined(__aarch64__)
-#define RETURN_ADDRESS 30
-#define FRAME_POINTER 29
-
 /* Says whether the instruction writes neither the stack pointer nor the return address. */
 static bool is_harmless(uint64_t code)
 {

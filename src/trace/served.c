@@ -87,6 +87,17 @@ bool served_is_harmless(struct fact *why)
 	return false;
 }
 
+static void read_map(struct served_table *table, pid_t pid)
+{
+	struct span maps = maps_read(pid);
+
+	/* The map of a process that has ended is empty. */
+	if (!maps.length)
+		return;
+	span_free(table->maps);
+	table->maps = maps;
+}
+
 enum injected served_open(struct trace_evidence *trace, pid_t thread, uint64_t around,
 	struct served_table **table, int *signal)
 {
@@ -102,24 +113,13 @@ enum injected served_open(struct trace_evidence *trace, pid_t thread, uint64_t a
 		(*table)->file = file;
 		(*table)->jitted = -1;
 		(*table)->users = 1;
-		served_look(*table, thread);
+		read_map(*table, thread);
 	} else if (result != INJECTED_GONE) {
 		trace->uncounted++;
 		if (!fact_is_known(&trace->served))
 			trace->served = trace->uncounted_why;
 	}
 	return result;
-}
-
-void served_look(struct served_table *table, pid_t pid)
-{
-	struct span maps = maps_read(pid);
-
-	/* The map of a process that has ended is empty. */
-	if (!maps.length)
-		return;
-	span_free(table->maps);
-	table->maps = maps;
 }
 
 /* Says whether there is code of no file beside our stubs. */
@@ -135,7 +135,7 @@ static bool makes_code(struct span maps)
 
 void served_end(struct served_table *table, pid_t pid)
 {
-	served_look(table, pid);
+	read_map(table, pid);
 	if (!table->maps.length || !makes_code(table->maps))
 		return;
 	if (table->jitted >= 0)
@@ -292,7 +292,7 @@ void served_learn(struct served_table *table, pid_t pid, struct served_libraries
 	struct mapping mapped[MAPPED_MOST];
 	size_t count, known = table->learned_count;
 
-	served_look(table, pid);
+	read_map(table, pid);
 	count = find_libraries(table->maps, mapped);
 	for (size_t i = 0; i < count && table->learned_count < LEARNED_MOST; i++) {
 		if (known && (i == 0 || is_learned(table, mapped[i].inode)))

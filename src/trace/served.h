@@ -170,10 +170,10 @@ bool served_is_harmless(struct fact *why);
 struct served_table *served_share(struct served_table *table);
 bool served_drop(struct trace_evidence *trace, struct served_table *table);
 
-/* Reads the memory map of a process, by which its places are found. */
-void served_look(struct served_table *table, pid_t pid);
-
-/* Does so at the end of a process, and opens the map of the code that it made at run time. */
+/*
+ * Reads the memory map of a process at its end, by which places are found, and opens the map of the
+ * code that it made at run time.
+ */
 void served_end(struct served_table *table, pid_t pid);
 
 /* Returns the map that was read last; empty if `table` is NULL. */
@@ -199,7 +199,7 @@ struct served_libraries {
 	struct served_library list[SERVED_LIBRARIES];
 };
 
-/* Calls served_look() once the libraries are loaded, and finds the frames of their functions. */
+/* Reads the memory map once the libraries are loaded, and finds the frames of their functions. */
 void served_learn(struct served_table *table, pid_t pid, struct served_libraries *libraries);
 
 /*

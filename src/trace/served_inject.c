@@ -77,7 +77,6 @@ static void registers_call(
 }
 
 #define INSTRUCTION_POINTER rip
-#define STACK_POINTER rsp
 #define RESULT rax
 #define NUMBER orig_rax
 #define ARGUMENT rdi
@@ -112,7 +111,6 @@ static void registers_call(
 }
 
 #define INSTRUCTION_POINTER pc
-#define STACK_POINTER sp
 #define RESULT regs[0]
 #define NUMBER regs[8]
 #define ARGUMENT regs[0]
