@@ -449,6 +449,11 @@ static void cpuid_claims_are_taken_in_hertz(void **state)
 	cpuid_take_claims(&claims, read_leaf);
 	assert_int_equal(claims.hypervisor_hz.value, 2599999000);
 	assert_false(fact_is_known(&claims.crystal_hz.fact));
+	/* KVM may imitate Hyper-V and Xen, whose leaves are then below its own. */
+	set_leaf(2, 0x40000200, 0x40000210, 0x4b4d564b, 0x564b4d56, 0x4d);
+	set_leaf(3, 0x40000210, 2400000, 0, 0, 0);
+	cpuid_take_claims(&claims, read_leaf);
+	assert_int_equal(claims.hypervisor_hz.value, 2400000000);
 	/* The leaf is beyond the last that the hypervisor has. */
 	claims = (struct counter_claims){.tdx = false};
 	leaves[2][1] = 0x40000001;

@@ -59,7 +59,8 @@ static void visit_all(void *argument)
 		unsigned cpu = CPUS_MAX;
 
 		if (cpus_pin(cpus[i]) && syscall(SYS_getcpu, &cpu, NULL, NULL) == 0)
-			visit->reached += (int)cpu == cpus[i];
+			visit->reached += (int)cpu == cpus[i] && sched_mark_take().cpu == cpus[i] &&
+			                  cpus_pin_here() == cpus[i];
 	}
 }
 
