@@ -30,18 +30,18 @@ static json_t *call_reason(const void *object, const void *whole)
 }
 
 #define OF struct call_evidence
-#define TIMED(name, member) NS(name, member.min_ns), .fact = FACT(member.fact)
+#define TIMED(name, by, how)                                                                       \
+	NS(name, path[by].min_ns),                                                                 \
+		.fact = FACT(path[by].fact),                                                       \
+		.doc = "ns per call by " how ", least of all batches; null: not timed"
 #define COMPUTED_COUNT(name, function) COMPUTED(name, FIELD_INTEGER, function), .most = INT64_MAX
 
 static const struct field call_fields[] = {
 	{TEXT("call", call), .options = FIELD_FILLED, .doc = "name of the call"},
 	{TEXT("clock", clock), .doc = "clock that it reads; null: the call takes none"},
-	{TIMED("vdso_ns", path[PATH_VDSO]),
-		.doc = "ns per call by the vDSO, least of all batches; null: not timed"},
-	{TIMED("libc_ns", path[PATH_LIBC]),
-		.doc = "ns per call by libc, least of all batches; null: not timed"},
-	{TIMED("syscall_ns", path[PATH_SYSCALL]),
-		.doc = "ns per call by raw system call, least of all batches; null: not timed"},
+	{TIMED("vdso_ns", PATH_VDSO, "the vDSO")},
+	{TIMED("libc_ns", PATH_LIBC, "libc")},
+	{TIMED("syscall_ns", PATH_SYSCALL, "raw system call")},
 	{COMPUTED_COUNT("entered_kernel", call_entered),
 		.doc = "calls that entered the kernel under the proof, by the vDSO or else by "
 		       "libc; null: not proven"},

@@ -73,22 +73,21 @@ const struct field proof_fields[] = {
 #undef OF
 #define OF struct timing_evidence
 
+#define LEAST(name, member, why)                                                                   \
+	NS(name, member.value), .fact = FACT(member.fact), .whole = FACT(fact), .reason = (why)
+
 const struct field timing_fields[] = {
 	{TEXT("counter", counter),
 		.doc = "name of the CPU's counter, as rdtsc; null: nothing was timed, or none is "
 		       "known"},
-	{NS("counter_ns", counter_ns.value), .options = FIELD_NEEDED, .fact = FACT(counter_ns.fact),
-		.whole = FACT(fact), .reason = "counter_reason",
+	{LEAST("counter_ns", counter_ns, "counter_reason"), .options = FIELD_NEEDED,
 		.doc = "ns per bare read of the counter, least of all batches"},
 	{REASON("counter_reason")},
-	{NS("ordered_counter_ns", ordered_ns.value), .fact = FACT(ordered_ns.fact),
-		.whole = FACT(fact), .reason = "ordered_counter_reason",
+	{LEAST("ordered_counter_ns", ordered_ns, "ordered_counter_reason"),
 		.doc = "ns per read of the counter after earlier instructions, as a vDSO reads "
 		       "it, least of all batches"},
 	{REASON("ordered_counter_reason")},
-	{NS("getppid_ns", syscall_floor_ns.value), .options = FIELD_NEEDED,
-		.fact = FACT(syscall_floor_ns.fact), .whole = FACT(fact),
-		.reason = "getppid_reason",
+	{LEAST("getppid_ns", syscall_floor_ns, "getppid_reason"), .options = FIELD_NEEDED,
 		.doc = "ns per getppid system call, the cheapest one, least of all batches"},
 	{REASON("getppid_reason")},
 	{INTEGER("batches", batches, UINT32_MAX), .options = FIELD_NEEDED, .fact = FACT(fact),
@@ -219,8 +218,15 @@ const char *settle_call(void *object, const json_t *from)
 #undef OF
 #define OF struct call_evidence
 
-#define TIMED(name, by) NS(name, path[by].min_ns), .fact = FACT(path[by].fact), .reason = "reason"
-#define MEDIAN(name, by) NS(name, path[by].median_ns), .whole = FACT(path[by].fact)
+#define TIMES(name, by, how)                                                                       \
+	{NS(name "_ns", path[by].min_ns), .fact = FACT(path[by].fact), .reason = "reason",         \
+		.options = FIELD_NEEDED,                                                           \
+		.doc = "ns per call by " how ", least of all batches; null: not timed"},           \
+	{                                                                                          \
+		NS(name "_median_ns", path[by].median_ns),                                         \
+			.whole = FACT(path[by].fact),                                              \
+			.doc = "ns per call by " how ", median of the batches; null: not timed"    \
+	}
 
 const struct field call_fields[] = {
 	{TEXT("call", call), .options = FIELD_NEEDED | FIELD_FILLED, .doc = "name of the call"},
@@ -228,18 +234,9 @@ const struct field call_fields[] = {
 		.doc = "clock that it reads; null: the call takes none"},
 	{FLAG("decides", decides), .options = FIELD_NEEDED | FIELD_FILLED,
 		.doc = "whether the verdict rests on this call"},
-	{TIMED("vdso_ns", PATH_VDSO), .options = FIELD_NEEDED,
-		.doc = "ns per call by the vDSO, least of all batches; null: not timed"},
-	{MEDIAN("vdso_median_ns", PATH_VDSO),
-		.doc = "ns per call by the vDSO, median of the batches; null: not timed"},
-	{TIMED("libc_ns", PATH_LIBC), .options = FIELD_NEEDED,
-		.doc = "ns per call by libc, least of all batches; null: not timed"},
-	{MEDIAN("libc_median_ns", PATH_LIBC),
-		.doc = "ns per call by libc, median of the batches; null: not timed"},
-	{TIMED("syscall_ns", PATH_SYSCALL), .options = FIELD_NEEDED,
-		.doc = "ns per call by raw system call, least of all batches; null: not timed"},
-	{MEDIAN("syscall_median_ns", PATH_SYSCALL),
-		.doc = "ns per call by raw system call, median of the batches; null: not timed"},
+	TIMES("vdso", PATH_VDSO, "the vDSO"),
+	TIMES("libc", PATH_LIBC, "libc"),
+	TIMES("syscall", PATH_SYSCALL, "raw system call"),
 	{NS("vdso_batch_p99_ns", path[PATH_VDSO].p99_ns), .whole = FACT(path[PATH_VDSO].fact),
 		.given = GIVEN(path[PATH_VDSO].p99_ns),
 		.doc = "ns per call by the vDSO, 99th percentile of the batches' averages; null: "
