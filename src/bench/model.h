@@ -24,7 +24,9 @@
 
 /* ---- the plan: options.c ---- */
 
-/* The words of a list of the command line. */
+/* The lists of names on the command line. */
+enum bench_list { LIST_CALLS, LIST_CLOCKS, LIST_COUNT };
+
 struct bench_names {
 	size_t count;
 	struct span words[BENCH_NAMES_MAX];
@@ -33,8 +35,7 @@ struct bench_names {
 struct bench_plan {
 	const struct call_table *calls; /* not owned */
 	bool details; /* all calls, unless chosen by name; else the deciding ones */
-	struct bench_names call_names;
-	struct bench_names clock_names;
+	struct bench_names names[LIST_COUNT];
 	unsigned paths;   /* a set of bits of enum call_path; 0: all */
 	int64_t time_ns;  /* duration of table, histograms and contention */
 	size_t cpu_count; /* CPUs of table and counts, one after the other; 0: any CPU */

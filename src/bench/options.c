@@ -134,9 +134,9 @@ bool bench_take(struct cli *cli, int id, const char *value)
 
 	switch (id) {
 	case OPTION_CALL:
-		return take_names("--call", value, &plan->call_names);
+		return take_names("--call", value, &plan->names[LIST_CALLS]);
 	case OPTION_CLOCK:
-		return take_names("--clock", value, &plan->clock_names);
+		return take_names("--clock", value, &plan->names[LIST_CLOCKS]);
 	case OPTION_PATH:
 		return take_list(value, take_path, cli);
 	case OPTION_CALLS:
@@ -154,18 +154,13 @@ bool bench_take(struct cli *cli, int id, const char *value)
 
 /* ---- the plan ---- */
 
-typedef bool matcher(const struct call_row *row, struct span word);
-
-static bool has_name(const struct call_row *row, struct span word)
-{
-	return text_equals(word, row->call);
-}
-
 /* "CLOCK_MONOTONIC", "monotonic" and "1" are the same clock. */
-static bool has_clock(const struct call_row *row, struct span word)
+static bool matches(const struct call_row *row, enum bench_list list, struct span word)
 {
 	uint64_t number;
 
+	if (list == LIST_CALLS)
+		return text_equals(word, row->call);
 	if (!*row->clock)
 		return false;
 	if (number_parse(word, &number))
@@ -174,10 +169,11 @@ static bool has_clock(const struct call_row *row, struct span word)
 	       text_equals_any_case(word, row->clock + strlen("CLOCK_"));
 }
 
-static bool is_any(const struct call_row *row, const struct bench_names *names, matcher *matches)
+static bool is_named(
+	const struct bench_plan *plan, const struct call_row *row, enum bench_list list)
 {
-	for (size_t i = 0; i < names->count; i++) {
-		if (matches(row, names->words[i]))
+	for (size_t i = 0; i < plan->names[list].count; i++) {
+		if (matches(row, list, plan->names[list].words[i]))
 			return true;
 	}
 	return false;
@@ -186,34 +182,33 @@ static bool is_any(const struct call_row *row, const struct bench_names *names, 
 /* Without names, --calls takes gettimeofday, --threads and the screen the deciding calls. */
 static bool is_wanted(const struct bench_plan *plan, const struct call_row *row)
 {
-	if (!plan->call_names.count && !plan->clock_names.count) {
-		if (plan->count_count)
-			return has_name(row, text_span("gettimeofday"));
+	bool calls = plan->names[LIST_CALLS].count, clocks = plan->names[LIST_CLOCKS].count;
+
+	if (!calls && !clocks && plan->count_count)
+		return strcmp(row->call, "gettimeofday") == 0;
+	if (!calls && !clocks)
 		return row->decides || (plan->details && !plan->threads);
-	}
-	if (plan->call_names.count && !is_any(row, &plan->call_names, has_name))
-		return false;
 	/* A clock chooses among the calls that take one; the others are chosen by name. */
-	if (!plan->clock_names.count || (plan->call_names.count && !*row->clock))
-		return true;
-	return is_any(row, &plan->clock_names, has_clock);
+	return (!calls || is_named(plan, row, LIST_CALLS)) &&
+	       (!clocks || (calls && !*row->clock) || is_named(plan, row, LIST_CLOCKS));
 }
 
 /* Returns the first name that matches no call, or no wanted one; NULL: each matches one. */
-static const struct span *find_unmatched(const struct bench_plan *plan,
-	const struct bench_names *names, matcher *matches, bool only_wanted)
+static const struct span *find_unmatched(
+	const struct bench_plan *plan, enum bench_list list, bool only_wanted)
 {
-	for (size_t i = 0; i < names->count; i++) {
+	for (size_t i = 0; i < plan->names[list].count; i++) {
+		const struct span *word = &plan->names[list].words[i];
 		bool matched = false;
 
 		for (size_t k = 0; k < plan->calls->count && !matched; k++) {
 			const struct call_row *row = &plan->calls->rows[k];
 
-			matched = matches(row, names->words[i]) &&
-			          (!only_wanted || is_wanted(plan, row));
+			matched =
+				matches(row, list, *word) && (!only_wanted || is_wanted(plan, row));
 		}
 		if (!matched)
-			return &names->words[i];
+			return word;
 	}
 	return NULL;
 }
@@ -238,7 +233,6 @@ static bool refuse_clock(const struct call_table *calls, struct span word)
 
 bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 {
-	const struct bench_names *names = &plan->call_names, *clocks = &plan->clock_names;
 	const struct span *word;
 
 	plan->calls = calls;
@@ -248,16 +242,16 @@ bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 	if (plan->time_ns && plan->count_count && !plan->threads)
 		return cli_usage_error("--duration and --calls are mutually exclusive");
 	/* A name must be known, and must choose a call: an option without effect is refused. */
-	if ((word = find_unmatched(plan, names, has_name, false)))
+	if ((word = find_unmatched(plan, LIST_CALLS, false)))
 		return cli_usage_error("--call: '%.*s' is not gettimeofday, clock_gettime, "
 				       "clock_getres, time, getcpu or getrandom",
 			(int)word->length, word->at);
-	if ((word = find_unmatched(plan, clocks, has_clock, false)))
+	if ((word = find_unmatched(plan, LIST_CLOCKS, false)))
 		return refuse_clock(calls, *word);
-	if ((word = find_unmatched(plan, names, has_name, true)))
+	if ((word = find_unmatched(plan, LIST_CALLS, true)))
 		return cli_usage_error("--call: '%.*s' does not apply to any selected clock",
 			(int)word->length, word->at);
-	if ((word = find_unmatched(plan, clocks, has_clock, true)))
+	if ((word = find_unmatched(plan, LIST_CLOCKS, true)))
 		return cli_usage_error("--clock: '%.*s' does not apply to any selected call",
 			(int)word->length, word->at);
 	plan->time_ns = plan->time_ns ? plan->time_ns : DURATION_DEFAULT_NS;

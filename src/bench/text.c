@@ -289,8 +289,9 @@ void bench_text(const void *data, struct page *page)
 			     TABLE_ROWS(bench->runs, bench->run_count)},
 		"seconds", offsetof(struct bench_run, cpu), offsetof(struct bench_run, fact), page);
 	page_end(page);
-	bench_write_histograms(
-		bench, page->all || plan->call_names.count || plan->clock_names.count, page->out);
+	bench_write_histograms(bench,
+		page->all || plan->names[LIST_CALLS].count || plan->names[LIST_CLOCKS].count,
+		page->out);
 	write_contention(bench, page);
 	if (table && page->all)
 		write_baselines(bench, page);
