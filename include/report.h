@@ -89,4 +89,15 @@ void page_end(struct page *page);
 /* Prints a blank line, and the table below it. */
 void page_table(struct page *page, const struct table *table);
 
+/* ---- describe.c ---- */
+
+/* These add a line without its label. This one lists the clocksources. */
+void strbuf_add_clocksource(const struct evidence *evidence, struct strbuf *sb);
+
+/* Adds machine, kernel and, unless the line gets longer than `most`, CPU; SIZE_MAX: all details. */
+void strbuf_add_host(const struct evidence *evidence, size_t most, struct strbuf *sb);
+
+/* Adds "synchronized, offset 12.3 us, maximum error 3.1 ms", or why it is not known. */
+void strbuf_add_ntp(const struct ntp_evidence *ntp, struct strbuf *sb);
+
 #endif

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Puts text for a terminal together, wraps it between words and aligns it behind a
- * label; and makes the lines about clocksource, host and calls that all commands print.
- */
+/* Puts text for a terminal together, wraps it between words and aligns it behind a label. */
 #ifndef VDSOCHECK_CLI_TEXT_H
 #define VDSOCHECK_CLI_TEXT_H
 
 #include <stdio.h>
 
-#include "evidence.h"
+#include "base/text.h"
 
 /* The columns of a line: 80, or the terminal's, from 50 to 100; the driver sets them. */
 #define WRAP_COLUMNS 80
@@ -67,14 +64,5 @@ struct strbuf {
 
 /* Adds to the text, printf-like; what does not fit is cut. */
 void strbuf_add(struct strbuf *sb, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* These add a line without its label. This one lists the clocksources. */
-void strbuf_add_clocksource(const struct evidence *evidence, struct strbuf *sb);
-
-/* Adds machine, kernel and, unless the line gets longer than `most`, CPU; SIZE_MAX: all details. */
-void strbuf_add_host(const struct evidence *evidence, size_t most, struct strbuf *sb);
-
-/* Adds "synchronized, offset 12.3 us, maximum error 3.1 ms", or why it is not known. */
-void strbuf_add_ntp(const struct ntp_evidence *ntp, struct strbuf *sb);
 
 #endif

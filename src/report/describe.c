@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Describes the host and its clocks in a line each, as all commands print them. */
+#include "report.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+void strbuf_add_clocksource(const struct evidence *evidence, struct strbuf *sb)
+{
+	const struct clocksource_evidence *clocksource = &evidence->clocksource;
+	struct span reason = text_span(clocksource->current_fact.reason);
+	unsigned others = 0;
+
+	text_take_prefix(&reason, CLOCKSOURCE_FOLDER "/");
+	if (fact_is_known(&clocksource->current_fact))
+		strbuf_add(sb, "%s", clocksource->current);
+	else if (clocksource->current_fact.state == FACT_ABSENT)
+		strbuf_add(sb, "unknown (no current_clocksource in /sys)");
+	else
+		strbuf_add(sb, "unknown: %s", reason.at);
+	if (*clocksource->changed_to)
+		strbuf_add(sb, ", changed to %s", clocksource->changed_to);
+	if (clocksource->changes > 1)
+		strbuf_add(sb, ", %u changes", clocksource->changes);
+	for (size_t i = 0; i < clocksource->available_count; i++) {
+		if (strcmp(clocksource->available[i], clocksource->current) != 0 &&
+			strcmp(clocksource->available[i], clocksource->changed_to) != 0)
+			strbuf_add(sb, "%s %s",
+				others++ ? "" : " (also available:", clocksource->available[i]);
+	}
+	if (others)
+		strbuf_add(sb, ")");
+}
+
+/* The words of host->hypervisor, then those of host->platform: clouds and products. */
+static const struct {
+	const char *word, *hypervisor, *cloud, *product;
+} names[] = {
+	{"amazon", .hypervisor = "Nitro"},
+	{"google", .hypervisor = "KVM", .cloud = "Google Cloud"},
+	{"kvm", .hypervisor = "KVM"},
+	{"microsoft", .hypervisor = "Hyper-V"},
+	{"oracle", .hypervisor = "VirtualBox"},
+	{"qemu", .hypervisor = "QEMU"},
+	{"uml", .hypervisor = "User-Mode Linux"},
+	{"acrn", .hypervisor = "ACRN"},
+	{"apple", .hypervisor = "Apple"},
+	{"bochs", .hypervisor = "Bochs"},
+	{"parallels", .hypervisor = "Parallels"},
+	{"powervm", .hypervisor = "PowerVM"},
+	{"qnx", .hypervisor = "QNX"},
+	{"sre", .hypervisor = "SRE"},
+	{"zvm", .hypervisor = "z/VM"},
+	{"vmware", .hypervisor = "VMware"},
+	{"xen", .hypervisor = "Xen"},
+	{"alibaba", .cloud = "Alibaba Cloud"},
+	{"aws-nitro", .cloud = "Amazon EC2"},
+	{"aws-xen", .cloud = "Amazon EC2"},
+	{"azure", .cloud = "Azure"},
+	{"oracle-cloud", .cloud = "Oracle Cloud"},
+	{"akamai", .cloud = "Akamai"},
+	{"cloudcix", .cloud = "CloudCIX"},
+	{"cloudsigma", .cloud = "CloudSigma"},
+	{"cloudstack", .cloud = "CloudStack"},
+	{"digitalocean", .cloud = "DigitalOcean"},
+	{"e24cloud", .cloud = "e24cloud"},
+	{"exoscale", .cloud = "Exoscale"},
+	{"hetzner", .cloud = "Hetzner"},
+	{"huawei", .cloud = "Huawei Cloud"},
+	{"nwcs", .cloud = "NWCS"},
+	{"open-telekom-cloud", .cloud = "Open Telekom Cloud"},
+	{"openstack", .cloud = "OpenStack"},
+	{"outscale", .cloud = "3DS Outscale"},
+	{"samsung", .cloud = "Samsung Cloud Platform"},
+	{"sap-ccloud", .cloud = "SAP Converged Cloud"},
+	{"scaleway", .cloud = "Scaleway"},
+	{"smartdc", .cloud = "SmartDC"},
+	{"tencent", .cloud = "Tencent Cloud"},
+	{"tilaa", .cloud = "Tilaa"},
+	{"upcloud", .cloud = "UpCloud"},
+	{"vultr", .cloud = "Vultr"},
+	{"yandex", .cloud = "Yandex Cloud"},
+	{"zstack", .cloud = "ZStack"},
+	{"cloud-hypervisor", .product = "Cloud Hypervisor"},
+	{"firecracker", .product = "Firecracker"},
+	{"gvisor", .product = "gVisor"},
+	{"lpar", .product = "LPAR of IBM Z"},
+	{"microvm", .product = "microVM"},
+	{"qubes", .product = "Qubes OS"},
+	{"wsl1", .product = "WSL 1"},
+	{"wsl2", .product = "WSL 2"},
+};
+
+/* "Xen guest on Amazon EC2", "KVM guest (Firecracker)", "guest of an unknown hypervisor" */
+static void add_machine(const struct host_evidence *host, struct strbuf *sb)
+{
+	bool is_guest = fact_is_known(&host->hypervisor.fact);
+	const char *hypervisor = host->hypervisor.value, *cloud = NULL, *product = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (names[i].hypervisor && fact_is_text(&host->hypervisor, names[i].word))
+			hypervisor = names[i].hypervisor;
+		if (fact_is_text(&host->platform, names[i].word)) {
+			cloud = names[i].cloud;
+			product = names[i].product;
+		}
+	}
+	if (fact_is_text(&host->hypervisor, "vm-other"))
+		strbuf_add(sb, cloud ? "guest" : "guest of an unknown hypervisor");
+	else if (is_guest)
+		strbuf_add(sb, "%s guest", hypervisor);
+	if (cloud)
+		strbuf_add(sb, "%s%s", is_guest ? " on " : "", cloud);
+	else if (product)
+		strbuf_add(sb, is_guest ? " (%s)" : "%s", product);
+}
+
+/* "Intel Xeon E5-2676 v3" of "Intel(R) Xeon(R) CPU E5-2676 v3 @ 2.40GHz" */
+static void add_cpu(const char *brand, struct strbuf *sb)
+{
+	static const char *const noise[] = {"(R)", "(TM)", "(tm)", " CPU", " Processor"};
+
+	while (*brand && strncmp(brand, " @", 2) != 0) {
+		size_t skip = 0;
+
+		for (size_t i = 0; i < ARRAY_SIZE(noise); i++) {
+			if (strncmp(brand, noise[i], strlen(noise[i])) == 0)
+				skip = strlen(noise[i]);
+		}
+		if (!skip)
+			strbuf_add(sb, "%c", *brand);
+		brand += skip ? skip : 1;
+	}
+}
+
+static void add_text(
+	struct strbuf *sb, const char *before, const struct text_fact *text, const char *after)
+{
+	if (fact_is_known(&text->fact))
+		strbuf_add(sb, "%s%s%s%s", sb->used ? ", " : "", before, text->value, after);
+}
+
+/* Adds "docker container"; WSL is in the name of the platform. */
+static void add_container(const struct text_fact *container, struct strbuf *sb)
+{
+	if (fact_is_text(container, "container-other"))
+		strbuf_add(sb, "%sin a container", sb->used ? ", " : "");
+	else if (!fact_is_text(container, "wsl"))
+		add_text(sb, "", container, " container");
+}
+
+void strbuf_add_host(const struct evidence *evidence, size_t most, struct strbuf *sb)
+{
+	const struct host_evidence *host = &evidence->host;
+	struct strbuf cpu = {.used = 0};
+
+	/* An emulator of programs shows parts of another machine. */
+	if (!fact_is_known(&host->emulator.fact))
+		add_machine(host, sb);
+	add_container(&host->container, sb);
+	add_text(sb, "Linux ", &host->kernel, "");
+	if (most == SIZE_MAX)
+		add_text(sb, "", &host->arch, "");
+	if (fact_is_known(&host->cpu.fact))
+		add_cpu(host->cpu.value, &cpu);
+	if (cpu.used && sb->used + 2 + cpu.used <= most)
+		strbuf_add(sb, "%s%s", sb->used ? ", " : "", cpu.text);
+	if (!sb->used)
+		strbuf_add(sb, "unknown: %s", host->kernel.fact.reason);
+}
+
+void strbuf_add_ntp(const struct ntp_evidence *ntp, struct strbuf *sb)
+{
+	if (fact_is_known(&ntp->fact))
+		strbuf_add(sb, "%s, offset %.1f us, maximum error %.1f ms%s",
+			ntp->synchronized ? "synchronized" : "not synchronized",
+			(double)ntp->offset_ns / 1e3, (double)ntp->max_error_us / 1e3,
+			ntp->leap_pending ? ", leap second pending" : "");
+	else
+		strbuf_add(sb, "not known (%s)", ntp->fact.reason);
+}
