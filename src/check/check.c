@@ -120,15 +120,6 @@ static int check_run(struct cli *cli)
 	return print_judged(cli, NULL);
 }
 
-const struct answer check_answers[] = {
-	[VERDICT_UNKNOWN] = {"unknown", COLOR_MAGENTA, 2, "undetermined"},
-	[VERDICT_OK] = {"ok", COLOR_GREEN, 0, "the deciding calls are served by the vDSO"},
-	[VERDICT_FALLBACK] = {"fallback", COLOR_RED, 1, "one of them is a system call"},
-	[VERDICT_SLOW] = {"slow", COLOR_YELLOW, 1, "one is as slow as a system call"},
-	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1, "one returns wrong values"},
-	{0},
-};
-
 static const struct format formats[] = {
 	{.name = "text", .depth = DEPTH_SCREEN, .write = check_report_text},
 	{.name = "json", .depth = DEPTH_ALL, .write = check_report_json},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges the requirements that the caller adds to the verdict: --require and --max-ns. One that
- * cannot be checked is not met.
+ * The verdicts as answers, and the requirements that the caller adds to them: --require and
+ * --max-ns. One that cannot be checked is not met.
  */
 #include "model.h"
 
@@ -9,6 +9,15 @@
 #include <string.h>
 
 #include "base/text.h"
+
+const struct answer check_answers[] = {
+	[VERDICT_UNKNOWN] = {"unknown", COLOR_MAGENTA, 2, "undetermined"},
+	[VERDICT_OK] = {"ok", COLOR_GREEN, 0, "the deciding calls are served by the vDSO"},
+	[VERDICT_FALLBACK] = {"fallback", COLOR_RED, 1, "one of them is a system call"},
+	[VERDICT_SLOW] = {"slow", COLOR_YELLOW, 1, "one is as slow as a system call"},
+	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1, "one returns wrong values"},
+	{0},
+};
 
 const char *policy_call_name(const struct call_evidence *call)
 {
