@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/text.h"
 #include "model.h"
+#include "report.h"
 
 static void write_change(const struct watch_event *event, FILE *out)
 {
@@ -21,59 +21,48 @@ static void write_change(const struct watch_event *event, FILE *out)
 		fprintf(out, "%s -> %s", before, now);
 }
 
-/* An indented paragraph. */
-static void write_text(const char *text, FILE *out)
-{
-	fputs("    ", out);
-	wrap_text(out, 4, 4, text);
-}
-
-static void write_restore(const struct watch_event *event, FILE *out)
+static void write_restore(const struct watch_event *event, struct page *page)
 {
 	const struct base_evidence *base = &event->now->evidence.base;
-	struct strbuf text = {.used = 0};
 
-	strbuf_add(&text, "restored, migrated or paused");
+	page_line(page, "", "restored, migrated or paused");
 	if (fact_is_known(&base->fact))
-		strbuf_add(&text, " %s ago", as_age(base->ago_s));
+		page_add(page, " %s ago", as_age(base->ago_s));
 	if (fact_is_known(&event->stood_s.fact) && event->stood_s.value <= 0)
-		strbuf_add(&text, "; the clock did not stand still");
+		page_add(page, "; the clock did not stand still");
 	else if (fact_is_known(&event->stood_s.fact))
-		strbuf_add(&text, "; the clock stood still for %s", as_age(event->stood_s.value));
+		page_add(page, "; the clock stood still for %s", as_age(event->stood_s.value));
 	else
-		strbuf_add(&text, "; no other clock shows for how long the clock stood still");
-	write_text(text.text, out);
-	write_text(event->now->diagnosis.wall_clock.summary, out);
+		page_add(page, "; no other clock shows for how long the clock stood still");
 }
 
-static void write_details(const struct watch_event *event, FILE *out)
+static void write_details(const struct watch_event *event, struct page *page)
 {
+	const struct diagnosis *diagnosis = &event->now->diagnosis;
+
 	if (event->kind == WATCH_RESTORED)
-		write_restore(event, out);
-	else if (event->now->diagnosis.wall_clock.state > WALL_CLOCK_RIGHT)
-		write_text(event->now->diagnosis.wall_clock.summary, out);
-	write_text(event->now->diagnosis.verdict.summary, out);
+		write_restore(event, page);
+	if (event->kind == WATCH_RESTORED || diagnosis->wall_clock.state > WALL_CLOCK_RIGHT)
+		page_line(page, "", "%s", diagnosis->wall_clock.summary);
+	page_line(page, "", "%s", diagnosis->verdict.summary);
 	if (event->before && fact_is_known(&event->log.fact))
-		fprintf(out, "    kernel: %s\n", event->log.text);
-	if (event->before && event->kind != WATCH_TEST &&
-		event->now->diagnosis.verdict.kind != VERDICT_OK)
-		fputs("    run 'vdsocheck' for the cause and the fix\n", out);
+		page_line(page, "", "kernel: %s", event->log.text);
+	if (event->before && event->kind != WATCH_TEST && diagnosis->verdict.kind != VERDICT_OK)
+		page_line(page, "", "run 'vdsocheck' for the cause and the fix");
 	if (fact_is_known(&event->ntp.fact) && !event->ntp.synchronized)
-		fputs("    the clock is not synchronized (STA_UNSYNC)\n", out);
+		page_line(page, "", "the clock is not synchronized (STA_UNSYNC)");
 }
 
-static void write_watched(const struct watch_event *event, FILE *out)
+static void write_watched(const struct watch_event *event, struct page *page)
 {
 	char why[FACT_REASON_SIZE + 16];
-	struct strbuf text = {.used = 0};
 
 	fact_describe(&event->page, why, sizeof(why));
-	strbuf_add(&text, "watching %s every %g s%s%s",
+	page_line(page, "", "watching %s every %g s%s%s",
 		*why ? "current_clocksource" : "the vDSO's data page", event->interval_s,
 		*why ? ", not the vDSO's data page: " : "", why);
-	write_text(text.text, out);
 	if (!event->watches_base)
-		fprintf(out, "    no pvclock page shows a restore: checking again every %s\n",
+		page_line(page, "", "no pvclock page shows a restore: checking again every %s",
 			as_age(event->recheck_s));
 }
 
@@ -81,7 +70,7 @@ bool watch_event_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct watch_event *event = result;
 	const struct watch_counts *counts = &event->counts;
-	const char *verdict = verdict_names[event->now->diagnosis.verdict.kind];
+	struct page page = {.out = out, .indent = 4};
 	char state[WATCH_STATE_SIZE];
 
 	(void)style;
@@ -93,18 +82,19 @@ bool watch_event_text(const void *result, const struct style *style, FILE *out)
 		write_change(event, out);
 	else
 		fputs(watch_describe_state(&event->now->evidence, state), out);
-	fprintf(out, ": %s", verdict);
+	fprintf(out, ": %s", verdict_names[event->now->diagnosis.verdict.kind]);
 	if (event->before)
 		fprintf(out, " (was %s)", verdict_names[event->before->diagnosis.verdict.kind]);
 	fputc('\n', out);
 	if (event->kind == WATCH_END)
-		fprintf(out,
-			"    changes: %" PRIu64 ", restores: %" PRIu64 ", wakeups: %" PRIu64
-			", CPU time: %.3f s\n",
+		page_line(&page, "",
+			"changes: %" PRIu64 ", restores: %" PRIu64 ", wakeups: %" PRIu64
+			", CPU time: %.3f s",
 			counts->changes, counts->restores, counts->wakeups, counts->cpu_s);
 	else
-		write_details(event, out);
+		write_details(event, &page);
 	if (event->kind == WATCH_START)
-		write_watched(event, out);
+		write_watched(event, &page);
+	page_end(&page);
 	return true;
 }
