@@ -218,7 +218,7 @@ check_packages() {
 	verify 'packages: each has the address of the project that make was given' \
 		'[ "$(dpkg-deb -f "$release/vdsocheck_${version}-1_amd64.deb" Homepage)" = "$homepage" ]' \
 		'! has rpm || [ "$(rpm -qp --qf "%{URL}" "$release/vdsocheck-$version-1.x86_64.rpm")" = "$homepage" ]' \
-		'gzip -dc "$release/vdsocheck_${version}-r1_x86_64.apk" | tar -xOf - .PKGINFO | grep -qx "url = $homepage"' \
+		'gzip -dc "$release/vdsocheck_${version}-r1_x86_64.apk" | tar -xOf - .PKGINFO 2>/dev/null | grep -qx "url = $homepage"' \
 		'unzip -p "$release"/*_x86_64.whl "*/METADATA" | grep -qx "Project-URL: Homepage, $homepage"'
 	check_sboms x86_64
 	check_wheel
