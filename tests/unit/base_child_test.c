@@ -242,6 +242,27 @@ static void the_limit_ends_a_child_that_is_stopped(void **state)
 	assert_true(is_gone(waited_for));
 }
 
+/* A user with many pending signals gets no timer, by which the wait wakes up otherwise. */
+static void the_limit_holds_where_timers_are_refused(void **state)
+{
+	struct rlimit old, none;
+	struct deadline deadline;
+	struct fact why = {0};
+	bool done;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &old), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &none), 0);
+	deadline = soon();
+	alarm(20);
+	done = child_run(stop, NULL, NULL, &deadline, &why);
+	alarm(0);
+	assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &old), 0);
+	assert_false(done);
+	assert_non_null(strstr(why.reason, CHILD_LATE));
+}
+
 /* One deadline serves many children: the later ones do not get its time anew. */
 static void no_child_is_started_after_its_deadline(void **state)
 {
@@ -501,6 +522,7 @@ int main(void)
 		cmocka_unit_test(the_limit_ends_a_child_that_hangs),
 		cmocka_unit_test(the_limit_holds_where_the_alarm_is_blocked_or_ignored),
 		cmocka_unit_test(the_limit_ends_a_child_that_is_stopped),
+		cmocka_unit_test(the_limit_holds_where_timers_are_refused),
 		cmocka_unit_test(no_child_is_started_after_its_deadline),
 		cmocka_unit_test(a_probe_takes_a_part_of_the_run_s_time),
 		cmocka_unit_test(a_result_is_copied_back_only_when_complete),

@@ -91,6 +91,22 @@ static void an_array_grows_and_keeps_its_elements(void **state)
 	free(list);
 }
 
+/* What is behind the end is memory of others, whatever it holds. */
+static void no_number_is_loaded_from_behind_the_end(void **state)
+{
+	unsigned char bytes[16];
+
+	(void)state;
+	memset(bytes, 0x5a, sizeof(bytes));
+	assert_int_equal(bytes_load(bytes, 8, 0, 8), 0x5a5a5a5a5a5a5a5a);
+	assert_int_equal(bytes_load(bytes, 8, 6, 2), 0x5a5a);
+	assert_int_equal(bytes_load(bytes, 8, 7, 1), 0x5a);
+	assert_int_equal(bytes_load(bytes, 8, 7, 2), 0);
+	assert_int_equal(bytes_load(bytes, 8, 8, 1), 0);
+	assert_int_equal(bytes_load(bytes, 8, 9, 1), 0);
+	assert_int_equal(bytes_load(bytes, 8, UINT64_MAX, 4), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +114,7 @@ int main(void)
 		cmocka_unit_test(a_stream_without_text_has_none),
 		cmocka_unit_test(refused_memory_ends_the_process),
 		cmocka_unit_test(an_array_grows_and_keeps_its_elements),
+		cmocka_unit_test(no_number_is_loaded_from_behind_the_end),
 	};
 
 	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
