@@ -29,7 +29,8 @@ struct policy {
 	uint64_t max_ns; /* most ns that a deciding call may take; 0: any */
 };
 
-#define REQUIREMENT_SIZE 400
+/* All names, each with its comma. */
+#define REQUIREMENT_SIZE (POLICY_CLOCKSOURCE_MAX * CLOCKSOURCE_NAME_SIZE)
 
 /* The requirement of one option, and whether the host is known to meet it. */
 struct requirement {

@@ -56,6 +56,16 @@ static void without_a_policy_the_status_is_that_of_the_verdict(void **state)
 	}
 }
 
+static void a_list_of_the_longest_names_is_whole(void **state)
+{
+	(void)state;
+	for (int i = 0; i < POLICY_CLOCKSOURCE_MAX; i++)
+		require("thirty-one-characters-of-a-name");
+	status_of_policy();
+	assert_int_equal(strlen(outcome.requirements[0].value),
+		POLICY_CLOCKSOURCE_MAX * CLOCKSOURCE_NAME_SIZE - 1);
+}
+
 static void one_of_the_required_clocksources_must_be_in_use(void **state)
 {
 	(void)state;
@@ -165,6 +175,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(without_a_policy_the_status_is_that_of_the_verdict),
+		TEST(a_list_of_the_longest_names_is_whole),
 		TEST(one_of_the_required_clocksources_must_be_in_use),
 		TEST(the_wall_clock_must_be_known_to_be_right),
 		TEST(an_unknown_clocksource_does_not_meet_the_policy),
