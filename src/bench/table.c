@@ -27,61 +27,53 @@
 /* Calibration and ROUNDS_LEAST lengthen the deadline by this on each CPU. */
 #define SLACK_PER_CPU_NS 500000000
 
-/* A table is measured on one CPU. */
-struct bench_table {
-	struct bench *bench;
-	struct bench_row *rows;
-	size_t row_count;
-	bool with_baselines;
-	struct sampler sampler;
-	struct timed_call cases[CASES_MAX]; /* the rows', then the baselines' */
-};
-
-/* There are SAMPLES_MAX for each case. The parent allocates them: a refusal ends the run. */
+/* The parent allocates both: a refusal ends the run. There are SAMPLES_MAX for each case. */
 static double *samples;
 static struct single_calls *singles; /* of each row; NULL: no histograms */
 
-static void set_up(struct bench_table *table, const struct number_fact *cpu)
+/* The child's, for a table on one CPU. */
+static struct timed_call cases[CASES_MAX]; /* the rows', then the baselines' */
+static struct sampler sampler;
+
+/* Sets up the rows at the end of the bench's, on the first CPU with the baselines. */
+static void set_up(struct bench *bench, const struct number_fact *cpu)
 {
-	const struct bench_plan *plan = table->bench->plan;
-	struct timed_call *cases = table->cases;
-	const struct call *call;
+	bool with_baselines = !bench->row_count;
 	struct bench_subject subject;
+	const struct call *call;
+	size_t count = 0;
 
-	memset(cases, 0, sizeof(table->cases));
-	table->row_count = 0;
-	for (size_t place = 0; (call = bench_next(plan, &place, &subject)); table->row_count++) {
-		struct bench_row *row = &table->rows[table->row_count];
-
-		row->subject = subject;
-		row->cpu = *cpu;
-		cases[table->row_count].call = *call;
+	memset(cases, 0, sizeof(cases));
+	for (size_t place = 0; (call = bench_next(bench->plan, &place, &subject)); count++) {
+		bench->rows[bench->row_count++] =
+			(struct bench_row){.subject = subject, .cpu = *cpu};
+		cases[count].call = *call;
 		if (singles)
-			singles[table->row_count] = (struct single_calls){.stride = 1};
+			singles[count] = (struct single_calls){.stride = 1};
 	}
-	table->sampler = (struct sampler){.cases = cases, .count = table->row_count};
-	if (table->with_baselines) {
-		baseline_set_up(&cases[table->row_count],
-			call_find(plan->calls, "clock_gettime", "CLOCK_MONOTONIC"));
-		table->sampler.count += BASELINE_COUNT;
-		table->bench->baseline_count = BASELINE_COUNT;
+	if (with_baselines) {
+		baseline_set_up(&cases[count],
+			call_find(bench->plan->calls, "clock_gettime", "CLOCK_MONOTONIC"));
+		bench->baseline_count = BASELINE_COUNT;
+		count += BASELINE_COUNT;
 	}
-	for (size_t i = 0; i < table->sampler.count; i++) {
+	sampler = (struct sampler){.cases = cases, .count = count};
+	for (size_t i = 0; i < count; i++) {
 		cases[i].samples = &samples[i * SAMPLES_MAX];
 		cases[i].capacity = SAMPLES_MAX;
 	}
 }
 
 /* Measures in slices, so that the parent can show the progress. */
-static void measure_here(struct bench_table *table, int64_t ns)
+static void measure_here(struct bench *bench, struct bench_row *rows, int64_t ns)
 {
-	struct bench *bench = table->bench;
+	size_t row_count = (size_t)(&bench->rows[bench->row_count] - rows);
 	double histogram_share = singles ? HISTOGRAM_SHARE : 0;
 	uint64_t done = bench->done;
 	int64_t start, elapsed = 0;
 	double ns_per_tick;
 
-	if (!sampler_start(&table->sampler, BATCH_NS, &bench->fact))
+	if (!sampler_start(&sampler, BATCH_NS, &bench->fact))
 		return;
 	start = kernel_clock_ns(CLOCK_MONOTONIC);
 	while (elapsed < ns && !bench->stop) {
@@ -93,44 +85,38 @@ static void measure_here(struct bench_table *table, int64_t ns)
 			.stop = &bench->stop};
 		int64_t end = start + elapsed + slice_ns;
 
-		sampler_run(&table->sampler, &limits);
+		sampler_run(&sampler, &limits);
 		do {
-			for (size_t i = 0; singles && i < table->row_count && !bench->stop; i++)
-				histogram_take(
-					&singles[i], &table->cases[i], &table->sampler.timebase);
+			for (size_t i = 0; singles && i < row_count && !bench->stop; i++)
+				histogram_take(&singles[i], &cases[i], &sampler.timebase);
 			elapsed = kernel_clock_ns(CLOCK_MONOTONIC) - start;
 		} while (singles && !bench->stop && start + elapsed < end);
 		bench->done = done + (uint64_t)elapsed / NS_PER_MS;
 	}
 	/* The timebase is most exact at the end. */
-	ns_per_tick = timebase_ns_per_tick(&table->sampler.timebase);
-	for (size_t i = 0; i < table->sampler.count; i++)
-		ns_stats_compute(&table->cases[i], ns_per_tick,
-			i < table->row_count ? &table->rows[i].stats
-					     : &bench->baselines[i - table->row_count].stats);
-	for (size_t i = 0; i < table->row_count && singles; i++)
-		histogram_finish(&table->rows[i].histogram, &singles[i], ns_per_tick);
+	ns_per_tick = timebase_ns_per_tick(&sampler.timebase);
+	for (size_t i = 0; i < sampler.count; i++)
+		ns_stats_compute(&cases[i], ns_per_tick,
+			i < row_count ? &rows[i].stats : &bench->baselines[i - row_count].stats);
+	for (size_t i = 0; i < row_count && singles; i++)
+		histogram_finish(&rows[i].histogram, &singles[i], ns_per_tick);
 }
 
 static void measure_table(void *argument)
 {
-	static struct bench_table table;
 	struct bench *bench = argument;
 	const struct bench_plan *plan = bench->plan;
 	size_t cpus = plan->cpu_count ? plan->cpu_count : 1;
 
-	table.bench = bench;
 	for (size_t i = 0; i < cpus && !bench->stop && bench->fact.state == FACT_UNREAD; i++) {
+		struct bench_row *rows = &bench->rows[bench->row_count];
 		struct number_fact cpu = bench_pin(plan, i);
 		int here = plan->cpu_count ? -1 : cpus_pin_here();
 
 		if (here >= 0)
 			fact_set_number(&cpu, here);
-		table.rows = &bench->rows[bench->row_count];
-		table.with_baselines = i == 0;
-		set_up(&table, &cpu);
-		bench->row_count += table.row_count;
-		measure_here(&table, plan->time_ns / (int64_t)cpus);
+		set_up(bench, &cpu);
+		measure_here(bench, rows, plan->time_ns / (int64_t)cpus);
 	}
 }
 
