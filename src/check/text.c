@@ -34,6 +34,7 @@ enum part {
 	PART_RISK,   /* all but its first sentence */
 	PART_ADVICE, /* all but the first sentence of advice with steps */
 	PART_CAUSE,  /* all but the first sentence */
+	PART_ASIDE,  /* of the evidence in brackets: a narrow terminal wraps such lines */
 	PART_END,
 };
 
@@ -82,6 +83,15 @@ static void write_verdict(struct screen *screen)
 
 /* ---- evidence ---- */
 
+/* Takes off the line what stands in brackets, and what follows. */
+static void drop_aside(struct strbuf *text)
+{
+	char *aside = strstr(text->text, " (");
+
+	if (aside)
+		*aside = '\0';
+}
+
 /* Takes off the line a reason that the verdict has already given for the lack of a proof. */
 static void drop_said(struct screen *screen)
 {
@@ -125,6 +135,8 @@ static void write_evidence(struct screen *screen)
 		page_line(page, evidence_lines[line].label, "%s", "");
 		evidence_lines[line].add(evidence, page->all, &page->text);
 		drop_said(screen);
+		if (line < LINE_HOST && !shows(screen, PART_ASIDE))
+			drop_aside(&page->text);
 	}
 	/* A screen that is pasted into a ticket needs its time, and its host if that is asked for.
 	 */
