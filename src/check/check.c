@@ -155,7 +155,7 @@ const struct command check_command = {
 	.summary = "check whether the vDSO serves the clock calls (the default)",
 	.help = "Checks whether gettimeofday() and clock_gettime() are served by the vDSO on this "
 		"host; if not, prints why, what it costs and how to fix it. Changes nothing.",
-	.status = "also 1 if a requirement is not met, 3 usage error, unreadable input or failed "
+	.status = "1 also if a requirement is not met, 3 usage error, unreadable input or failed "
 		  "output.",
 	.answers = check_answers,
 	.options = check_options,
