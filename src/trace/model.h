@@ -134,41 +134,50 @@ struct trace_sampled {
 };
 
 struct trace_evidence {
-	bool system_wide;                   /* all programs of the host were counted */
-	bool lists_processes, lists_groups; /* one of the two is set then */
-	struct trace_callers callers;       /* of that kind; at the end those with the most calls */
+	/* The request. */
 	const struct trace_plan *plan;
-	struct fact method_fact; /* why the system calls were not counted; known: they were */
+	bool system_wide;                   /* all programs of the host are counted */
+	bool lists_processes, lists_groups; /* one of the two is set then */
+	bool as_if_fallback; /* a system call takes the place of each call into the vDSO */
+	bool is_baseline;    /* to compare with: the stubs are mapped, and not used */
+
+	/* What ran, and where. */
+	struct trace_program program;
+	struct evidence host; /* timing and proof, taken before the program ran */
+	struct real_fact duration_s;
+	struct real_fact cpu_s;       /* of the program and the children that it waited for */
+	bool cpu_inflated;            /* it includes ptrace stops */
+	uint64_t children_terminated; /* processes left running, which were sent SIGTERM */
+
+	/* The system calls. */
+	struct fact method_fact; /* why they were not counted; known: they were */
 	enum trace_method method;
 	struct fact bpf;            /* why BPF programs did not count them; known: they did */
 	uint64_t threads_uncounted; /* that these could not follow: too many run at once */
-	struct trace_program program;
 	uint64_t counts[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
 	struct trace_places call_places; /* of these, where they are known; not of a whole host */
-	struct real_fact duration_s;
-	struct real_fact cpu_s; /* of the program and the children that it waited for */
-	bool cpu_inflated;      /* it includes ptrace stops */
+	struct trace_callers callers;    /* of a whole host; at the end those with the most calls */
 
 	/* The calls into the vDSO. */
 	struct fact served;                 /* known: those of at least one program were counted */
 	uint64_t vdso_calls[TRACE_ROW_MAX]; /* also of those that fell back */
+	struct trace_places places;         /* that they come from */
 	uint64_t uncounted;                 /* executed programs whose calls were not counted */
 	struct fact uncounted_why;          /* of the last of them */
 	uint64_t let_go;                    /* programs that call ptrace(2) themselves */
-	uint64_t kept;                 /* programs that call ptrace(2) in vain: they are traced */
-	struct trace_places places;    /* that they come from */
-	bool as_if_fallback;           /* a system call takes the place of each of these calls */
-	uint64_t refused;              /* system calls in their place that a filter made fail */
+	uint64_t kept;                /* programs that call ptrace(2) in vain: they are traced */
+	struct trace_sampled sampled; /* of what ran already */
+
+	/* The program's own filters. */
+	uint64_t refused; /* system calls as if this host fell back that they refused */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
 	bool is_strict;                /* that was strict mode, by SIGKILL */
 	bool was_refused_strict;       /* it asked for strict mode, which our filter excludes */
-	bool is_baseline;              /* to compare with: the stubs are mapped, and not used */
-	uint64_t repeats;              /* runs of each kind that were compared; 0: none */
-	struct fact repeated;          /* known: there are some; unread: not asked for */
-	struct trace_sampled sampled;  /* of what ran already */
-	struct trace_times untouched, fallen_back; /* the least of the runs */
-	uint64_t children_terminated; /* processes left running, which were sent SIGTERM */
-	struct evidence host;         /* timing and proof, taken before the program ran */
+
+	/* The runs that were compared. */
+	struct fact repeated; /* known: there are some; unread: not asked for */
+	uint64_t repeats;     /* of each kind */
+	struct trace_times untouched, fallen_back; /* the least of them */
 };
 
 /* A row with its count and what the calls cost. A number that is not known is NAN. */
