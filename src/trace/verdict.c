@@ -28,6 +28,11 @@ static bool counts_random(const struct trace_evidence *trace)
 	return trace_plan_call(trace->plan, "getrandom");
 }
 
+static bool is_random(const struct trace_evidence *trace, size_t row)
+{
+	return strcmp(trace->plan->rows[row].call->name, "getrandom") == 0;
+}
+
 /* ---- why only this program is affected ---- */
 
 /* Says what made the most of the avoidable system calls; unknown, and no text, if it cannot. */
@@ -64,7 +69,12 @@ static enum trace_origin describe_origin(
 	else
 		text_append(text, TRACE_TEXT_SIZE, "Most of them (%.0f%%) were made by ",
 			100 * (double)alike / (double)all);
-	text_append(text, TRACE_TEXT_SIZE, "%s", makers[first->origin]);
+	if (first->origin == TRACE_BY_VDSO && is_random(trace, first->row))
+		text_append(text, TRACE_TEXT_SIZE,
+			"the vDSO, whose getrandom() takes a new key from the kernel at the first "
+			"call of a thread and after each reseed.");
+	else
+		text_append(text, TRACE_TEXT_SIZE, "%s", makers[first->origin]);
 	if (first->origin == TRACE_BY_LIBC || first->origin == TRACE_BY_CODE)
 		text_append(text, TRACE_TEXT_SIZE, ": %s%s%s.", first->function,
 			*first->function ? " in " : "",

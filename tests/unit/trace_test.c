@@ -476,6 +476,7 @@ static void a_few_calls_are_those_of_a_library_that_starts(void **state)
 
 static void random_numbers_may_be_served(void **state)
 {
+	struct trace_place place = {.count = 1000, .origin = TRACE_BY_VDSO};
 	struct fact why = {0};
 
 	(void)state;
@@ -511,6 +512,11 @@ static void random_numbers_may_be_served(void **state)
 	trace->program.is_static = true;
 	trace_judge(&run);
 	assert_non_null(strstr(diagnosis->hints[0], "linked dynamically"));
+	/* Those that the vDSO makes itself have another reason than a clock's. */
+	trace->call_places = (struct trace_places){.list = &place, .count = 1};
+	trace_judge(&run);
+	assert_non_null(strstr(diagnosis->hints[0], "made by the vDSO, whose getrandom() takes a"));
+	trace->call_places.count = 0;
 	set_count("getrandom", 1); /* glibc asks for its first key */
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_OK);
