@@ -257,30 +257,9 @@ struct trace_events *trace_events_make(const struct trace_plan *plan, struct fac
 
 /* ---- reading ---- */
 
-/* The process that calls come from, with its memory map, which is read once for its first ones. */
-struct origin {
-	struct place_process process;
-	struct span text; /* owned */
-	struct maps maps;
-	pid_t gone; /* has this map, and executes another program */
-	struct span gone_maps;
-};
-
-static void set_process(struct origin *origin, pid_t pid)
-{
-	const bool is_gone = pid == origin->gone;
-
-	maps_free(&origin->maps);
-	span_free(origin->text);
-	origin->text = is_gone ? (struct span){NULL, 0} : maps_read(pid);
-	origin->maps = maps_parse(is_gone ? origin->gone_maps : origin->text);
-	origin->process = (struct place_process){
-		.maps = &origin->maps, .pid = pid, .owner = (uint64_t)pid, .jitted = -1};
-}
-
 /* Adds the calls since the last time to the evidence, and to their place. */
 static void add_calls(const struct trace_events *events, struct seen_slot *seen, uint64_t count,
-	struct origin *origin)
+	pid_t gone, const struct span *maps)
 {
 	const struct trace_run *run = events->run;
 	const uint32_t call = (uint32_t)(seen->key >> 32);
@@ -297,33 +276,32 @@ static void add_calls(const struct trace_events *events, struct seen_slot *seen,
 		trace_callers_add(run, process, seen->where, place.count);
 	if (!run->call_places || !served_is_call(run->trace->plan->rows[place.row].call->name))
 		return;
-	if (seen->has_place) {
+	if (seen->has_place)
 		places_count(run->call_places, seen->place, seen->is_jitted, place.count);
-		return;
-	}
-	if (process != origin->process.pid)
-		set_process(origin, process);
-	seen->place = places_add(
-		run->call_places, &place, &origin->process, seen->where, &seen->is_jitted);
+	else
+		seen->place = places_add_of(run->call_places, &place, (uint64_t)process, process,
+			process == gone ? maps : NULL, seen->where, &seen->is_jitted);
 	seen->has_place = true;
 }
 
-/* All calls since the last time are of the key that a slot has now. */
+/*
+ * All calls since the last time are of the key that a slot has now. The process `gone`, which had
+ * this memory map, executes another program.
+ */
 static void add_slot(const struct trace_events *events, struct seen_slot *seen,
-	const struct event_slot *slot, struct origin *origin)
+	const struct event_slot *slot, pid_t gone, const struct span *maps)
 {
 	seen->has_place &= seen->key == slot->key && seen->where == slot->where;
 	seen->key = slot->key;
 	seen->where = slot->where;
-	add_calls(events, seen, slot->count, origin);
-	seen->has_place &= !origin->gone || (pid_t)(uint32_t)seen->key != origin->gone;
+	add_calls(events, seen, slot->count, gone, maps);
+	seen->has_place &= !gone || (pid_t)(uint32_t)seen->key != gone;
 }
 
 static void take(struct trace_source *source, pid_t gone, struct span maps)
 {
 	struct trace_events *events = (struct trace_events *)source;
 	struct trace_evidence *trace = events->run->trace;
-	struct origin origin = {.process.pid = -1, .gone = gone, .gone_maps = maps};
 	int64_t begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	bool is_read =
 		begin_reading(events) && use_array(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM,
@@ -335,16 +313,14 @@ static void take(struct trace_source *source, pid_t gone, struct span maps)
 		is_read =
 			use_array(events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, cpu, &events->counts);
 		for (size_t i = 0; i < EVENT_SLOTS && is_read; i++)
-			add_slot(events, &seen->slots[i], &events->counts.slots[i], &origin);
+			add_slot(events, &seen->slots[i], &events->counts.slots[i], gone, &maps);
 		for (size_t i = 0; i < 2 * EVENT_INDEXES && is_read; i++) {
 			seen->rest[i].key = (uint64_t)i << 32;
-			add_calls(events, &seen->rest[i], events->counts.rest[i], &origin);
+			add_calls(events, &seen->rest[i], events->counts.rest[i], gone, &maps);
 		}
 	}
 	if (!is_read)
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
-	maps_free(&origin.maps);
-	span_free(origin.text);
 	events->next_ns = kernel_clock_ns(CLOCK_MONOTONIC);
 	events->next_ns += READING_LEAST_NS + READING_PART * (events->next_ns - begin_ns);
 }

@@ -65,6 +65,20 @@ size_t places_add(struct trace_places *places, const struct trace_place *calls,
 	return add_place(places, &place);
 }
 
+size_t places_add_of(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
+	pid_t thread, const struct span *maps, uint64_t address, bool *is_jitted)
+{
+	struct span read = maps ? (struct span){NULL, 0} : maps_read(thread);
+	struct maps parsed = maps_parse(maps ? *maps : read);
+	struct place_process process = {
+		.maps = &parsed, .pid = thread, .owner = owner, .jitted = -1};
+	size_t place = places_add(places, calls, &process, address, is_jitted);
+
+	maps_free(&parsed);
+	span_free(read);
+	return place;
+}
+
 void places_count(struct trace_places *places, size_t place, bool is_jitted, uint64_t calls)
 {
 	if (is_jitted)
@@ -89,10 +103,7 @@ void call_sites_add(struct trace_places *places, const struct trace_place *calls
 	pid_t thread, uint64_t address)
 {
 	uint64_t hash = (owner ^ address ^ (uint64_t)calls->row << 32) * 0x9e3779b97f4a7c15;
-	struct place_process process = {.pid = thread, .owner = owner, .jitted = -1};
 	struct call_site *site;
-	struct span maps;
-	struct maps parsed;
 
 	if (!places->sites)
 		places->sites = xcalloc(SITE_COUNT, sizeof(*places->sites));
@@ -102,17 +113,12 @@ void call_sites_add(struct trace_places *places, const struct trace_place *calls
 		places_count(places, site->place, site->is_jitted, calls->count);
 		return;
 	}
-	maps = maps_read(thread);
-	parsed = maps_parse(maps);
-	process.maps = &parsed;
 	*site = (struct call_site){.owner = owner,
 		.address = address,
 		.row = calls->row,
 		.is_compat = calls->is_compat,
 		.is_known = true};
-	site->place = places_add(places, calls, &process, address, &site->is_jitted);
-	maps_free(&parsed);
-	span_free(maps);
+	site->place = places_add_of(places, calls, owner, thread, NULL, address, &site->is_jitted);
 }
 
 void call_sites_forget(struct trace_places *places)

@@ -24,16 +24,20 @@ struct place_process {
 size_t places_add(struct trace_places *places, const struct trace_place *calls,
 	struct place_process *process, uint64_t address, bool *is_jitted);
 
+/*
+ * Does so for a thread whose memory map is `maps`, or if that is NULL is read. `owner` is the same
+ * number for threads with the same memory.
+ */
+size_t places_add_of(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
+	pid_t thread, const struct span *maps, uint64_t address, bool *is_jitted);
+
 /* Adds calls by a place that places_add() returned. */
 void places_count(struct trace_places *places, size_t place, bool is_jitted, uint64_t calls);
 
 /* Keeps the `top` places of both lists with the most calls, and finds their functions. */
 void places_finish(struct trace_evidence *trace, uint64_t top);
 
-/*
- * Does the same for a system call, and asks for the place of an address in a process once. `owner`
- * is the same number for threads with the same memory.
- */
+/* Does as places_add_of(), and asks for the place of an address of an owner once. */
 void call_sites_add(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
 	pid_t thread, uint64_t address);
 
