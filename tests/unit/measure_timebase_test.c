@@ -6,18 +6,27 @@
 #include <sys/time.h>
 
 #include "base/time.h"
+#include "measure/sampler.h"
 #include "measure/timebase.h"
 #include "unit/unit.h"
 
 /* Of the kernel's clock: 0: as it is; otherwise it moves by steps of so much, every second late. */
 static int64_t step_ns;
 
+/* The kernel's clock where a call takes 7 ns, and reading it nothing; 0: as it is. */
+static int64_t made_ns;
+
+static void take_seven(size_t count)
+{
+	made_ns += 7 * (int64_t)count;
+}
+
 int64_t __real_kernel_clock_ns(clockid_t clock);
 int64_t __wrap_kernel_clock_ns(clockid_t clock);
 
 int64_t __wrap_kernel_clock_ns(clockid_t clock)
 {
-	int64_t ns = __real_kernel_clock_ns(clock), steps;
+	int64_t ns = made_ns ? made_ns : __real_kernel_clock_ns(clock), steps;
 
 	if (!step_ns)
 		return ns;
@@ -221,6 +230,19 @@ static void its_own_overhead_is_less_than_any_stretch(void **state)
 	}
 }
 
+/* 128 calls take more than half of a batch, and 142 almost all of it. */
+static void a_batch_has_the_calls_that_fill_its_time(void **state)
+{
+	const struct timebase timebase = {.by_counter = false};
+	struct timed_call timed = {.call = call_loop(take_seven)};
+
+	(void)state;
+	made_ns = NS_PER_SECOND;
+	timed_call_calibrate(&timed, &timebase, 1000);
+	made_ns = 0;
+	assert_int_equal(timed.iterations, 142);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_rate_by_late_timer_ticks_is_right),
 		cmocka_unit_test(a_counter_that_went_back_is_not_a_long_time),
 		cmocka_unit_test(its_own_overhead_is_less_than_any_stretch),
+		cmocka_unit_test(a_batch_has_the_calls_that_fill_its_time),
 	};
 
 	return cmocka_run_group_tests_name("timebase", tests, NULL, NULL);
