@@ -46,7 +46,7 @@ static int make_input(const struct watch_event *event, struct fact *why)
 }
 
 /* Runs in the child and does not return. */
-static void become_program(void *argument)
+static void become_hook(void *argument)
 {
 	const struct hook *hook = argument;
 	const struct watch_event *event = hook->event;
@@ -89,7 +89,7 @@ bool watch_hook_run(const char *program, const struct watch_event *event, struct
 
 	if (hook.input < 0)
 		return false;
-	pid = child_start(become_program, &hook, &deadline, why);
+	pid = child_start(become_hook, &hook, &deadline, why);
 	done = pid > 0 && child_join(pid, NULL, NULL, &deadline, why);
 	/* The program leads a process group, which exists as long as any of its children does. */
 	if (!done && pid > 0 && deadline_left_ns(&deadline) == 0)
