@@ -136,13 +136,13 @@ static int wall_clock_rank(enum wall_clock_state state)
 static void compare_states(struct diff *diff)
 {
 	const struct evidence *old = &diff->old.evidence, *new = &diff->new.evidence;
-	enum verdict_kind before = diff->old.diagnosis.verdict.kind;
-	enum verdict_kind now = diff->new.diagnosis.verdict.kind;
+	enum verdict_kind old_verdict = diff->old.diagnosis.verdict.kind;
+	enum verdict_kind new_verdict = diff->new.diagnosis.verdict.kind;
 	enum wall_clock_state old_clock = diff->old.diagnosis.wall_clock.state;
 	enum wall_clock_state new_clock = diff->new.diagnosis.wall_clock.state;
 
-	add_state(diff, "verdict", verdict_names[before], verdict_names[now],
-		compare_verdicts(before, now));
+	add_state(diff, "verdict", verdict_names[old_verdict], verdict_names[new_verdict],
+		compare_verdicts(old_verdict, new_verdict));
 	add_state(
 		diff, "clocksource", old->clocksource.current, new->clocksource.current, DIFF_SAME);
 	add_state(diff, "clock mode", old->vclock.name, new->vclock.name,
