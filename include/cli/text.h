@@ -34,10 +34,6 @@ void wrap_label(FILE *out, const char *label, int indent);
  */
 void wrap_print(FILE *out, const char *label, int indent, const char *text);
 
-/* Does the same with a text formatted as by printf(), which is cut at STRBUF_SIZE bytes. */
-void wrap_format(FILE *out, const char *label, int indent, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-
 /*
  * Prints text that begins at `column`, where the line already is, and goes on at `indent` on
  * further lines; ends the last one.

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "cli/text.h"
 #include "model.h"
 
 #define LABEL_INDENT 9
@@ -50,28 +49,31 @@ const char *help_topic(size_t place)
 	return explain_advice(place - causes, &advice) ? advice.id : NULL;
 }
 
-static void write_item(const char *id, const char *text, FILE *out)
+static void write_item(const char *id, const char *text, struct page *page)
 {
-	wrap_format(out, id, LIST_INDENT, "%.*s", check_first_sentence(text), text);
+	page_line(page, id, "%.*s", check_first_sentence(text), text);
 }
 
-static void write_list(FILE *out)
+static void write_list(struct page *page)
 {
 	enum cause_group group = GROUP_COUNT;
 	struct cause_explanation cause;
 	struct advice advice;
 
-	wrap_text(out, 0, 0,
+	page->indent = LIST_INDENT;
+	wrap_text(page->out, 0, 0,
 		"'vdsocheck help ID' explains one of these. " ADVICE_WORD_FROM
 		" is the clocksource in use, " ADVICE_WORD_TO
 		" the one to switch to, " ADVICE_WORD_BOOT " are boot parameters.");
 	for (size_t i = 0; explain_cause(i, &cause); i++) {
+		page_end(page);
 		if (cause.group != group)
-			fprintf(out, "\n%s:\n", cause_group_names[cause.group]);
+			fprintf(page->out, "\n%s:\n", cause_group_names[cause.group]);
 		group = cause.group;
-		write_item(cause.id, cause.text, out);
+		write_item(cause.id, cause.text, page);
 	}
-	fputs("\nAdvice:\n", out);
+	page_end(page);
+	fputs("\nAdvice:\n", page->out);
 	for (size_t i = 0; explain_advice(i, &advice); i++) {
 		bool is_question = advice.ask && strncmp(advice.id, "ask-", strlen("ask-")) == 0;
 		struct strbuf sb = {.used = 0};
@@ -79,7 +81,7 @@ static void write_list(FILE *out)
 		/* The question says more than the text of advice that consists in asking. */
 		strbuf_add(&sb, "%s%s", is_question ? "Ask: " : "",
 			is_question ? advice.ask : advice.text);
-		write_item(advice.id, sb.text, out);
+		write_item(advice.id, sb.text, page);
 	}
 }
 
@@ -92,63 +94,63 @@ static bool find_advice(const char *id, struct advice *advice)
 	return false;
 }
 
-static void write_cause(const struct cause_explanation *cause, FILE *out)
+static void write_cause(const struct cause_explanation *cause, struct page *page)
 {
 	struct advice advice;
 
-	fprintf(out, "Cause %s\n\n", cause->id);
-	wrap_print(out, "Means", LABEL_INDENT, cause->text);
-	wrap_print(out, "Signs", LABEL_INDENT, cause->signs);
+	fprintf(page->out, "Cause %s\n\n", cause->id);
+	page_line(page, "Means", "%s", cause->text);
+	page_line(page, "Signs", "%s", cause->signs);
 	for (size_t i = 0; i < CAUSE_ADVICE_MAX && cause->advice[i]; i++) {
 		find_advice(cause->advice[i], &advice);
-		wrap_format(out, i ? "" : "Fix", LABEL_INDENT, "%s: %s", advice.id, advice.text);
+		page_line(page, i ? "" : "Fix", "%s: %s", advice.id, advice.text);
 	}
 	if (cause->more)
-		wrap_print(out, "See", LABEL_INDENT, cause->more);
-	wrap_print(out, "More", LABEL_INDENT,
+		page_line(page, "See", "%s", cause->more);
+	page_line(page, "More", "%s",
 		cause->advice[0] ? "'vdsocheck' on the host selects the advice that fits it, and "
 				   "'vdsocheck help ADVICE' prints its steps."
 				 : "This cause has no advice of its own: 'vdsocheck' on the host "
 				   "prints what helps there.");
 }
 
-static void write_advice(const struct advice *advice, FILE *out)
+static void write_advice(const struct advice *advice, struct page *page)
 {
 	struct cause_explanation cause;
-	struct strbuf sb = {.used = 0};
 
-	fprintf(out, "Advice %s\n\n", advice->id);
-	check_write_advice(advice, out);
+	fprintf(page->out, "Advice %s\n\n", advice->id);
+	check_write_advice(advice, page->out);
+	page_line(page, "For", "%s", "");
 	for (size_t i = 0; explain_cause(i, &cause); i++) {
 		for (size_t k = 0; k < CAUSE_ADVICE_MAX && cause.advice[k]; k++) {
 			if (strcmp(cause.advice[k], advice->id) == 0)
-				strbuf_add(&sb, "%s%s", sb.used ? ", " : "", cause.id);
+				page_add(page, "%s%s", page->text.used ? ", " : "", cause.id);
 		}
 	}
-	if (sb.used)
-		wrap_print(out, "For", LABEL_INDENT, sb.text);
-	wrap_print(out, "More", LABEL_INDENT,
+	page_line(page, "More",
 		"'vdsocheck' on the host prints the steps with the host's names, boot loader and "
 		"cloud.");
 }
 
 void help_explain(const char *topic, FILE *out)
 {
+	struct page page = {.out = out, .indent = LABEL_INDENT};
 	struct cause_explanation cause;
 	struct advice advice;
+	size_t place = 0;
 
-	for (size_t i = 0; explain_cause(i, &cause); i++) {
-		if (strcmp(cause.id, topic) == 0) {
-			write_cause(&cause, out);
-			return;
-		}
-	}
-	if (find_advice(topic, &advice)) {
-		write_advice(&advice, out);
+	while (explain_cause(place, &cause) && strcmp(cause.id, topic) != 0)
+		place++;
+	if (explain_cause(place, &cause)) {
+		write_cause(&cause, &page);
+	} else if (find_advice(topic, &advice)) {
+		write_advice(&advice, &page);
 	} else if (strcmp(topic, "terms") == 0) {
+		page.indent = TERMS_INDENT;
 		for (size_t i = 0; i < ARRAY_SIZE(terms); i++)
-			wrap_print(out, terms[i].term, TERMS_INDENT, terms[i].meaning);
+			page_line(&page, terms[i].term, "%s", terms[i].meaning);
 	} else {
-		write_list(out);
+		write_list(&page);
 	}
+	page_end(&page);
 }

@@ -85,17 +85,6 @@ void wrap_print(FILE *out, const char *label, int indent, const char *text)
 	fprintf(out, "%s\n", *text_style ? COLOR_RESET : "");
 }
 
-void wrap_format(FILE *out, const char *label, int indent, const char *format, ...)
-{
-	char text[STRBUF_SIZE];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	wrap_print(out, label, indent, text);
-}
-
 /*
  * Returns the length up to the next blank at which the shell lets a backslash end the line, which
  * it does anywhere but between single quotes.

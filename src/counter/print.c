@@ -241,9 +241,12 @@ void counter_text(const void *data, struct page *page)
 {
 	const struct counter *counter = data;
 
-	if (counter->until)
-		wrap_format(page->out, "", (int)strlen(counter->report.answer->word) + 2,
-			"Until: %s", counter->until);
+	if (counter->until) {
+		page->indent = (int)strlen(counter->report.answer->word) + 2;
+		page_line(page, "", "Until: %s", counter->until);
+		page_end(page);
+		page->indent = counter->report.type->indent;
+	}
 	write_rates(counter, page);
 	write_counter(counter, page);
 	write_cpus(&counter->evidence.warp, page);
