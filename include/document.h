@@ -192,13 +192,13 @@ struct document_part {
 
 /*
  * Writes the keys schema, version and command and those of the table as one object and a newline;
- * `compact`: on one line. Returns false if `out` took no more.
+ * `compact`: on one line.
  */
-bool document_write(
+void document_write(
 	const char *schema, const struct field *fields, const void *from, bool compact, FILE *out);
 
 /* Does the same for parts, ended by one without fields. */
-bool document_write_parts(
+void document_write_parts(
 	const char *schema, const struct document_part *parts, bool compact, FILE *out);
 
 /*

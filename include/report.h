@@ -55,8 +55,8 @@ int report_run(struct cli *cli);
 extern const struct format report_formats[];
 
 /* The formats of these, for a command that has others, too. */
-bool report_text(const void *report, const struct style *style, FILE *out);
-bool report_json(const void *report, const struct style *style, FILE *out);
+void report_text(const void *report, const struct style *style, FILE *out);
+void report_json(const void *report, const struct style *style, FILE *out);
 
 /* The keys that each document has; the words and texts of the answer are the command's. */
 extern const struct field report_fields[];

@@ -36,8 +36,7 @@ struct format {
 	const char *summary; /* text in --help; may be NULL */
 	unsigned depth;      /* depth of measurement, as the command counts it */
 	unsigned needs;      /* other needs, in bits of the command's own */
-	/* Returns true. */
-	bool (*write)(const void *result, const struct style *style, FILE *out);
+	void (*write)(const void *result, const struct style *style, FILE *out);
 	int (*status)(const void *result); /* its own exit status; NULL: the command's */
 	bool warns; /* --quiet leaves it out only where the exit status is 0 */
 	/* Writes why nothing else was, for readers of standard output alone; may be NULL. */

@@ -299,10 +299,10 @@ void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
 	parts[8] = (struct document_part){0};
 }
 
-bool check_report_json(const void *result, const struct style *style, FILE *out)
+void check_report_json(const void *result, const struct style *style, FILE *out)
 {
 	struct document_part parts[CHECK_PART_COUNT];
 
 	check_document_parts(parts, result, NULL);
-	return document_write_parts(DOCUMENT_SCHEMA, parts, style->compact, out);
+	document_write_parts(DOCUMENT_SCHEMA, parts, style->compact, out);
 }

@@ -102,7 +102,7 @@ void gather_verdict(
 
 /* ---- the formats: the head of each file says what it writes ---- */
 
-typedef bool check_report(const void *request, const struct style *style, FILE *out);
+typedef void check_report(const void *request, const struct style *style, FILE *out);
 check_report check_report_text, check_report_json, check_report_markdown, check_report_prometheus,
 	check_report_nagios, check_report_summary, check_report_line;
 

@@ -88,7 +88,7 @@ static void write_long(FILE *out, const char *label, const char *text, const cha
 	fputc('\n', out);
 }
 
-bool check_report_nagios(const void *result, const struct style *style, FILE *out)
+void check_report_nagios(const void *result, const struct style *style, FILE *out)
 {
 	const struct check_request *request = result;
 	const struct diagnosis *diagnosis = &request->diagnosis;
@@ -102,7 +102,6 @@ bool check_report_nagios(const void *result, const struct style *style, FILE *ou
 		write_long(out, check_why(request), diagnosis->causes[i].text, NULL);
 	for (size_t i = 0; i < diagnosis->advice_count; i++)
 		write_long(out, "Fix", diagnosis->advice[i].text, diagnosis->advice[i].ask);
-	return true;
 }
 
 void check_report_nagios_failure(const char *message, FILE *out)
@@ -114,7 +113,7 @@ void check_report_nagios_failure(const char *message, FILE *out)
 
 /* ---- a sentence ---- */
 
-bool check_report_summary(const void *result, const struct style *style, FILE *out)
+void check_report_summary(const void *result, const struct style *style, FILE *out)
 {
 	const struct check_request *request = result;
 	struct strbuf text = {.used = 0};
@@ -124,7 +123,6 @@ bool check_report_summary(const void *result, const struct style *style, FILE *o
 	strbuf_add(&text, "%s: ", check_answers[request->diagnosis.verdict.kind].word);
 	check_add_verdict(&request->diagnosis, &request->evidence, &text);
 	fprintf(out, "%s\n", text.text);
-	return true;
 }
 
 /* ---- a line: HOST VERDICT CLOCKSOURCE MODE NS CAUSE KERNEL ---- */
@@ -145,7 +143,7 @@ static void write_word(FILE *out, int width, const char *word)
 	fprintf(out, "%-*s ", width, harmless);
 }
 
-bool check_report_line(const void *result, const struct style *style, FILE *out)
+void check_report_line(const void *result, const struct style *style, FILE *out)
 {
 	const struct check_request *request = result;
 	const struct evidence *evidence = &request->evidence;
@@ -171,5 +169,4 @@ bool check_report_line(const void *result, const struct style *style, FILE *out)
 	fputs(fact_is_known(&evidence->host.kernel.fact) ? evidence->host.kernel.value : "-", out);
 	policy_add_unmet(&request->outcome, " ", "", &policy);
 	fprintf(out, "%s\n", policy.text);
-	return true;
 }

@@ -156,7 +156,7 @@ static void write_policy(const struct outcome *outcome, FILE *out)
 	}
 }
 
-bool check_report_prometheus(const void *result, const struct style *style, FILE *out)
+void check_report_prometheus(const void *result, const struct style *style, FILE *out)
 {
 	struct metric build = {
 		.name = "build_info", .help = "Version of the vdsocheck that wrote these metrics."};
@@ -170,5 +170,4 @@ bool check_report_prometheus(const void *result, const struct style *style, FILE
 	write_costs(request, out);
 	write_causes(&request->diagnosis, out);
 	write_policy(&request->outcome, out);
-	return true;
 }

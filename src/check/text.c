@@ -480,7 +480,7 @@ static char *render(struct screen *screen, unsigned *lines)
 	return stream.text;
 }
 
-bool check_report_text(const void *result, const struct style *style, FILE *out)
+void check_report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct check_request *request = result;
 	struct screen screen = {
@@ -497,5 +497,4 @@ bool check_report_text(const void *result, const struct style *style, FILE *out)
 	}
 	fputs(text, out);
 	free(text);
-	return true;
 }

@@ -101,9 +101,8 @@ int cli_trouble(const struct cli *cli)
 
 void cli_print(struct cli *cli, const void *result)
 {
-	/* Only memory can be lacking. */
-	if (cli->out && (!cli->format->write(result, &cli->style, cli->out) || ferror(cli->out)))
-		end_without_memory();
+	if (cli->out)
+		cli->format->write(result, &cli->style, cli->out);
 }
 
 /* Returns true for good news that were not wanted. */

@@ -91,7 +91,7 @@ void counter_judge(struct counter *counter);
 /* ---- print.c: all take a struct counter ---- */
 
 void counter_text(const void *data, struct page *page);
-bool counter_prometheus(const void *data, const struct style *style, FILE *out);
+void counter_prometheus(const void *data, const struct style *style, FILE *out);
 extern const struct field counter_fields[];
 
 #endif

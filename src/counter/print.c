@@ -122,7 +122,7 @@ const struct field counter_fields[] = {
 /* ---- metrics ---- */
 
 /* An unknown rate has no sample, as in the metrics of check. */
-bool counter_prometheus(const void *data, const struct style *style, FILE *out)
+void counter_prometheus(const void *data, const struct style *style, FILE *out)
 {
 	const struct counter *counter = data;
 
@@ -138,7 +138,6 @@ bool counter_prometheus(const void *data, const struct style *style, FILE *out)
 			"# HELP vdsocheck_tsc_hertz Rate of the CPU's counter.\n# TYPE "
 			"vdsocheck_tsc_hertz gauge\nvdsocheck_tsc_hertz %.0f\n",
 			counter->hz.value);
-	return true;
 }
 
 /* ---- the text ---- */

@@ -33,7 +33,7 @@ bool document_read_parts(json_t *root, const struct document_part *parts, struct
 void document_refuse_syntax(const json_error_t *error, const char *where, struct fact *why);
 #define DOCUMENT_TOO_LARGE "larger than any document of vdsocheck"
 
-/* Writes the object and a newline, and releases it. Returns false if `out` took no more. */
-bool field_dump(json_t *root, bool compact, FILE *out);
+/* Writes the object and a newline, and releases it. */
+void field_dump(json_t *root, bool compact, FILE *out);
 
 #endif

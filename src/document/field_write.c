@@ -245,13 +245,13 @@ json_t *field_write(const struct field *fields, const void *object, const void *
 	return to;
 }
 
-bool field_dump(json_t *root, bool compact, FILE *out)
+void field_dump(json_t *root, bool compact, FILE *out)
 {
 	size_t flags = JSON_REAL_PRECISION(REAL_DIGITS) | (compact ? JSON_COMPACT : JSON_INDENT(2));
-	bool written = json_dumpf(root, out, flags) == 0 && fputc('\n', out) != EOF;
 
+	json_dumpf(root, out, flags);
+	fputc('\n', out);
 	json_decref(root);
-	return written;
 }
 
 json_t *field_command(const char *schema)
@@ -261,7 +261,7 @@ json_t *field_command(const char *schema)
 	return dash ? json_stringn(dash + 1, strcspn(dash + 1, "-/")) : json_string("check");
 }
 
-bool document_write_parts(
+void document_write_parts(
 	const char *schema, const struct document_part *parts, bool compact, FILE *out)
 {
 	json_t *root = json_pack("{ssssso}", "schema", schema, "version", vdsocheck_version,
@@ -269,13 +269,13 @@ bool document_write_parts(
 
 	for (; parts->fields; parts++)
 		write_into(root, parts->fields, parts->from, parts->from);
-	return field_dump(root, compact, out);
+	field_dump(root, compact, out);
 }
 
-bool document_write(
+void document_write(
 	const char *schema, const struct field *fields, const void *from, bool compact, FILE *out)
 {
 	const struct document_part parts[] = {{.fields = fields, .from = from}, {0}};
 
-	return document_write_parts(schema, parts, compact, out);
+	document_write_parts(schema, parts, compact, out);
 }

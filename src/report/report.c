@@ -63,13 +63,13 @@ const struct field report_fields[] = {
 	{0},
 };
 
-bool report_json(const void *result, const struct style *style, FILE *out)
+void report_json(const void *result, const struct style *style, FILE *out)
 {
 	const struct report *report = result;
 	const struct document_part parts[] = {{.fields = report_fields, .from = report},
 		{.fields = report->type->fields, .from = report}, {0}};
 
-	return document_write_parts(report->type->schema, parts, style->compact, out);
+	document_write_parts(report->type->schema, parts, style->compact, out);
 }
 
 /* ---- for people ---- */
@@ -160,7 +160,7 @@ void page_answer(struct page *page, const struct answer *answer, const char *sen
 		wrap_text(page->out, 0, 4, sentence);
 }
 
-bool report_text(const void *result, const struct style *style, FILE *out)
+void report_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct report *report = result;
 	struct page page = {.out = out,
@@ -176,7 +176,6 @@ bool report_text(const void *result, const struct style *style, FILE *out)
 		page_line(&page, "Do", "%s", report->advice);
 		page_end(&page);
 	}
-	return true;
 }
 
 const struct format report_formats[] = {

@@ -11,12 +11,12 @@
 #include "model.h"
 
 /* An interval is a line. */
-static bool write_json(const void *data, const struct style *style, FILE *out)
+static void write_json(const void *data, const struct style *style, FILE *out)
 {
 	struct style own = *style;
 
 	own.compact |= ((const struct trace_report *)data)->is_interval;
-	return report_json(data, &own, out);
+	report_json(data, &own, out);
 }
 
 static void write_run(const struct trace_evidence *trace, struct page *page)
@@ -219,14 +219,14 @@ void trace_text(const void *data, struct page *page)
 		page_line(page, i ? "" : "Why", "%s", diagnosis->hints[i]);
 }
 
-static bool write_text(const void *data, const struct style *style, FILE *out)
+static void write_text(const void *data, const struct style *style, FILE *out)
 {
 	const struct trace_report *report = data;
 
-	if (!report->is_interval)
-		return report_text(data, style, out);
-	write_interval(report, out);
-	return true;
+	if (report->is_interval)
+		write_interval(report, out);
+	else
+		report_text(data, style, out);
 }
 
 const struct format trace_formats[] = {

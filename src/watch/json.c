@@ -105,10 +105,10 @@ const struct field watch_event_fields[] = {
 	{0},
 };
 
-bool watch_event_json(const void *result, const struct style *style, FILE *out)
+void watch_event_json(const void *result, const struct style *style, FILE *out)
 {
 	(void)style;
-	return document_write(WATCH_JSON_SCHEMA, watch_event_fields, result, true, out);
+	document_write(WATCH_JSON_SCHEMA, watch_event_fields, result, true, out);
 }
 
 /* ---- metrics ---- */
@@ -124,7 +124,7 @@ static void write_metric(
 		name, help, name, type, name, value);
 }
 
-bool watch_event_prometheus(const void *result, const struct style *style, FILE *out)
+void watch_event_prometheus(const void *result, const struct style *style, FILE *out)
 {
 	const struct watch_counts *counts = &((const struct watch_event *)result)->counts;
 	const struct text_fact *last = &counts->last_change;
@@ -141,5 +141,4 @@ bool watch_event_prometheus(const void *result, const struct style *style, FILE 
 		write_metric("last_change_timestamp_seconds", "gauge",
 			"When vdsocheck watch noticed the last change, in seconds since 1970.",
 			(int64_t)timegm(&time), out);
-	return true;
 }

@@ -130,10 +130,10 @@ bool watch_fell_behind(const struct watch_check *before, const struct watch_chec
  * Each takes a struct watch_event. The text is a few lines, the JSON is one, the metrics are of the
  * whole run.
  */
-bool watch_event_text(const void *result, const struct style *style, FILE *out);
+void watch_event_text(const void *result, const struct style *style, FILE *out);
 extern const struct field watch_event_fields[];
-bool watch_event_json(const void *result, const struct style *style, FILE *out);
-bool watch_event_prometheus(const void *result, const struct style *style, FILE *out);
+void watch_event_json(const void *result, const struct style *style, FILE *out);
+void watch_event_prometheus(const void *result, const struct style *style, FILE *out);
 
 /* The time that a hook may take. */
 #define WATCH_HOOK_NS 10000000000

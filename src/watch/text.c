@@ -66,7 +66,7 @@ static void write_watched(const struct watch_event *event, struct page *page)
 			as_age(event->recheck_s));
 }
 
-bool watch_event_text(const void *result, const struct style *style, FILE *out)
+void watch_event_text(const void *result, const struct style *style, FILE *out)
 {
 	const struct watch_event *event = result;
 	const struct watch_counts *counts = &event->counts;
@@ -96,5 +96,4 @@ bool watch_event_text(const void *result, const struct style *style, FILE *out)
 	if (event->kind == WATCH_START)
 		write_watched(event, &page);
 	page_end(&page);
-	return true;
 }

@@ -497,7 +497,7 @@ static void fill(struct bench *bench, double ns)
 	}
 }
 
-static char *render(bool (*write)(const void *, const struct style *, FILE *), struct bench *bench)
+static char *render(void (*write)(const void *, const struct style *, FILE *), struct bench *bench)
 {
 	static struct bench_report report;
 

@@ -37,12 +37,11 @@ static bool take(struct cli *cli, int id, const char *value)
 	}
 }
 
-static bool write_nothing(const void *result, const struct style *style, FILE *out)
+static void write_nothing(const void *result, const struct style *style, FILE *out)
 {
 	(void)result;
 	(void)style;
 	(void)out;
-	return true;
 }
 
 static const struct format formats[] = {

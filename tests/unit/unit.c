@@ -34,7 +34,7 @@ int unit_run_table(
 	return failed;
 }
 
-char *unit_print(bool (*write)(const void *, const struct style *, FILE *), const void *object)
+char *unit_print(void (*write)(const void *, const struct style *, FILE *), const void *object)
 {
 	const struct style style = {.color = false};
 	char *bytes = NULL;
@@ -42,7 +42,7 @@ char *unit_print(bool (*write)(const void *, const struct style *, FILE *), cons
 	FILE *out = open_memstream(&bytes, &length);
 
 	assert_non_null(out);
-	assert_true(write(object, &style, out));
+	write(object, &style, out);
 	assert_int_equal(fclose(out), 0);
 	assert_int_equal(strlen(bytes), length);
 	return bytes;

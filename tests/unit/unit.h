@@ -35,7 +35,7 @@ int unit_run_table(
 
 /* What the format's function writes, without color; to be freed. Fails the test if it cannot. */
 struct style;
-char *unit_print(bool (*write)(const void *, const struct style *, FILE *), const void *object);
+char *unit_print(void (*write)(const void *, const struct style *, FILE *), const void *object);
 
 /* Fails the test if a line is longer than 80 columns or ends with a blank. */
 void unit_assert_fits_terminal(const char *text);

@@ -223,56 +223,6 @@ static void the_json_has_all_keys_when_nothing_is_known(void **state)
 	expect_warp_keys(&warp);
 }
 
-static size_t allocations_left;
-
-static void *allocate(size_t size)
-{
-	return allocations_left && allocations_left-- ? malloc(size) : NULL;
-}
-
-/* What is written when so many allocations succeed, to be freed; NULL: an error. */
-static char *write_with(const struct warp_run *run, size_t allocations)
-{
-	const struct style style = {0};
-	char *some = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&some, &size);
-	bool written;
-
-	assert_non_null(out);
-	allocations_left = allocations;
-	json_set_alloc_funcs(allocate, free);
-	written = report_json(run, &style, out);
-	json_set_alloc_funcs(malloc, free);
-	assert_int_equal(fclose(out), 0);
-	if (written)
-		return some;
-	free(some);
-	return NULL;
-}
-
-/* Without memory a document is whole or an error: no key is dropped in silence. */
-static void json_is_whole_or_an_error_when_memory_runs_out(void **state)
-{
-	const struct warp_run run = {.warp = large_values(),
-		.report = {.type = warp_command.report,
-			.timestamp = timestamp,
-			.answer = warp_command.answers,
-			.rule = "no-warps",
-			.summary = "one sentence"}};
-	char *whole = write_with(&run, SIZE_MAX);
-	size_t failures = 0;
-	char *some;
-
-	(void)state;
-	while ((some = write_with(&run, failures)) == NULL)
-		failures++;
-	assert_string_equal(some, whole);
-	assert_true(failures > 100);
-	free(some);
-	free(whole);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,7 +236,6 @@ int main(void)
 		cmocka_unit_test(warp_that_was_not_tested_says_why),
 		cmocka_unit_test(the_json_has_all_keys),
 		cmocka_unit_test(the_json_has_all_keys_when_nothing_is_known),
-		cmocka_unit_test(json_is_whole_or_an_error_when_memory_runs_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
