@@ -13,9 +13,9 @@
 const struct answer check_answers[] = {
 	[VERDICT_UNKNOWN] = {"unknown", COLOR_MAGENTA, 2, "undetermined"},
 	[VERDICT_OK] = {"ok", COLOR_GREEN, 0, "the deciding calls are served by the vDSO"},
-	[VERDICT_FALLBACK] = {"fallback", COLOR_RED, 1, "one of them is a system call"},
-	[VERDICT_SLOW] = {"slow", COLOR_YELLOW, 1, "is as slow as one"},
-	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1, "returns wrong values"},
+	[VERDICT_FALLBACK] = {"fallback", COLOR_RED, 1, "at least one is a system call"},
+	[VERDICT_SLOW] = {"slow", COLOR_YELLOW, 1, "served, but as costly as a system call"},
+	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1, "the vDSO's values are not the kernel's"},
 	{0},
 };
 
