@@ -17,7 +17,7 @@ check-loop:
 
 $(BUILD)/tests/bench/loops: $(LOOP_OBJECTS) $(BUILD)/flags
 	$(call say,LINK,$@)
-	$(QUIET)$(LINK) $(LOOP_OBJECTS) -lrt -o $@
+	$(QUIET)$(LINK) $(LOOP_OBJECTS) -lm -lrt -o $@
 
 STUB_OBJECTS := $(LOOP_OBJECTS:%/loops.o=%/stub.o) $(addprefix $(BUILD)/src/, \
 	measure/sampler.o measure/statistics.o measure/timebase.o measure/cpus.o)
