@@ -2,7 +2,8 @@
 # A check of the timed loops, and benchmarks that print tables; see tests/bench/README.md.
 
 LOOP_OBJECTS := $(addprefix $(BUILD)/src/,measure/loop.o measure/call.o measure/counter.o \
-	base/child.o base/fact.o base/fault.o base/time.o base/privileges.o base/text.o) \
+	measure/elf_image.o measure/vdso.o base/child.o base/elf.o base/fact.o base/fault.o \
+	base/memory.o base/privileges.o base/root.o base/text.o base/time.o) \
 	$(BUILD)/tests/bench/loops.o
 
 test-programs: $(BUILD)/tests/bench/hand $(BUILD)/tests/bench/loops
