@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -379,7 +380,11 @@ static void a_clock_that_is_not_there_has_a_reason(void **state)
 static const struct witness *measure_pages(
 	const char *clocksource, uint32_t sequence, double hyperv_hz, enum witness_source source)
 {
-	static _Alignas(4096) unsigned char pages[4][4096];
+	/* The pages around them are looked at, too. */
+	const size_t size = (VVAR_PAGES_BEFORE + 1 + VVAR_PAGES_AFTER) * (size_t)4096;
+	unsigned char(*around)[4096] =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char(*pages)[4096] = around + VVAR_PAGES_BEFORE - 3;
 	const struct vdso_image image = {.base = (uintptr_t)pages[3], .size = sizeof(pages[3])};
 	const uint32_t factors[] = {MUL >> 10, 23}; /* from 2^33 */
 	const struct witness_pvclock pvclock = make_page(1, 1);
@@ -387,7 +392,7 @@ static const struct witness *measure_pages(
 	struct root root;
 	struct fact why = {0};
 
-	memset(pages, 0, sizeof(pages));
+	assert_ptr_not_equal(around, MAP_FAILED);
 	for (size_t clock = 0; clock < 2; clock++) {
 		pages[0][132 + 240 * clock] = strcmp(clocksource, "tsc") == 0         ? 1
 		                              : strcmp(clocksource, "kvm-clock") == 0 ? 2
@@ -409,6 +414,7 @@ static const struct witness *measure_pages(
 		witnesses_measure(&root, &image, &evidence, DEADLINE_NONE);
 	}
 	root_close(&root);
+	munmap(around, size);
 	assert_int_equal(evidence.vclock.how, VCLOCK_READ);
 	return &evidence.witnesses[source];
 }
