@@ -302,7 +302,7 @@ static void write_groups(
 {
 	const struct fleet_group *list = fleet->groups[grouping].list;
 	size_t count = fleet->groups[grouping].count, all = 0, used = 0;
-	struct fleet_group rows[VERDICT_WRONG + 1];
+	struct fleet_group rows[VERDICT_WRONG + 1] = {{NULL, 0}};
 	char others[48];
 
 	for (size_t i = 0; i < count; i++) {
