@@ -14,17 +14,21 @@
 #include "cli/text.h"
 
 /*
- * What a host or a document says of itself must not be taken for Markdown or HTML: these begin
- * emphasis, code, a link or a tag.
+ * Returns what a host or a document says, in a buffer that the next call reuses, so that it is not
+ * taken for Markdown or HTML: these characters begin emphasis, code, a link or a tag.
  */
-static void add_quoted(struct strbuf *to, const char *text)
+static const char *quoted(const char *text)
 {
+	static struct strbuf sb;
+
+	sb = (struct strbuf){.used = 0};
 	for (size_t plain; *text; text += plain) {
 		plain = strcspn(text, "\\*`[<");
-		strbuf_add(to, "%.*s", (int)plain, text);
+		strbuf_add(&sb, "%.*s", (int)plain, text);
 		if (text[plain])
-			strbuf_add(to, "\\%c", text[plain++]);
+			strbuf_add(&sb, "\\%c", text[plain++]);
 	}
+	return sb.text;
 }
 
 static void write_heading(const struct check_request *request, FILE *out)
@@ -33,18 +37,21 @@ static void write_heading(const struct check_request *request, FILE *out)
 	const char *question = NULL;
 	char word[ANSWER_WORD_SIZE];
 	struct strbuf verdict = {.used = 0}, sb = {.used = 0};
+	struct span rest, line;
 
 	answer_heading(&check_answers[diagnosis->verdict.kind], word);
 	fprintf(out, "# vdsocheck: %s\n\n", word);
 	check_add_verdict(diagnosis, &request->evidence, &verdict);
-	strbuf_add(&sb, "**");
-	add_quoted(&sb, verdict.text);
-	strbuf_add(&sb, "**");
+	strbuf_add(&sb, "**%s**", quoted(verdict.text));
 	wrap_text(out, 0, 0, sb.text);
 	fputc('\n', out);
 	sb = (struct strbuf){.used = 0};
-	policy_add_unmet(&request->outcome, "- **required**: ", "\n", &sb);
-	fprintf(out, "%s%s", sb.text, sb.used ? "\n" : "");
+	policy_add_unmet(&request->outcome, "", "\n", &sb);
+	rest = text_span(quoted(sb.text));
+	while (text_next_line(&rest, &line))
+		fprintf(out, "- **required**: %.*s\n", (int)line.length, line.at);
+	if (sb.used)
+		fputc('\n', out);
 	/* The question is that of the first piece of advice that others have to follow. */
 	for (size_t i = 0; i < diagnosis->advice_count && !question; i++)
 		question = diagnosis->advice[i].ask;
@@ -57,11 +64,8 @@ static void write_heading(const struct check_request *request, FILE *out)
 
 static void write_item(FILE *out, const char *label, const char *text)
 {
-	struct strbuf quoted = {.used = 0};
-
-	add_quoted(&quoted, text);
 	if (*text)
-		fprintf(out, "- **%s**: %s\n", label, quoted.text);
+		fprintf(out, "- **%s**: %s\n", label, quoted(text));
 }
 
 /* Writes the facts of the host, as code. */
@@ -84,7 +88,7 @@ static void write_machine(const struct evidence *evidence, FILE *out)
 		if (unknown)
 			fprintf(out, "%s (%s)\n",
 				unknown->state == FACT_ABSENT ? "none" : "unknown",
-				unknown->reason);
+				quoted(unknown->reason));
 		else if (*text && strcmp(text, "none") != 0)
 			fprintf(out, "`%s`\n", text);
 		else
@@ -166,14 +170,14 @@ static void write_kernel_log(const struct kernel_log_evidence *log, FILE *out)
 {
 	fputs("\n## Kernel log\n\n", out);
 	if (!fact_is_known(&log->fact)) {
-		fprintf(out, "Not read: %s.\n", log->fact.reason);
+		fprintf(out, "Not read: %s.\n", quoted(log->fact.reason));
 		return;
 	}
 	if (!log->count) {
-		fprintf(out, "%s holds no line about clocksources.\n", log->source);
+		fprintf(out, "%s holds no line about clocksources.\n", quoted(log->source));
 		return;
 	}
-	fprintf(out, "From %s:\n\n", log->source);
+	fprintf(out, "From %s:\n\n", quoted(log->source));
 	for (size_t i = 0; i < log->count; i++) {
 		fputs("    ", out);
 		if (log->lines[i].seconds >= 0)
@@ -188,24 +192,15 @@ static void write_causes(const struct check_request *request, FILE *out)
 
 	if (diagnosis->cause_count || diagnosis->contradiction_count)
 		fprintf(out, "\n## %s\n\n", check_why(request));
-	for (size_t i = 0; i < diagnosis->contradiction_count; i++) {
-		struct strbuf text = {.used = 0};
-
-		add_quoted(&text, diagnosis->contradictions[i].text);
-		fprintf(out, "- But: %s\n", text.text);
-	}
+	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
+		fprintf(out, "- But: %s\n", quoted(diagnosis->contradictions[i].text));
 	for (size_t i = 0; i < diagnosis->cause_count; i++) {
 		const struct cause *cause = &diagnosis->causes[i];
-		struct strbuf text = {.used = 0};
 
-		add_quoted(&text, cause->text);
-		fprintf(out, "- %s (%s; %s)\n", text.text, cause->id,
+		fprintf(out, "- %s (%s; %s)\n", quoted(cause->text), cause->id,
 			cause_certainty_names[cause->certainty]);
-		for (size_t k = 0; k < cause->evidence_count; k++) {
-			text = (struct strbuf){.used = 0};
-			add_quoted(&text, cause->evidence[k]);
-			fprintf(out, "  - %s\n", text.text);
-		}
+		for (size_t k = 0; k < cause->evidence_count; k++)
+			fprintf(out, "  - %s\n", quoted(cause->evidence[k]));
 		if (cause->more)
 			fprintf(out, "  - see %s\n", cause->more);
 	}
