@@ -230,7 +230,7 @@ const char *document_name(const char *path);
 /* Reads the file at such a path, with document_parse()'s result. */
 bool document_read(const char *path, const struct document_part *parts, struct fact *why);
 
-/* What becomes of the documents of a file or a directory. */
+/* Receives the documents of a file or a directory. */
 struct document_reader {
 	const struct document_part *parts;
 	void *to; /* what the parts are members of; zeroed before each document */

@@ -6,8 +6,8 @@
 #include "base/fact.h"
 
 /*
- * Writes all bytes to the file at `path`. Returns false with the reason if
- * any byte could not be written.
+ * Writes all bytes to the file at `path`. Returns false with the reason if any byte could not be
+ * written.
  *
  * A regular file is replaced by a new one, with a mode by the umask; until that is whole, readers
  * see the old one. Character devices, FIFOs and descriptors (/dev/stdout, /dev/fd/N) are written

@@ -133,11 +133,12 @@ static bool is_in_place(const struct stat *status)
 static bool may_replace(const char *path, struct fact *why)
 {
 	struct stat status;
+	int error = lstat(path, &status) < 0 ? errno : 0;
 
-	if (lstat(path, &status) < 0 ? errno == ENOENT : S_ISREG(status.st_mode))
+	if (error == ENOENT || (!error && S_ISREG(status.st_mode)))
 		fact_set_known(why);
-	else if (lstat(path, &status) < 0)
-		fact_set(why, FACT_FAILED, "%s", strerror(errno));
+	else if (error)
+		fact_set(why, FACT_FAILED, "%s", strerror(error));
 	else if (S_ISDIR(status.st_mode))
 		fact_set(why, FACT_FAILED, "%s", strerror(EISDIR));
 	else if (S_ISLNK(status.st_mode))

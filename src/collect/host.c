@@ -166,7 +166,7 @@ void kernel_collect(const struct root *root, struct host_evidence *host)
 	} else {
 		collect_version_line(root, UNAME_OF_SOSREPORT, true, host);
 	}
-	/* What a parameter that was left out does could be laid to another cause. */
+	/* Causes rest on absent parameters, too: without all of them none is known. */
 	if (root_read(root, "/proc/cmdline", line, sizeof(line), &content, &host->boot.fact) &&
 		!kernel_pick_parameters(content, host->boot.value, sizeof(host->boot.value)))
 		fact_set(&host->boot.fact, FACT_FAILED,

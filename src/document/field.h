@@ -28,7 +28,7 @@ const char *field_schema(const struct document_part *part);
 /* Reads a JSON object into the parts of its schema, with document_parse()'s result. */
 bool field_read(const struct document_part *parts, const json_t *root, struct fact *why);
 
-/* What read.c and stream.c refuse in the same way; the first takes the object over. */
+/* read.c and stream.c refuse documents in the same way; the first takes the object over. */
 bool document_read_parts(json_t *root, const struct document_part *parts, struct fact *why);
 void document_refuse_syntax(const json_error_t *error, const char *where, struct fact *why);
 #define DOCUMENT_TOO_LARGE "larger than any document of vdsocheck"
