@@ -30,6 +30,31 @@ typedef ssize_t random_function(void *, size_t, unsigned);
 typedef ssize_t vrandom_function(void *, size_t, unsigned, void *, size_t);
 typedef void loop_function(size_t count);
 
+/* The calls that the vDSO serves on some architecture. */
+enum served_call {
+	SERVED_CLOCK_GETTIME,
+	SERVED_GETTIMEOFDAY,
+	SERVED_TIME,
+	SERVED_CLOCK_GETRES,
+	SERVED_GETCPU,
+	SERVED_GETRANDOM, /* the last, as it is not a clock call */
+	SERVED_CALL_COUNT
+};
+
+/* An architecture may lack some of the system calls. */
+struct served_row {
+	const char *name; /* of the system call, and behind a prefix of the vDSO's function */
+	const char *wide; /* the same of 32-bit architectures with 64-bit times; NULL: none */
+	bool takes_clock;
+	bool reads_clock;
+};
+
+/* The row of SERVED_CALL_COUNT is of no call: its name is "". */
+extern const struct served_row served_calls[SERVED_CALL_COUNT + 1];
+
+/* Finds a call by one of its names; SERVED_CALL_COUNT: no vDSO serves it. */
+enum served_call served_find_call(struct span name);
+
 /* Bytes that a call of getrandom() gets: a key, or a UUID. */
 #define CALL_RANDOM_SIZE 16
 
@@ -128,12 +153,5 @@ bool call_enters(const struct call *call, int mark);
 
 /* Makes the call once. Returns, by libc's rules, the errno that it fails with, or 0. */
 int call_error(const struct call *call);
-
-/*
- * The names of the system calls that the vDSO serves on some architecture. An architecture may
- * lack some of them.
- */
-#define CALL_CLOCK_NAMES 7
-extern const char *const call_clock_names[CALL_CLOCK_NAMES];
 
 #endif

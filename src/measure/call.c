@@ -22,11 +22,9 @@
  * try those first, and some kernels have nothing else.
  */
 #if defined(SYS_clock_gettime64)
-#define VDSO_CLOCK_GETTIME "clock_gettime64"
 static long clock_gettime_number = SYS_clock_gettime64;
 static long clock_getres_number = SYS_clock_getres_time64;
 #else
-#define VDSO_CLOCK_GETTIME "clock_gettime"
 static const long clock_gettime_number = SYS_clock_gettime;
 static const long clock_getres_number = SYS_clock_getres;
 #endif
@@ -99,11 +97,30 @@ static int libc_getcpu(unsigned *cpu, unsigned *node, void *cache)
 	return got < 0 ? -1 : 0;
 }
 
+const struct served_row served_calls[SERVED_CALL_COUNT + 1] = {
+	[SERVED_CLOCK_GETTIME] = {"clock_gettime", "clock_gettime64", true, true},
+	[SERVED_GETTIMEOFDAY] = {"gettimeofday", NULL, false, true},
+	[SERVED_TIME] = {"time", NULL, false, true},
+	[SERVED_CLOCK_GETRES] = {"clock_getres", "clock_getres_time64", true, false},
+	[SERVED_GETCPU] = {"getcpu", NULL, false, false},
+	[SERVED_GETRANDOM] = {"getrandom", NULL, false, false},
+	[SERVED_CALL_COUNT] = {"", NULL, false, false},
+};
+
+enum served_call served_find_call(struct span name)
+{
+	const struct served_row *row = served_calls;
+
+	while (*row->name && !text_equals(name, row->name) &&
+		!(row->wide && text_equals(name, row->wide)))
+		row++;
+	return (enum served_call)(row - served_calls);
+}
+
 /* A row of the table before the vDSO is known. */
 struct definition {
-	const char *call;
-	const char *clock;  /* "": the call takes none */
-	const char *export; /* name in the vDSO, without its prefix */
+	enum served_call call;
+	const char *clock; /* "": the call takes none */
 	struct call libc, raw;
 };
 
@@ -113,13 +130,12 @@ struct definition {
 	}
 #define GETTIME(id)                                                                                \
 	{                                                                                          \
-		"clock_gettime", #id, VDSO_CLOCK_GETTIME,                                          \
-			CALL(SHAPE_CLOCK, id, clock, clock_gettime),                               \
+		SERVED_CLOCK_GETTIME, #id, CALL(SHAPE_CLOCK, id, clock, clock_gettime),            \
 			CALL(SHAPE_CLOCK, id, clock, raw_clock_gettime)                            \
 	}
 
 static const struct definition definitions[] = {
-	{"gettimeofday", "", "gettimeofday", CALL(SHAPE_TIMEOFDAY, 0, timeofday, libc_gettimeofday),
+	{SERVED_GETTIMEOFDAY, "", CALL(SHAPE_TIMEOFDAY, 0, timeofday, libc_gettimeofday),
 		CALL(SHAPE_TIMEOFDAY, 0, timeofday, raw_gettimeofday)},
 	GETTIME(CLOCK_REALTIME),
 	GETTIME(CLOCK_MONOTONIC),
@@ -130,13 +146,13 @@ static const struct definition definitions[] = {
 	GETTIME(CLOCK_MONOTONIC_COARSE),
 	GETTIME(CLOCK_PROCESS_CPUTIME_ID),
 	GETTIME(CLOCK_THREAD_CPUTIME_ID),
-	{"clock_getres", "CLOCK_MONOTONIC", "clock_getres",
+	{SERVED_CLOCK_GETRES, "CLOCK_MONOTONIC",
 		CALL(SHAPE_CLOCK, CLOCK_MONOTONIC, clock, clock_getres),
 		CALL(SHAPE_CLOCK, CLOCK_MONOTONIC, clock, raw_clock_getres)},
-	{"time", "", "time", CALL(SHAPE_TIME, 0, time, time), CALL(SHAPE_TIME, 0, time, raw_time)},
-	{"getcpu", "", "getcpu", CALL(SHAPE_GETCPU, 0, getcpu, libc_getcpu),
+	{SERVED_TIME, "", CALL(SHAPE_TIME, 0, time, time), CALL(SHAPE_TIME, 0, time, raw_time)},
+	{SERVED_GETCPU, "", CALL(SHAPE_GETCPU, 0, getcpu, libc_getcpu),
 		CALL(SHAPE_GETCPU, 0, getcpu, raw_getcpu)},
-	{"getrandom", "", "getrandom", CALL(SHAPE_RANDOM, 0, random, getrandom),
+	{SERVED_GETRANDOM, "", CALL(SHAPE_RANDOM, 0, random, getrandom),
 		CALL(SHAPE_RANDOM, 0, random, raw_getrandom)},
 };
 
@@ -144,20 +160,23 @@ static const struct definition definitions[] = {
 
 _Static_assert(ROW_COUNT <= CALL_MAX, "evidence has room for every call");
 
-/* The version (LINUX_2.6, LINUX_2.6.39 ...) is one per image, so the name finds the function. */
+/*
+ * The version (LINUX_2.6, LINUX_2.6.39 ...) is one per image, so the name finds the function. On
+ * 32-bit C libraries use the function with 64-bit times, or the older one, the only one before 5.3.
+ */
 static void *find_function(
-	const struct vdso_evidence *vdso, const struct vdso_image *image, const char *name)
+	const struct vdso_evidence *vdso, const struct vdso_image *image, enum served_call call)
 {
-	for (size_t i = 0; i < vdso->export_count; i++) {
-		struct span export = text_span(vdso->exports[i].name);
+	void *found = NULL;
 
-		if (vdso_take_prefix(&export) && text_equals(export, name))
-			return (void *)(image->base + image->offsets[i]);
+	for (size_t i = 0; i < vdso->export_count && VDSO_IS_CALLABLE; i++) {
+		struct span export = text_span(vdso->exports[i].name);
+		bool is_one = vdso_take_prefix(&export) && served_find_call(export) == call;
+
+		if (is_one && (!found || !text_equals(export, served_calls[call].name)))
+			found = (void *)(image->base + image->offsets[i]);
 	}
-	/* Before 5.3 a 32-bit vDSO had only the older function, and libc used that. */
-	if (strcmp(name, "clock_gettime64") == 0)
-		return find_function(vdso, image, "clock_gettime");
-	return NULL;
+	return found;
 }
 
 #if defined(SYS_clock_gettime64) && defined(SYS_clock_gettime)
@@ -193,12 +212,11 @@ void call_table_make(const struct vdso_evidence *vdso, const struct vdso_image *
 		const struct definition *from = &definitions[i];
 		struct call_row *row = &table->rows[i];
 
-		row->call = from->call;
+		row->call = served_calls[from->call].name;
 		row->clock = from->clock;
-		row->decides = call_decides(from->call, from->clock);
+		row->decides = call_decides(row->call, row->clock);
 		row->path[PATH_VDSO] = row->path[PATH_LIBC] = from->libc;
-		row->path[PATH_VDSO].function.any =
-			VDSO_IS_CALLABLE ? find_function(vdso, image, from->export) : NULL;
+		row->path[PATH_VDSO].function.any = find_function(vdso, image, from->call);
 		if (from->libc.shape == SHAPE_RANDOM)
 			row->path[PATH_VDSO].shape = SHAPE_VRANDOM;
 		row->path[PATH_SYSCALL] = from->raw;
@@ -209,7 +227,7 @@ bool call_table_names(size_t place, const char **call, const char **clock)
 {
 	if (place >= ROW_COUNT)
 		return false;
-	*call = definitions[place].call;
+	*call = served_calls[definitions[place].call].name;
 	*clock = definitions[place].clock;
 	return true;
 }
@@ -382,13 +400,3 @@ int call_error(const struct call *call)
 
 	return call_make(call, &now) == -1 ? errno : 0;
 }
-
-const char *const call_clock_names[CALL_CLOCK_NAMES] = {
-	"clock_gettime",
-	"clock_gettime64",
-	"gettimeofday",
-	"time",
-	"clock_getres",
-	"clock_getres_time64",
-	"getcpu",
-};

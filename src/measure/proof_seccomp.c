@@ -18,12 +18,15 @@
 
 bool proof_seccomp_set_filter(struct fact *why)
 {
-	int numbers[CALL_CLOCK_NAMES + 1];
+	int numbers[2 * SERVED_CALL_COUNT];
+	size_t count = 0;
 
-	for (size_t i = 0; i < CALL_CLOCK_NAMES; i++)
-		numbers[i] = seccomp_syscall_resolve_name(call_clock_names[i]);
-	numbers[CALL_CLOCK_NAMES] = seccomp_syscall_resolve_name("getrandom");
-	return filter_fail_calls(numbers, CALL_CLOCK_NAMES + 1, MARK, why);
+	for (const struct served_row *row = served_calls; *row->name; row++) {
+		numbers[count++] = seccomp_syscall_resolve_name(row->name);
+		if (row->wide)
+			numbers[count++] = seccomp_syscall_resolve_name(row->wide);
+	}
+	return filter_fail_calls(numbers, count, MARK, why);
 }
 
 bool proof_seccomp_is_caught(const struct call *call)

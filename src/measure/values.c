@@ -106,7 +106,9 @@ static void compare_values(void *argument)
 /* Resolutions and CPU numbers are equal, and time() counts whole seconds. */
 static int64_t tolerance_of(const struct call_row *row)
 {
-	if (strcmp(row->call, "clock_gettime") != 0 && strcmp(row->call, "gettimeofday") != 0)
+	const enum served_call call = served_find_call(text_span(row->call));
+
+	if (!served_calls[call].reads_clock || call == SERVED_TIME)
 		return 0;
 	return strstr(row->clock, "COARSE") ? COARSE_NS : PRECISE_NS;
 }

@@ -11,16 +11,6 @@
 #include "judge.h"
 #include "model.h"
 
-/* clock_gettime64 and clock_getres_time64 are the same calls with wider times. */
-static bool is_same_call(const char *name, const char *call)
-{
-	size_t length = strlen(call);
-
-	return strncmp(name, call, length) == 0 &&
-	       (!name[length] || strcmp(name + length, "64") == 0 ||
-		       strcmp(name + length, "_time64") == 0);
-}
-
 /* The rows of clock_getres take no account of the clock: its cost is that of one clock. */
 static const struct call_evidence *find_call(
 	const struct evidence *host, const struct trace_row *row)
@@ -28,9 +18,9 @@ static const struct call_evidence *find_call(
 	for (size_t i = 0; i < host->call_count; i++) {
 		const struct call_evidence *call = &host->calls[i];
 
-		if (is_same_call(row->call->name, call->call) &&
+		if (strcmp(served_calls[row->call->served].name, call->call) == 0 &&
 			(strcmp(call->clock, row->clock) == 0 ||
-				strcmp(call->call, "clock_getres") == 0))
+				row->call->served == SERVED_CLOCK_GETRES))
 			return call;
 	}
 	return NULL;
@@ -57,7 +47,8 @@ struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row
 	const struct trace_row *planned = &trace->plan->rows[row];
 	const struct call_evidence *call = find_call(host, planned);
 	const bool served_here = call && is_served(call);
-	const bool is_random = strcmp(planned->call->name, "getrandom") == 0;
+	const enum served_call kind = planned->call->served;
+	const bool is_random = kind == SERVED_GETRANDOM;
 	const double duration_s = trace->duration_s.value > 0 ? trace->duration_s.value : NAN;
 	const uint64_t into_vdso = trace->vdso_calls[row];
 	uint64_t count_32_bit = trace->counts[TRACE_COMPAT][row];
@@ -65,6 +56,7 @@ struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row
 	struct trace_line line = {.call = planned->call->name,
 		.clock = planned->clock,
 		.count_32_bit = count_32_bit,
+		.reads_clock = served_calls[kind].reads_clock,
 		.served = {.fact = trace->served},
 		.syscall_ns = NAN,
 		.vdso_ns = NAN,
@@ -74,7 +66,7 @@ struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row
 	 * For some clocks clock_getres is always a system call. A host that is too busy to be
 	 * measured has no evidence: as if it fell back, the calls into the vDSO are avoidable.
 	 */
-	if (call && !is_same_call(line.call, "clock_getres"))
+	if (call && kind != SERVED_CLOCK_GETRES)
 		line.avoidable = call->decides || served_here;
 	else if (!call)
 		line.avoidable =
@@ -116,12 +108,6 @@ struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row
 	return line;
 }
 
-bool trace_line_reads_clock(const struct trace_line *line)
-{
-	return is_same_call(line->call, "clock_gettime") ||
-	       strcmp(line->call, "gettimeofday") == 0 || strcmp(line->call, "time") == 0;
-}
-
 void trace_line_add(struct trace_diagnosis *diagnosis, const struct trace_line *line)
 {
 	struct trace_sums *sums = &diagnosis->sums;
@@ -130,7 +116,7 @@ void trace_line_add(struct trace_diagnosis *diagnosis, const struct trace_line *
 	sums->calls += line->count;
 	if (line->total)
 		diagnosis->lines[diagnosis->line_count++] = *line;
-	if (line->total && trace_line_reads_clock(line)) {
+	if (line->total && line->reads_clock) {
 		sums->reads.value += (int64_t)line->total;
 		sums->reads_by_call += line->count;
 		sums->reads_s += line->total_s;

@@ -274,7 +274,8 @@ static void add_calls(const struct trace_events *events, struct seen_slot *seen,
 	run->trace->counts[place.is_compat ? TRACE_COMPAT : TRACE_NATIVE][place.row] += place.count;
 	if (run->trace->system_wide)
 		trace_callers_add(run, process, seen->where, place.count);
-	if (!run->call_places || !served_is_call(run->trace->plan->rows[place.row].call->name))
+	if (!run->call_places ||
+		run->trace->plan->rows[place.row].call->served == SERVED_CALL_COUNT)
 		return;
 	if (seen->has_place)
 		places_count(run->call_places, seen->place, seen->is_jitted, place.count);

@@ -16,6 +16,7 @@
 #include "base/filter.h"
 #include "base/text.h"
 #include "evidence.h"
+#include "measure/call.h"
 #include "report.h"
 
 /* So many calls can be counted in one run. */
@@ -29,7 +30,8 @@
 enum trace_arch { TRACE_NATIVE, TRACE_COMPAT, TRACE_ARCH_COUNT };
 
 struct trace_call {
-	char name[CALL_NAME_SIZE];    /* "clock_gettime" */
+	char name[CALL_NAME_SIZE]; /* "clock_gettime" */
+	enum served_call served;
 	int number[TRACE_ARCH_COUNT]; /* negative: the architecture has no such call */
 	size_t row, rest;             /* its first, and its last, for all other calls */
 };
@@ -185,6 +187,7 @@ struct trace_line {
 	const char *call;
 	const char *clock;
 	uint64_t count, count_32_bit;
+	bool reads_clock;
 	bool avoidable;            /* the vDSO serves it here, or could */
 	bool is_minimum;           /* syscall_ns is the cost of the cheapest system call */
 	struct number_fact served; /* calls that the vDSO served, which are not in `count` */
@@ -255,30 +258,7 @@ size_t trace_plan_row(
 size_t trace_plan_find(
 	const struct trace_plan *plan, uint32_t arch, uint64_t number, uint64_t first_argument);
 
-/* The calls that a vDSO may have, with their numbers in the keys of served.h. */
-enum served_call {
-	SERVED_CLOCK_GETTIME,
-	SERVED_GETTIMEOFDAY,
-	SERVED_TIME,
-	SERVED_CLOCK_GETRES,
-	SERVED_GETCPU,
-	SERVED_GETRANDOM,
-	SERVED_CALL_COUNT
-};
-
-struct served_row {
-	const char *name; /* "clock_gettime" */
-	bool takes_clock;
-	const char *functions[6]; /* the C library's, a caller behind what it calls; then NULL */
-};
-
-extern const struct served_row served_calls[SERVED_CALL_COUNT];
-
-/* Finds the call of "__vdso_time" or "__kernel_time"; SERVED_CALL_COUNT: there is none. */
-enum served_call served_find_call(struct span name);
-
-/* Say whether the call, or one of the calls in the plan, is one that a vDSO may have. */
-bool served_is_call(const char *name);
+/* Says whether a call in the plan is one that a vDSO of this architecture may have. */
 bool served_has_call(const struct trace_plan *plan);
 
 /*
@@ -295,9 +275,8 @@ void trace_plan_filter(const struct trace_plan *plan, struct filter *filter);
 
 /* ---- costs.c: pure ---- */
 
-/* Returns what the calls of a row of the plan cost, and whether they read the clock. */
+/* Returns what the calls of a row of the plan cost. */
 struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row);
-bool trace_line_reads_clock(const struct trace_line *line);
 
 /* Adds a row to the sums, and to the lines if calls were made. */
 void trace_line_add(struct trace_diagnosis *diagnosis, const struct trace_line *line);

@@ -94,9 +94,10 @@ bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why)
 				: "this architecture has no such system call");
 		return false;
 	}
+	call->served = served_find_call(text_span(call->name));
 	/* clock_getres takes a clock, too, but is counted and has a cost without it. */
-	takes_clock = strcmp(call->name, "clock_gettime") == 0 ||
-	              strcmp(call->name, "clock_gettime64") == 0;
+	takes_clock =
+		served_calls[call->served].takes_clock && served_calls[call->served].reads_clock;
 	call->row = plan->row_count;
 	for (size_t i = 0; takes_clock && i < ARRAY_SIZE(clocks); i++)
 		plan->rows[plan->row_count++] =
@@ -111,8 +112,11 @@ void trace_plan_add_clock_calls(struct trace_plan *plan)
 {
 	struct fact ignored = {0};
 
-	for (size_t i = 0; i < CALL_CLOCK_NAMES; i++)
-		trace_plan_add(plan, text_span(call_clock_names[i]), &ignored);
+	for (enum served_call call = 0; call < SERVED_GETRANDOM; call++) {
+		trace_plan_add(plan, text_span(served_calls[call].name), &ignored);
+		if (served_calls[call].wide)
+			trace_plan_add(plan, text_span(served_calls[call].wide), &ignored);
+	}
 }
 
 size_t trace_plan_row(
@@ -140,42 +144,11 @@ size_t trace_plan_find(
 	return TRACE_ROW_MAX;
 }
 
-/* ---- the calls that a vDSO may have ---- */
-
-const struct served_row served_calls[SERVED_CALL_COUNT] = {
-	[SERVED_CLOCK_GETTIME] = {"clock_gettime", true,
-		{"clock_gettime", "gettimeofday", "time", "timespec_get", "clock"}},
-	[SERVED_GETTIMEOFDAY] = {"gettimeofday", false, {"gettimeofday"}},
-	[SERVED_TIME] = {"time", false, {"time"}},
-	[SERVED_CLOCK_GETRES] = {"clock_getres", true, {"clock_getres"}},
-	[SERVED_GETCPU] = {"getcpu", false, {"sched_getcpu"}},
-	[SERVED_GETRANDOM] = {"getrandom", false, {"getrandom"}},
-};
-
-enum served_call served_find_call(struct span name)
-{
-	int call = 0;
-
-	if (!vdso_take_prefix(&name))
-		return SERVED_CALL_COUNT;
-	while (call < SERVED_CALL_COUNT && !text_equals(name, served_calls[call].name))
-		call++;
-	return (enum served_call)call;
-}
-
-bool served_is_call(const char *name)
-{
-	for (size_t call = 0; call < SERVED_CALL_COUNT; call++) {
-		if (strcmp(served_calls[call].name, name) == 0)
-			return true;
-	}
-	return false;
-}
-
 bool served_has_call(const struct trace_plan *plan)
 {
 	for (size_t i = 0; i < plan->call_count; i++) {
-		if (served_is_call(plan->calls[i].name))
+		if (plan->calls[i].served < SERVED_CALL_COUNT &&
+			plan->calls[i].number[TRACE_NATIVE] >= 0)
 			return true;
 	}
 	return false;

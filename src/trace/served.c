@@ -196,6 +196,16 @@ static size_t find_libraries(struct span maps, struct mapping *mapped)
 	return program.inode ? count : 0;
 }
 
+/* The C library's functions of each call, a caller behind those that it calls. */
+static const char *const functions[SERVED_CALL_COUNT][6] = {
+	[SERVED_CLOCK_GETTIME] = {"clock_gettime", "gettimeofday", "time", "timespec_get", "clock"},
+	[SERVED_GETTIMEOFDAY] = {"gettimeofday"},
+	[SERVED_TIME] = {"time"},
+	[SERVED_CLOCK_GETRES] = {"clock_getres"},
+	[SERVED_GETCPU] = {"sched_getcpu"},
+	[SERVED_GETRANDOM] = {"getrandom"},
+};
+
 /* The file is that of a program that may be hostile, and may be slow to search. */
 static void read_frames(void *argument)
 {
@@ -211,8 +221,7 @@ static void read_frames(void *argument)
 	has_own = library->is_c && elf_section(&elf, ".dynsym");
 	symbols = !has_own && files_map_symbols(0, &elf, &apart) ? &apart : &elf;
 	for (size_t call = 0; call < SERVED_CALL_COUNT && library->is_c; call++)
-		wanted[call] = (struct frame_names){
-			served_calls[call].functions, false, library->frames[call]};
+		wanted[call] = (struct frame_names){functions[call], false, library->frames[call]};
 	frames_find(&elf, symbols, wanted, library->is_c ? SERVED_CALL_COUNT : 1);
 }
 

@@ -402,8 +402,10 @@ void served_stubs_make(struct served_stubs *stubs, const unsigned char *image, s
 		uint64_t at = dynamic.symbols + i * sizeof(Elf64_Sym), base = vdso - elf.load;
 		uint64_t section = ELF_READ(&elf, at, Sym, st_shndx), entry = 0;
 		struct span name = elf_name(&elf, dynamic.names, ELF_READ(&elf, at, Sym, st_name));
-		enum served_call call = served_find_call(name);
+		enum served_call call = SERVED_CALL_COUNT;
 
+		if (vdso_take_prefix(&name))
+			call = served_find_call(name);
 		if (call < SERVED_CALL_COUNT && section != SHN_UNDEF && section != SHN_ABS &&
 			(ELF_READ(&elf, at, Sym, st_info) & 0xf) == STT_FUNC)
 			entry = served_stub_make(

@@ -30,7 +30,7 @@ static bool counts_random(const struct trace_evidence *trace)
 
 static bool is_random(const struct trace_evidence *trace, size_t row)
 {
-	return strcmp(trace->plan->rows[row].call->name, "getrandom") == 0;
+	return trace->plan->rows[row].call->served == SERVED_GETRANDOM;
 }
 
 /* ---- why only this program is affected ---- */
@@ -241,11 +241,10 @@ static void say_subject(const struct view *v)
 static bool has_served_call(const struct trace_evidence *trace)
 {
 	for (size_t i = 0; i < trace->host.vdso.export_count; i++) {
-		enum served_call call =
-			served_find_call(text_span(trace->host.vdso.exports[i].name));
+		struct span name = text_span(trace->host.vdso.exports[i].name);
 
-		if (call < SERVED_CALL_COUNT &&
-			trace_plan_call(trace->plan, served_calls[call].name))
+		if (vdso_take_prefix(&name) &&
+			trace_plan_call(trace->plan, served_calls[served_find_call(name)].name))
 			return true;
 	}
 	return false;
@@ -427,7 +426,7 @@ void trace_judge(struct trace_report *report)
 		struct trace_line line = trace_line_make(trace, row);
 
 		view.counts_clock_calls |= line.avoidable;
-		view.counts_reads |= trace_line_reads_clock(&line);
+		view.counts_reads |= line.reads_clock;
 		trace_line_add(diagnosis, &line);
 	}
 	view.reads = (uint64_t)diagnosis->sums.reads.value;

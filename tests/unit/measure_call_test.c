@@ -269,6 +269,15 @@ static const void *function_of(const char *call, const char *clock, enum call_pa
 	return row[path].function.any;
 }
 
+static void calls_are_found_by_both_of_their_names(void **state)
+{
+	(void)state;
+	assert_int_equal(served_find_call(text_span("clock_getres")), SERVED_CLOCK_GETRES);
+	assert_int_equal(served_find_call(text_span("clock_getres_time64")), SERVED_CLOCK_GETRES);
+	assert_int_equal(served_find_call(text_span("clock_gettime6")), SERVED_CALL_COUNT);
+	assert_int_equal(served_find_call(text_span("")), SERVED_CALL_COUNT);
+}
+
 /* A call timed at the wrong address is a wrong number or a crash. */
 static void exports_are_found_by_their_whole_name(void **state)
 {
@@ -386,6 +395,7 @@ int main(void)
 		cmocka_unit_test(other_errors_and_success_are_not_the_marker),
 		cmocka_unit_test(the_control_does_not_fail_by_itself),
 		cmocka_unit_test(the_cheapest_system_call_is_getppid),
+		cmocka_unit_test(calls_are_found_by_both_of_their_names),
 		ON_TABLE(exports_are_found_by_their_whole_name),
 		ON_TABLE(without_an_image_there_are_no_vdso_functions),
 		ON_TABLE(every_path_of_a_row_reads_the_clock_of_its_name),
