@@ -65,6 +65,12 @@ extern const struct field report_fields[];
 void report_answer(struct report *report, const struct answer *answer, const char *rule,
 	const char *advice, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/*
+ * Reads the clocksource again when all was measured. If it changed meanwhile the answer is the
+ * command's first one, unknown: the numbers are of more than one clock.
+ */
+void report_check_clocksource(struct cli *cli, struct clocksource_evidence *clocksource);
+
 /* Prints "WORD: sentence", the answer that an output begins with. */
 void page_answer(struct page *page, const struct answer *answer, const char *sentence);
 

@@ -61,6 +61,7 @@ static bool measure(struct cli *cli)
 	report->bench->stopped = report->bench->stop;
 	work_end();
 	bench_conclude(report);
+	report_check_clocksource(cli, &evidence->clocksource);
 	return true;
 }
 

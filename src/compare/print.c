@@ -249,6 +249,7 @@ const struct field compare_fields[] = {
 	{FLAG("rehearsal", rehearsal),
 		.doc = "whether it ran on a tree (--sysroot): each clocksource was measured on the "
 		       "clock of this host, which did not change"},
+	{INLINE(host, surroundings_fields)},
 	{TEXT("original", sw.original), .doc = "clocksource in use before the run"},
 	{TEXT("fastest", fastest_name.value), .fact = FACT(fastest_name.fact),
 		.reason = "fastest_reason", .doc = "fastest clocksource without a warp"},
@@ -318,6 +319,7 @@ void compare_text(const void *data, struct page *page)
 	const struct run *run = &compare->run;
 
 	write_table(compare, page);
+	page_host(page, &compare->host);
 	page_line(page, "NTP", "before: ");
 	strbuf_add_ntp(&run->before, &page->text);
 	page_add(page, "; after: ");

@@ -70,6 +70,7 @@ static bool measure(struct cli *cli)
 		    WARP_CLOCK(WARP_COUNTER), &evidence->warp))
 		return false;
 	counter_judge(counter);
+	report_check_clocksource(cli, &host->clocksource);
 	return true;
 }
 

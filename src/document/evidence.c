@@ -287,7 +287,9 @@ const struct field host_fields[] = {
 
 static const struct field current_fields[] = {
 	{TEXT("current", current), .fact = FACT(current_fact), .reason = "reason",
-		.doc = "clocksource in use"},
+		.doc = "clocksource in use when the run began"},
+	{TEXT("changed_to", changed_to),
+		.doc = "another one that was in use at its end; null: there was none"},
 	{REASON("reason")},
 	{0},
 };

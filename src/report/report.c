@@ -28,6 +28,14 @@ void report_answer(struct report *report, const struct answer *answer, const cha
 	va_end(arguments);
 }
 
+void report_check_clocksource(struct cli *cli, struct clocksource_evidence *clocksource)
+{
+	if (clocksource_collect_change(&cli->root, clocksource))
+		report_answer(cli->data, cli->command->answers, "clocksource-changed", NULL,
+			"the clocksource changed from %s to %s during the measurement. Run it again.",
+			clocksource->current, clocksource->changed_to);
+}
+
 int report_run(struct cli *cli)
 {
 	struct report *report = cli->data;

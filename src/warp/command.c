@@ -429,6 +429,7 @@ static bool measure(struct cli *cli)
 		    cli, "reading the clocks on all CPUs", &calls, WARP_ALL_CLOCKS, &run->warp))
 		return false;
 	warp_judge(&run->warp, &run->report);
+	report_check_clocksource(cli, &run->evidence.clocksource);
 	return true;
 }
 

@@ -100,3 +100,13 @@ bool watch_fell_behind(const struct watch_check *before, const struct watch_chec
 	return watch_find_stood(before, now, &stood_s, &error_s, &(struct fact){0}) &&
 	       stood_s > error_s + 1;
 }
+
+bool watch_only_cpus_changed(const struct watch_check *before, const struct watch_check *now)
+{
+	const struct number_fact *cpus = &now->evidence.host.cpu_count;
+	double stood_s, error_s;
+
+	return fact_is_known(&cpus->fact) && cpus->value != before->evidence.host.cpu_count.value &&
+	       watch_find_stood(before, now, &stood_s, &error_s, &(struct fact){0}) &&
+	       stood_s <= error_s;
+}

@@ -122,6 +122,12 @@ bool watch_find_stood(const struct watch_check *before, const struct watch_check
 /* Returns true if the clock fell behind by a second more than the error. */
 bool watch_fell_behind(const struct watch_check *before, const struct watch_check *now);
 
+/*
+ * Returns true if the number of CPUs changed and the clock did not fall behind between two checks:
+ * KVM replaces the base for an added CPU, too.
+ */
+bool watch_only_cpus_changed(const struct watch_check *before, const struct watch_check *now);
+
 /* ---- reports ---- */
 
 #define WATCH_JSON_SCHEMA "vdsocheck-watch/1"

@@ -316,12 +316,15 @@ static bool start_timer(struct watch *watch)
 	return cli_error("cannot set a timer for --duration: %s", strerror(errno));
 }
 
-/* What a check found that was made since nothing shows a restore; false: nothing new. */
-static bool is_news(struct watch_event *event)
+/* What was a restore, by the clocks of two checks; false: nothing new. */
+static bool is_news(struct watch_event *event, enum wake wake)
 {
-	if (watch_fell_behind(event->before, event->now))
+	if (wake == WAKE_RECHECK && watch_fell_behind(event->before, event->now))
 		event->kind = WATCH_RESTORED;
-	return event->kind == WATCH_RESTORED || !watch_checks_agree(event->before, event->now);
+	if (wake == WAKE_RESTORED && watch_only_cpus_changed(event->before, event->now))
+		event->kind = WATCH_CHANGE;
+	return event->kind == WATCH_RESTORED || wake == WAKE_CHANGE ||
+	       !watch_checks_agree(event->before, event->now);
 }
 
 /* An event as if the clock had begun to fall back, which says that it is a test. */
@@ -360,7 +363,7 @@ static bool watch_until_end(struct cli *cli, struct watch *watch)
 		}
 		begin_event(watch,
 			!fault && watch->wake == WAKE_RESTORED ? WATCH_RESTORED : WATCH_CHANGE);
-		if (!fault && watch->wake == WAKE_RECHECK && !is_news(&watch->event))
+		if (!fault && !is_news(&watch->event, watch->wake))
 			continue;
 		if (!report_event(cli, watch))
 			return false;

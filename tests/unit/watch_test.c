@@ -310,6 +310,23 @@ static void the_time_that_a_guest_stood_still_is_measured(void **state)
 	assert_false(watch_fell_behind(&before, &now));
 }
 
+static void an_added_cpu_is_no_restore_unless_time_was_lost(void **state)
+{
+	struct watch_check before = check_of("tsc", "tsc", VERDICT_OK), now;
+
+	(void)state;
+	fact_set_number(&before.evidence.host.cpu_count, 2);
+	set_witness(&before, WITNESS_RTC, 0.1, 0.01);
+	now = before;
+	assert_false(watch_only_cpus_changed(&before, &now));
+	fact_set_number(&now.evidence.host.cpu_count, 3);
+	assert_true(watch_only_cpus_changed(&before, &now));
+	set_witness(&now, WITNESS_RTC, -0.9, 0.01);
+	assert_false(watch_only_cpus_changed(&before, &now));
+	now.evidence.witness_count = 0;
+	assert_false(watch_only_cpus_changed(&before, &now));
+}
+
 static void a_restore_says_when_and_for_how_long(void **state)
 {
 	static struct watch_check before, now;
@@ -536,6 +553,7 @@ int main(void)
 		cmocka_unit_test(a_new_base_is_a_restore),
 		cmocka_unit_test(a_day_has_no_false_alarm_and_each_restore_is_seen),
 		cmocka_unit_test(the_time_that_a_guest_stood_still_is_measured),
+		cmocka_unit_test(an_added_cpu_is_no_restore_unless_time_was_lost),
 		cmocka_unit_test(a_restore_says_when_and_for_how_long),
 		cmocka_unit_test(the_last_switch_and_what_came_right_before_it_explain),
 		cmocka_unit_test(a_log_that_cannot_be_read_gives_its_reason),
