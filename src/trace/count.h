@@ -138,6 +138,12 @@ int trace_run_wait(struct trace_run *run);
 /* Waits a moment, at most until a signal or the end of the interval; false: the run is over. */
 bool trace_run_pause(struct trace_run *run);
 
+/*
+ * Reads a clock by a timer, since a seccomp filter may end a process for clock_gettime(2). Returns
+ * ns, or 0 if that was refused, too.
+ */
+int64_t trace_clock_ns(clockid_t clock);
+
 /* Sets the duration and the CPU time, before processes that are not counted are waited for. */
 void trace_run_counted(struct trace_run *run);
 

@@ -303,7 +303,7 @@ static void take(struct trace_source *source, pid_t gone, struct span maps)
 {
 	struct trace_events *events = (struct trace_events *)source;
 	struct trace_evidence *trace = events->run->trace;
-	int64_t begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	int64_t begin_ns = trace_clock_ns(CLOCK_MONOTONIC);
 	bool is_read =
 		begin_reading(events) && use_array(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM,
 						 EVENT_UNFOLLOWED, &trace->threads_uncounted);
@@ -322,13 +322,13 @@ static void take(struct trace_source *source, pid_t gone, struct span maps)
 	}
 	if (!is_read)
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
-	events->next_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	events->next_ns = trace_clock_ns(CLOCK_MONOTONIC);
 	events->next_ns += READING_LEAST_NS + READING_PART * (events->next_ns - begin_ns);
 }
 
 static void poll_counts(struct trace_source *source)
 {
-	if (kernel_clock_ns(CLOCK_MONOTONIC) >= ((struct trace_events *)source)->next_ns)
+	if (trace_clock_ns(CLOCK_MONOTONIC) >= ((struct trace_events *)source)->next_ns)
 		take(source, 0, (struct span){NULL, 0});
 }
 

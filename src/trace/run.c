@@ -162,13 +162,32 @@ void trace_run_go(struct trace_run *run)
 
 /* ---- signals and time ---- */
 
+/* The latest time that a timer of 32 bits can have: it never ends. */
+#define NEVER_S INT32_MAX
+
+int64_t trace_clock_ns(clockid_t clock)
+{
+	struct sigevent nothing = {.sigev_notify = SIGEV_NONE};
+	struct itimerspec left = {.it_value.tv_sec = NEVER_S};
+	bool is_read;
+	timer_t timer;
+
+	if (timer_create(clock, &nothing, &timer) < 0)
+		return kernel_clock_ns(clock);
+	is_read = timer_settime(timer, TIMER_ABSTIME, &left, NULL) == 0 &&
+	          timer_gettime(timer, &left) == 0;
+	timer_delete(timer);
+	return is_read ? (NEVER_S - left.it_value.tv_sec) * NS_PER_SECOND - left.it_value.tv_nsec
+	               : kernel_clock_ns(clock);
+}
+
 /* The clock of a process includes threads that have ended. 0: it has ended itself. */
 static double cpu_seconds(pid_t pid)
 {
 	clockid_t clock;
 
 	return clock_getcpuclockid(pid, &clock) == 0
-	               ? (double)kernel_clock_ns(clock) / NS_PER_SECOND
+	               ? (double)trace_clock_ns(clock) / NS_PER_SECOND
 	               : 0;
 }
 
@@ -188,7 +207,7 @@ void trace_run_begin(struct trace_run *run)
 		interrupts_catch(&run->stop, true);
 	run->deadline = run->limit_ns ? deadline_after(run->limit_ns) : (struct deadline){0};
 	run->begin_cpu_s = run->program ? 0 : cpu_seconds(run->trace->program.pid);
-	run->begin_ns = kernel_clock_ns(CLOCK_MONOTONIC);
+	run->begin_ns = trace_clock_ns(CLOCK_MONOTONIC);
 	run->next_ns = run->begin_ns + run->interval_ns;
 }
 
@@ -198,7 +217,7 @@ void trace_run_counted(struct trace_run *run)
 	double cpu_s = run->arguments ? run->cpu_s : cpu_seconds(trace->program.pid);
 
 	fact_set_real(&trace->duration_s,
-		(double)(kernel_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / NS_PER_SECOND);
+		(double)(trace_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / NS_PER_SECOND);
 	if (trace->system_wide)
 		fact_set(&trace->cpu_s.fact, FACT_ABSENT, "not counted for a whole host");
 	else if (!run->arguments && cpu_s <= 0)
@@ -242,7 +261,7 @@ bool trace_run_pause(struct trace_run *run)
 		pause_ns = left < PAUSE_NS ? left : PAUSE_NS;
 
 	if (run->interval_ns)
-		left = run->next_ns - kernel_clock_ns(CLOCK_MONOTONIC);
+		left = run->next_ns - trace_clock_ns(CLOCK_MONOTONIC);
 	if (left < pause_ns)
 		pause_ns = left > 0 ? left : 0;
 	nanosleep(&(struct timespec){.tv_nsec = (long)pause_ns}, NULL);

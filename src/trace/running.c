@@ -26,7 +26,7 @@ static bool report_interval(struct trace_run *run)
 {
 	struct trace_evidence *trace = run->trace;
 
-	if (!run->interval_ns || kernel_clock_ns(CLOCK_MONOTONIC) < run->next_ns)
+	if (!run->interval_ns || trace_clock_ns(CLOCK_MONOTONIC) < run->next_ns)
 		return true;
 	take(run);
 	if (!run->report(run->argument))
