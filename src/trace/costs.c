@@ -63,10 +63,14 @@ struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row
 		.cpu_share_percent = NAN};
 
 	/*
-	 * For some clocks clock_getres is always a system call. A host that is too busy to be
-	 * measured has no evidence: as if it fell back, the calls into the vDSO are avoidable.
+	 * For some clocks clock_getres is always a system call, and the vDSO's getrandom() makes
+	 * one for each thread: only beside the calls that it served can these be judged. A host
+	 * that is too busy to be measured has no evidence: as if it fell back, the calls into the
+	 * vDSO are avoidable.
 	 */
-	if (call && kind != SERVED_CLOCK_GETRES)
+	if (is_random)
+		line.avoidable = served_here && fact_is_known(&trace->served);
+	else if (call && kind != SERVED_CLOCK_GETRES)
 		line.avoidable = call->decides || served_here;
 	else if (!call)
 		line.avoidable =

@@ -23,9 +23,9 @@ const struct answer trace_answers[] = {
 };
 
 /* Newer vDSOs have getrandom(), which is not a clock call. */
-static bool counts_random(const struct trace_evidence *trace)
+static bool judges_random(const struct trace_evidence *trace)
 {
-	return trace_plan_call(trace->plan, "getrandom");
+	return fact_is_known(&trace->served) && trace_plan_call(trace->plan, "getrandom");
 }
 
 static bool is_random(const struct trace_evidence *trace, size_t row)
@@ -93,7 +93,7 @@ static void find_hints(const struct trace_evidence *trace, struct trace_diagnosi
 	if (origin != TRACE_BY_VDSO && origin != TRACE_BY_SYSCALL_FUNCTION &&
 		trace->program.is_static)
 		*hint++ =
-			counts_random(trace)
+			judges_random(trace)
 				? "It is statically linked: glibc 2.41 uses the vDSO's getrandom() "
 				  "only in programs that are linked dynamically."
 				: "It is statically linked: its libc does not use the vDSO if it "
@@ -416,7 +416,7 @@ void trace_judge(struct trace_report *report)
 		.diagnosis = diagnosis,
 		.sums = &diagnosis->sums,
 		.subject = trace->system_wide ? "the programs of this host" : "this program",
-		.kind = counts_random(trace) ? "" : "clock ",
+		.kind = judges_random(trace) ? "" : "clock ",
 		.host_is_ok = counts_deciding(&trace->host).entered == 0,
 		.has_reads = fact_is_known(&trace->served),
 		.summary = report->report.summary};

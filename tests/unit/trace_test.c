@@ -509,6 +509,12 @@ static void random_numbers_may_be_served(void **state)
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_FALLBACK);
 	assert_non_null(strstr(run.report.summary, "made 1,000 system calls that the vDSO serves"));
+	/* How many of its calls have one in place is not known where these are not counted. */
+	fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
+	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_COUNTED);
+	assert_non_null(strstr(run.report.summary, "what the vDSO served of them was not counted"));
+	fact_set_known(&trace->served);
 	trace->program.is_static = true;
 	trace_judge(&run);
 	assert_non_null(strstr(diagnosis->hints[0], "linked dynamically"));
