@@ -117,11 +117,14 @@ static bool has_counter(const unsigned char *code, size_t length)
 
 void trace_program_read(struct trace_program *program, const unsigned char *bytes, size_t length)
 {
+	static const char *const loaders[] = {"ld-", "ld.so", "ld64.so", NULL};
 	struct elf elf;
 
 	if (!elf_start(&elf, bytes, length))
 		return;
-	program->is_static = !elf_segment(&elf, PT_INTERP, 0);
+	/* A dynamic loader names none, and may be executed to load a program. */
+	program->is_static = !elf_segment(&elf, PT_INTERP, 0) &&
+	                     !files_is_named(text_span(program->path), loaders);
 	program->calls_ptrace |= has_sanitizer(&elf);
 	/* The code of a large program takes long to read, and is not asked for of others. */
 	for (uint64_t at = 0; !program->pid && (at = elf_segment(&elf, PT_LOAD, at));) {
