@@ -34,9 +34,6 @@
 
 #define FOLLOW (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
 
-/* Limits the time that the threads take to stop, so that they can be let go. */
-#define DETACH_NS 1000000000
-
 /* Limits the time that processes which the program left running take to end by SIGTERM. */
 #define TERMINATE_NS 2000000000
 
@@ -53,12 +50,10 @@ struct traced {
 	unsigned stops;             /* at system calls while it was loading */
 };
 
-enum phase { COUNTING, TERMINATING, RELEASING };
-
 struct tracer {
 	struct trace_source source;
 	struct trace_run *run;
-	enum phase phase;
+	bool is_ending;    /* the processes that are left are sent SIGTERM */
 	bool has_executed; /* an execve(2) was successful */
 	bool has_begun;    /* the calls of a program are counted, or could not be */
 	bool has_filter;   /* the program is under ours, and cannot be let go */
@@ -73,15 +68,13 @@ struct tracer {
 };
 
 /*
- * Once the count is over, stops a thread to let it go, or ends the process of which it is the first
- * thread: signals are sent to processes. An ID that is not that of a thread traced by us is
- * refused.
+ * Once the count is over, ends the process of which this is the first thread: signals are sent to
+ * processes. An ID that is not that of a thread traced by us is refused.
  */
 static void leave(struct tracer *tracer, pid_t id)
 {
-	if (tracer->phase != COUNTING && ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 &&
-		tracer->phase == TERMINATING && syscall(SYS_tgkill, id, id, 0) == 0 &&
-		kill(id, SIGTERM) == 0)
+	if (tracer->is_ending && ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 &&
+		syscall(SYS_tgkill, id, id, 0) == 0 && kill(id, SIGTERM) == 0)
 		tracer->run->trace->children_terminated++;
 }
 
@@ -348,7 +341,7 @@ static int count_served(struct tracer *tracer, struct traced *thread)
 {
 	int signal = 0;
 
-	if (!thread || tracer->phase != COUNTING || (thread->table && !thread->loading))
+	if (!thread || tracer->is_ending || (thread->table && !thread->loading))
 		return 0;
 	if (!thread->loading) {
 		signal = begin_served(tracer, thread);
@@ -368,6 +361,15 @@ static bool stops_a_group(int signal)
 	return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
+/* A stop of the process and its end interrupt calls without us, too. */
+static void take_signal(struct tracer *tracer, pid_t id, int signal)
+{
+	if (signal == SIGSYS)
+		take_sigsys(tracer, id);
+	else if (!stops_a_group(signal) && signal != SIGCONT)
+		served_restart_call(id);
+}
+
 /* A thread that was killed by now takes no request: its end is reported next. */
 static void take_stop(struct tracer *tracer, pid_t id, int status)
 {
@@ -381,17 +383,15 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 		take_filter_stop(tracer, id);
 	else if (event)
 		note_event(tracer, id, event);
-	else if (signal == SIGSYS)
-		take_sigsys(tracer, id);
 	else if (signal == SYSCALL_STOP)
 		delivered = count_served(tracer, find_thread(tracer, id));
+	else
+		take_signal(tracer, id, signal);
 	thread = find_thread(tracer, id);
 	/* Registers that are set at the event of execve(2) itself would be overwritten. */
 	to_next_call =
 		(thread && thread->loading) || (event == PTRACE_EVENT_EXEC && tracer->run->serves);
-	if (tracer->phase == RELEASING)
-		result = ptrace(PTRACE_DETACH, id, NULL, (void *)(uintptr_t)delivered);
-	else if (thread && thread->is_free)
+	if (thread && thread->is_free)
 		return let_go(tracer, thread, delivered);
 	else if (event == PTRACE_EVENT_STOP && stops_a_group(signal))
 		result = ptrace(PTRACE_LISTEN, id, NULL, NULL);
@@ -410,7 +410,7 @@ static bool take_change(struct trace_source *source, pid_t id, int status)
 
 	if (WIFSTOPPED(status))
 		take_stop(tracer, id, status);
-	if (!WIFSTOPPED(status) || tracer->phase == RELEASING)
+	else
 		drop_thread(tracer, id);
 	return tracer->count > 0;
 }
@@ -424,23 +424,30 @@ static void set_method(struct trace_evidence *trace)
 }
 
 /*
- * Leaves the threads that are left, within a time. Only a stopped thread can be let go, and to stop
- * it may interrupt a call that it waits in: if we are about to end, the kernel lets it go then, as
- * one that takes too long, such as one that waits for its vfork child.
+ * Ends the processes that the program left running, within a time. They cannot be let go: without a
+ * tracer their counted calls would fail. Those that are left then end by PTRACE_O_EXITKILL.
  */
-static void finish(struct tracer *tracer, enum phase phase, int64_t limit_ns)
+static void terminate(struct tracer *tracer)
 {
 	struct trace_run *run = tracer->run;
 
-	tracer->phase = phase;
-	run->show = NULL;
+	tracer->is_ending = true;
 	run->over = false;
-	run->deadline = deadline_after(limit_ns);
-	if (tracer->count && (phase == TERMINATING || run->is_repeated)) {
-		for (size_t i = 0; i < tracer->count; i++)
-			leave(tracer, tracer->threads[i].id);
+	run->deadline = deadline_after(TERMINATE_NS);
+	for (size_t i = 0; i < tracer->count; i++)
+		leave(tracer, tracer->threads[i].id);
+	if (tracer->count)
 		trace_run_wait(run);
-	}
+}
+
+/*
+ * Forgets the threads that are left. To let one go it would have to be stopped, which may interrupt
+ * a call that it waits in: the kernel lets it go when we end.
+ */
+static void finish(struct tracer *tracer)
+{
+	struct trace_run *run = tracer->run;
+
 	trace_run_remove(run, &tracer->source);
 	while (tracer->count)
 		drop_thread(tracer, tracer->threads[0].id);
@@ -501,7 +508,7 @@ bool trace_follow(struct trace_run *run)
 	run->over = true;
 	trace_run_go(run);
 	if (is_seized)
-		finish(&tracer, RELEASING, DETACH_NS);
+		finish(&tracer);
 	return true;
 }
 
@@ -526,11 +533,8 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 	}
 	set_method(run->trace);
 	trace_run_go(run);
-	/*
-	 * Processes that the program left running cannot be let go: without a tracer their counted
-	 * calls would fail. They end by SIGTERM, or by PTRACE_O_EXITKILL when we end.
-	 */
-	finish(&tracer, TERMINATING, TERMINATE_NS);
+	terminate(&tracer);
+	finish(&tracer);
 	/* An outer seccomp filter may refuse the new one, or end the process for it. */
 	if (run->failure.error && run->failure.stage == TRACE_STARTING)
 		fact_set_errno(why, run->failure.error, "seccomp filter");

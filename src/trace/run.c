@@ -186,9 +186,8 @@ static double cpu_seconds(pid_t pid)
 {
 	clockid_t clock;
 
-	return clock_getcpuclockid(pid, &clock) == 0
-	               ? (double)trace_clock_ns(clock) / NS_PER_SECOND
-	               : 0;
+	return clock_getcpuclockid(pid, &clock) == 0 ? (double)trace_clock_ns(clock) / NS_PER_SECOND
+	                                             : 0;
 }
 
 void trace_run_begin(struct trace_run *run)

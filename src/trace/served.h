@@ -132,6 +132,14 @@ enum injected served_inject(
  */
 void served_change_call(pid_t thread, uint64_t flags);
 
+/*
+ * Makes the kernel restart the system call that a signal has interrupted, at the stop for the
+ * signal, if that has no handler. Linux wakes a traced thread for a signal that it ignores, and
+ * some calls fail then with EINTR. Those with a time limit still do: it would begin anew. So do
+ * all on arm64, where their first argument is no longer known.
+ */
+void served_restart_call(pid_t thread);
+
 /* Finds the row of the system call that a thread is in; TRACE_ROW_MAX: there is none. */
 size_t served_system_call(const struct trace_plan *plan, pid_t thread);
 

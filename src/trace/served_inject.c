@@ -191,11 +191,13 @@ static int find_vdso(struct target *target)
 	return error;
 }
 
-static bool memory_read(pid_t pid, uint64_t from, void *to, size_t length)
+/* 0 or an errno value. A kernel may lack process_vm_readv(2), and a filter refuse it. */
+static int memory_read(pid_t pid, uint64_t from, void *to, size_t length)
 {
 	struct iovec here = {to, length}, there = {(void *)(uintptr_t)from, length};
+	ssize_t result = process_vm_readv(pid, &here, 1, &there, 1, 0);
 
-	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)length;
+	return result == (ssize_t)length ? 0 : result < 0 ? errno : EFAULT;
 }
 
 /* Reads the image of the vDSO, and finds the instruction. 0 or an errno value. */
@@ -204,12 +206,12 @@ static int read_vdso(struct target *target, size_t *length)
 	const unsigned char *found = NULL;
 	int error = find_vdso(target);
 
+	if (!error)
+		error = memory_read(target->thread, target->vdso, target->image, SERVED_PAGE);
 	if (error)
 		return error;
-	if (!memory_read(target->thread, target->vdso, target->image, SERVED_PAGE))
-		return EFAULT;
 	*length = served_image_length(target->image, SERVED_PAGE);
-	if (*length && memory_read(target->thread, target->vdso, target->image, *length))
+	if (*length && memory_read(target->thread, target->vdso, target->image, *length) == 0)
 		found = memmem(target->image, *length, instruction, sizeof(instruction));
 	target->instruction = found ? target->vdso + (uint64_t)(found - target->image) : 0;
 	return found ? 0 : ENOEXEC;
@@ -318,6 +320,9 @@ static void explain(int error, struct fact *why)
 		fact_set(why, FACT_ABSENT, "the program has no vDSO");
 	else if (error == ECANCELED)
 		fact_set(why, FACT_DENIED, "it runs with privileges that its caller lacks");
+	else if (error == ENOSYS)
+		fact_set(why, FACT_ABSENT,
+			"the kernel lacks process_vm_readv(2) or memfd_create(2)");
 	else
 		fact_set_errno(why, error, "mapping the counters");
 }
@@ -396,6 +401,44 @@ void served_change_call(pid_t thread, uint64_t flags)
 	registers_set(thread, &registers);
 }
 
+/* The kernel's, which makes it restart a call unless a handler takes the signal. */
+#define ERESTARTNOHAND 514
+
+void served_restart_call(pid_t thread)
+{
+#if defined(__x86_64__)
+	struct user_regs_struct registers;
+	bool is_endless;
+
+	if (registers_get(thread, &registers) < 0 || registers.rax != (unsigned long long)-EINTR)
+		return;
+	switch (registers.orig_rax) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		is_endless = (int)registers.r10 < 0;
+		break;
+	case SYS_epoll_pwait2:
+	case SYS_semtimedop:
+		is_endless = !registers.r10;
+		break;
+	case SYS_rt_sigtimedwait:
+		is_endless = !registers.rdx;
+		break;
+	case SYS_io_getevents:
+		is_endless = !registers.r8;
+		break;
+	default:
+		is_endless = registers.orig_rax == SYS_semop;
+		break;
+	}
+	registers.rax = (unsigned long long)-ERESTARTNOHAND;
+	if (is_endless)
+		registers_set(thread, &registers);
+#else
+	(void)thread;
+#endif
+}
+
 size_t served_system_call(const struct trace_plan *plan, pid_t thread)
 {
 	struct user_regs_struct registers;
@@ -421,6 +464,11 @@ void served_change_call(pid_t thread, uint64_t flags)
 {
 	(void)thread;
 	(void)flags;
+}
+
+void served_restart_call(pid_t thread)
+{
+	(void)thread;
 }
 
 size_t served_system_call(const struct trace_plan *plan, pid_t thread)

@@ -17,6 +17,8 @@
  *	contract counter             reads the CPU's counter itself
  *	contract left FILE           leaves a child that waits for a second, and then writes to the file
  *	                             whether it was interrupted
+ *	contract ignores             waits without limit, in ways that are not restarted, while it gets
+ *	                             signals that it ignores; prints how often a call was interrupted
  *	contract sent                ends by SIGSYS of a child while it reads the clock
  *	contract locks               locks its memory, and prints how many KiB that is
  *	contract spawns N FILE       N children that execute true; writes to the file how many of
@@ -35,10 +37,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -168,6 +172,60 @@ static int leave_child(const char *path)
 	if (file)
 		fputs(errno == EAGAIN ? "waited" : "interrupted", file);
 	return !file;
+}
+
+static void do_nothing(int signal)
+{
+	(void)signal;
+}
+
+/* The last wait is ended by a handler. */
+static int ignore_signals(void)
+{
+	const struct timespec moment = {.tv_nsec = 50000000};
+	const struct sigaction handled = {.sa_handler = do_nothing};
+	struct epoll_event event = {.events = EPOLLIN};
+	struct sembuf down = {0, -1, 0}, up = {0, 1, 0};
+	int poll = epoll_create1(0), interrupted = 0, set = semget(IPC_PRIVATE, 1, 0600), ends[2];
+	sigset_t wanted;
+	char byte;
+
+	sigemptyset(&wanted);
+	sigaddset(&wanted, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &wanted, NULL);
+	signal(SIGUSR2, SIG_IGN);
+	if (set < 0 || pipe(ends) < 0 || epoll_ctl(poll, EPOLL_CTL_ADD, ends[0], &event) < 0)
+		return 77;
+	for (int i = 0; i < 5; i++) {
+		pid_t child;
+		int result;
+
+		if (i == 4 &&
+			(read(ends[0], &byte, 1) != 1 || sigaction(SIGUSR2, &handled, NULL) < 0))
+			return 77;
+		child = fork();
+		if (child == 0) {
+			static const int ignored[] = {SIGWINCH, SIGURG, SIGUSR2};
+
+			for (int k = 0; k < 3; k++) {
+				nanosleep(&moment, NULL);
+				kill(getppid(), ignored[k]);
+			}
+			nanosleep(&moment, NULL);
+			_exit(i < 2      ? semop(set, &up, 1)
+				: i == 2 ? kill(getppid(), SIGUSR1)
+					 : write(ends[1], "", 1) != 1);
+		}
+		result = i == 0   ? semop(set, &down, 1)
+		         : i == 1 ? semtimedop(set, &down, 1, NULL)
+		         : i == 2 ? sigwaitinfo(&wanted, NULL)
+		                  : epoll_wait(poll, &event, 1, -1);
+		interrupted += result < 0 && errno == EINTR;
+		waitpid(child, NULL, 0);
+	}
+	semctl(set, 0, IPC_RMID);
+	printf("%d\n", interrupted);
+	return 0;
 }
 
 static int read_counter(void)
@@ -300,6 +358,8 @@ int main(int argc, char **argv)
 		return clone_untraced(count);
 	if (strcmp(what, "left") == 0 && argc > 2)
 		return leave_child(argv[2]);
+	if (strcmp(what, "ignores") == 0)
+		return ignore_signals();
 	if (strcmp(what, "counter") == 0)
 		return read_counter();
 	if (strcmp(what, "strict") == 0)
