@@ -92,7 +92,6 @@ static struct real_fact subtract(struct real_fact whole, const struct real_fact 
 struct breakdown breakdown_find(const struct bench *bench)
 {
 	struct real_fact ordered = baseline_ns(bench, BASELINE_ORDERED);
-	struct real_fact invalid = baseline_ns(bench, BASELINE_ENTRY);
 	struct breakdown parts = {
 		.syscall = baseline_ns(bench, BASELINE_CLOCK_SYSCALL),
 		.entry = baseline_ns(bench, BASELINE_GETPPID),
@@ -100,10 +99,6 @@ struct breakdown breakdown_find(const struct bench *bench)
 		.counter = baseline_ns(bench, BASELINE_COUNTER),
 	};
 
-	/* The cheaper one counts: some kernels take longer to refuse a number. */
-	if (fact_is_known(&invalid.fact) &&
-		(!fact_is_known(&parts.entry.fact) || invalid.value < parts.entry.value))
-		parts.entry = invalid;
 	parts.kernel = subtract(parts.syscall, &parts.entry);
 	parts.order = subtract(ordered, &parts.counter);
 	parts.arithmetic = subtract(parts.vdso, &ordered);

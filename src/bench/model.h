@@ -110,21 +110,19 @@ struct bench_row {
 
 /* The calls and loops that the clock calls are compared with. */
 enum baseline {
-	BASELINE_ENTRY, /* a system call of a number that no call has */
 	BASELINE_GETPPID,
 	BASELINE_CLOCK_SYSCALL, /* clock_gettime(CLOCK_MONOTONIC) by system call */
 	BASELINE_SIGPROCMASK,
-	BASELINE_SWAPCONTEXT, /* to another context and back */
-	BASELINE_COUNTER,     /* the CPU's counter, unordered */
-	BASELINE_ORDERED,     /* read as a vDSO reads it */
-	BASELINE_CLOCK_VDSO,  /* clock_gettime(CLOCK_MONOTONIC) by the vDSO */
-	BASELINE_EMPTY,       /* an empty function of clock_gettime's shape */
-	BASELINE_LOOP,        /* the empty timing loop */
+	BASELINE_COUNTER,    /* the CPU's counter, unordered */
+	BASELINE_ORDERED,    /* read as a vDSO reads it */
+	BASELINE_CLOCK_VDSO, /* clock_gettime(CLOCK_MONOTONIC) by the vDSO */
+	BASELINE_EMPTY,      /* an empty function of clock_gettime's shape */
+	BASELINE_LOOP,       /* the empty timing loop */
 	BASELINE_COUNT,
 };
 
 struct bench_baseline {
-	const char *id;   /* "entry", "getppid" ...: stable, for programs */
+	const char *id;   /* "getppid", "loop" ...: stable, for programs */
 	const char *text; /* for people; at most 39 characters */
 	struct ns_stats stats;
 };

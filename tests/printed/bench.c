@@ -177,11 +177,9 @@ static void put_rows(
 static void put_baselines(const struct bench_scenario *scenario, struct bench *bench)
 {
 	const double ns[BASELINE_COUNT] = {
-		[BASELINE_ENTRY] = scenario->ns.entry,
-		[BASELINE_GETPPID] = scenario->ns.entry * 1.7,
+		[BASELINE_GETPPID] = scenario->ns.entry,
 		[BASELINE_CLOCK_SYSCALL] = scenario->ns.syscall,
 		[BASELINE_SIGPROCMASK] = scenario->ns.entry * 1.1,
-		[BASELINE_SWAPCONTEXT] = scenario->ns.entry * 4.6,
 		[BASELINE_COUNTER] = scenario->ns.counter,
 		[BASELINE_ORDERED] = scenario->ns.ordered,
 		[BASELINE_CLOCK_VDSO] = scenario->ns.vdso,

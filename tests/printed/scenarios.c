@@ -91,11 +91,11 @@ static void has_filters(struct bench *bench, struct evidence *evidence)
 	fact_set_number(&evidence->host.seccomp, 2);
 }
 
-/* A strict filter around us: no filter of our own, no call of an unknown number. */
+/* A strict filter around us forbids a baseline. */
 static void is_confined(struct bench *bench, struct evidence *evidence)
 {
 	fact_set_number(&evidence->host.seccomp, 2);
-	fact_set(&bench->baselines[BASELINE_ENTRY].stats.fact, FACT_ABSENT, "not available here");
+	fact_set(&bench->baselines[BASELINE_GETPPID].stats.fact, FACT_ABSENT, "not available here");
 }
 
 static void has_contention_confined(struct bench *bench, struct evidence *evidence)
