@@ -55,15 +55,14 @@ enum field_option {
 	FIELD_FILLED = 1 << 1,       /* never null */
 	FIELD_ABSENT_FALSE = 1 << 2, /* FIELD_KNOWN: false if the fact is absent, else null */
 	FIELD_OWN_REASON = 1 << 3,   /* KEY_reason is written after it where it is null */
-	FIELD_LEFT_OUT = 1 << 4,     /* not written where it is null */
-	FIELD_SIGNED = 1 << 5,       /* a number that may be below zero, down to -`most` */
-	FIELD_POINTER = 1 << 6,      /* the member points to the struct or list; is not read */
-	FIELD_NAN_NONE = 1 << 7,     /* null is read as NAN, not left zero */
-	FIELD_COLUMN = 1 << 8,       /* only a column of tables, not a key of documents */
-	FIELD_ONCE = 1 << 9,         /* the column's cell is blank where it repeats the one above */
-	FIELD_NONE = 1 << 10,        /* an absent fact is a value: field_text() says "none" */
-	FIELD_SPARE = 1 << 11,       /* the column is left out of a table that is too wide */
-	FIELD_OWN = 1 << 12,         /* of one host alone: two may differ */
+	FIELD_SIGNED = 1 << 4,       /* a number that may be below zero, down to -`most` */
+	FIELD_POINTER = 1 << 5,      /* the member points to the struct or list; is not read */
+	FIELD_NAN_NONE = 1 << 6,     /* null is read as NAN, not left zero */
+	FIELD_COLUMN = 1 << 7,       /* only a column of tables, not a key of documents */
+	FIELD_ONCE = 1 << 8,         /* the column's cell is blank where it repeats the one above */
+	FIELD_NONE = 1 << 9,         /* an absent fact is a value: field_text() says "none" */
+	FIELD_SPARE = 1 << 10,       /* the column is left out of a table that is too wide */
+	FIELD_OWN = 1 << 11,         /* of one host alone: two may differ */
 };
 
 /* A bool, number or pointer that is zero where a value is null. */

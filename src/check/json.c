@@ -246,20 +246,20 @@ static const struct field diagnosis_fields[] = {
 static json_t *file_name(const void *object, const void *whole)
 {
 	const struct check_request *request = object;
-	json_t *name = json_string(request->file);
+	json_t *name = json_string(document_name(request->file));
 	char harmless[PATH_MAX];
 
 	(void)whole;
 	if (name)
 		return name;
-	text_clean_span(harmless, sizeof(harmless), text_span(request->file));
+	text_clean(harmless, sizeof(harmless), request->file);
 	return json_string(harmless);
 }
 
 static const struct field file_fields[] = {
-	{COMPUTED("file", FIELD_STRING, file_name), .options = FIELD_LEFT_OUT,
-		.given = GIVEN(several),
-		.doc = "path of the document that was judged; missing unless several were given"},
+	{COMPUTED("file", FIELD_STRING, file_name), .given = GIVEN(file),
+		.doc = "path of the document that was judged, or \"standard input\"; null: a host "
+		       "or a captured tree was"},
 	{0},
 };
 

@@ -66,7 +66,7 @@ struct check_request {
 	struct evidence evidence;
 	struct diagnosis diagnosis;
 	struct outcome outcome;
-	const char *file;    /* path of the document; NULL: this host or a captured tree */
+	const char *file;    /* path of the document, or "-"; NULL: this host or a tree */
 	const char *sysroot; /* path of the captured tree; NULL: none */
 	bool several;        /* further documents are printed, and each has to be named */
 	bool printed;        /* the report of another document was printed */

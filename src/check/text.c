@@ -56,7 +56,7 @@ void check_report_write_file(const struct check_request *request, FILE *out)
 
 	if (!request->several)
 		return;
-	text_clean_span(name, sizeof(name), text_span(request->file));
+	text_clean(name, sizeof(name), document_name(request->file));
 	fprintf(out, "%s==> %s <==\n", request->printed ? "\n" : "", name);
 }
 

@@ -217,8 +217,7 @@ static void write_into(
 			write_into(to, field->fields, field_member(field, object), whole);
 			continue;
 		}
-		if (field->options & FIELD_COLUMN ||
-			(field->options & FIELD_LEFT_OUT && is_null(field, object)))
+		if (field->options & FIELD_COLUMN)
 			continue;
 		if (field->kind == FIELD_WHOLE)
 			lost = unknown_fact(field, object);

@@ -209,8 +209,7 @@ static void put_table(json_t *properties, json_t *required, const struct field *
 		if (field->options & FIELD_COLUMN)
 			continue;
 		field_put(properties, field->key, value_schema(fields, field));
-		if (!(field->options & FIELD_LEFT_OUT))
-			json_array_append_new(required, json_string(field->key));
+		json_array_append_new(required, json_string(field->key));
 		if (!(field->options & FIELD_OWN_REASON))
 			continue;
 		snprintf(key, sizeof(key), "%s_reason", field->key);

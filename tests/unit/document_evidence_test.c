@@ -371,7 +371,7 @@ static void every_format_renders_any_evidence(void **state)
 	}
 }
 
-/* Each line is a document, and says which file it is of. */
+/* Each line is a document, and says which file it is of; that of a host has no file. */
 static void one_of_several_documents_is_a_line(void **state)
 {
 	const struct style style = {.compact = true};
@@ -395,6 +395,9 @@ static void one_of_several_documents_is_a_line(void **state)
 	free(bytes);
 	request.file = NULL;
 	request.several = false;
+	root = render_json();
+	assert_true(json_is_null(json_object_get(root, "file")));
+	json_decref(root);
 }
 
 static void color_changes_nothing_but_color(void **state)
