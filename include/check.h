@@ -22,7 +22,4 @@
 void check_in_child(
 	const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis);
 
-/* The verdicts, each with its exit status, by enum verdict_kind. */
-extern const struct answer check_answers[];
-
 #endif

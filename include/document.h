@@ -21,6 +21,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/answer.h"
 #include "evidence.h"
 
 /* The schemas of documents of `check` and of `bench`. */
@@ -40,7 +41,7 @@ enum field_kind {
 	FIELD_FLAG,    /* bool */
 	FIELD_INTEGER, /* an integer of 4 or 8 bytes; is read from 0 to `most` */
 	FIELD_REAL,    /* double, null if NAN; of `decimals`, all if negative; read up to `most` */
-	FIELD_WORD,    /* an enum; `words` has its names, ended by NULL; "" is null */
+	FIELD_WORD,    /* an enum; `words` has its names, ended by NULL, "" is null; or `answers` */
 	FIELD_KNOWN,   /* true where the row's fact is known, else false */
 	FIELD_REASON,  /* why the facts that name this key as their reason are not known */
 	FIELD_OBJECT,  /* a struct described by `fields` */
@@ -80,6 +81,7 @@ struct field {
 	int decimals;
 	json_int_t most;
 	const char *const *words;
+	const struct answer *answers; /* the words, or, of an integer, the exit statuses */
 	const struct field *fields;
 	size_t count_at, count_most;     /* a list's size_t with its length, and the limit */
 	const size_t *fact;              /* offset of its fact: null unless that is known */
@@ -144,6 +146,8 @@ struct field {
 #define NS(name, member) REAL(name, member, 1)
 #define WORD(name, member, names)                                                                  \
 	.key = name, .kind = FIELD_WORD, .words = (names), SIZED(member, unsigned, unsigned)
+#define ANSWER(name, member, table)                                                                \
+	.key = name, .kind = FIELD_WORD, .answers = (table), SIZED(member, unsigned, unsigned)
 #define KNOWN(name, member) .key = name, .kind = FIELD_KNOWN, .fact = FACT(member)
 #define REASON(name) .key = name, .kind = FIELD_REASON
 #define WHOLE(name, member) .key = name, .kind = FIELD_WHOLE, .fact = FACT(member)

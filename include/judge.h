@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/answer.h"
 #include "evidence.h"
 
 enum verdict_kind {
@@ -45,11 +46,8 @@ struct verdict {
 	char summary[SUMMARY_SIZE]; /* one sentence */
 };
 
-/* "unknown", "ok", "fallback", "slow", "wrong": the names of all verdicts, ended by NULL. */
-extern const char *const verdict_names[];
-
-/* "", "ok", "fallback": the names of those that are expected, ended by NULL. */
-extern const char *const expected_names[];
+/* The verdicts as answers, by enum verdict_kind. */
+extern const struct answer verdict_answers[];
 
 /* The severity of each verdict: the higher, the worse. */
 extern const int verdict_severities[];

@@ -10,6 +10,7 @@
 
 #include <signal.h>
 
+#include "base/answer.h"
 #include "base/memory.h"
 #include "base/root.h"
 #include "base/time.h"
@@ -63,17 +64,6 @@ struct option_row {
 	const char *help;
 };
 
-/* The exit status is that of what was run, whatever the answer. */
-#define STATUS_OF_RUN (-1)
-
-/* A verdict: the word in documents and, in capitals, on the screen, its color and exit status. */
-struct answer {
-	const char *word;
-	const char *color; /* NULL: the screen has the sentence alone */
-	int status;
-	const char *meaning; /* for --help and the schema */
-};
-
 struct cli;
 
 /* A command. Its texts are static. */
@@ -82,7 +72,7 @@ struct command {
 	const char *summary; /* line in the list of commands */
 	const char *help;    /* a paragraph: what it does */
 	const char *status;  /* its exit statuses, after those of its answers */
-	/* NULL: `status` has all. The first is that of a run without findings; ended by {0}. */
+	/* NULL: `status` has all. The first is that of a run without findings. */
 	const struct answer *answers;
 	const struct option_row *options; /* ended by a row without a name */
 	const struct format *formats;     /* ended by a row without a name */

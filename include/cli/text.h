@@ -5,21 +5,13 @@
 
 #include <stdio.h>
 
+#include "base/answer.h"
 #include "base/text.h"
 
 /* The columns of a line: 80, or the terminal's, from 50 to 100; the driver sets them. */
 #define WRAP_COLUMNS 80
 int wrap_columns(void);
 void wrap_set_columns(int number);
-
-/* Escape sequences: bold or a color, mostly both, and the end of it. */
-#define COLOR_BOLD "\033[1m"
-#define COLOR_DIM "\033[2m"
-#define COLOR_RED "\033[1;31m"
-#define COLOR_GREEN "\033[1;32m"
-#define COLOR_YELLOW "\033[33m" /* bold would be unreadable on a light background */
-#define COLOR_MAGENTA "\033[1;35m"
-#define COLOR_RESET "\033[0m"
 
 /* Escape sequences of the labels, and of the texts behind them; "": none, as it is at first. */
 void wrap_set_styles(const char *label, const char *text);

@@ -155,10 +155,10 @@ const struct command check_command = {
 	.summary = "check whether the vDSO serves the clock calls (the default)",
 	.help = "Checks whether gettimeofday() and clock_gettime() are served by the vDSO on this "
 		"host; if not, prints why, what it costs and how to fix it. Changes nothing.",
-	/* Shorter than the answers are: the overview fits a terminal of 24 lines. */
 	.status =
-		"0 served by the vDSO, 1 fallback, slow, wrong or a requirement that is not met, 2 "
-		"undetermined, 3 usage error, unreadable input or failed output.",
+		"3 usage error, unreadable input or failed output; 1, too, if a requirement is not "
+		"met.",
+	.answers = verdict_answers,
 	.options = check_options,
 	.formats = formats,
 	.size = sizeof(struct check_request),

@@ -34,7 +34,7 @@ static json_t *rests_on(const void *object, const void *whole)
 #define OF struct diagnosis
 
 static const struct field verdict_fields[] = {
-	{WORD("verdict", verdict.kind, verdict_names), .options = FIELD_FILLED},
+	{ANSWER("verdict", verdict.kind, verdict_answers), .options = FIELD_FILLED},
 	{0},
 };
 
@@ -43,10 +43,10 @@ static const struct field rule_fields[] = {
 		.doc = "id of the rule that gave the verdict"},
 	{COMPUTED("rests_on", FIELD_LIST, rests_on), .options = FIELD_FILLED,
 		.fields = rests_on_element, .doc = "kinds of evidence that the verdict rests on"},
-	{WORD("expected", verdict.expected, expected_names),
-		.doc = "verdict that the clocksource, the kernel and its command line make likely "
-		       "where nothing was measured, as in a captured tree; null: none, or the "
-		       "host was measured"},
+	{ANSWER("expected", verdict.expected, verdict_answers), .given = GIVEN(verdict.expected),
+		.doc = "ok or fallback: the clocksource, the kernel and its command line make it "
+		       "likely where nothing was measured, as in a captured tree; null: neither is, "
+		       "or the host was measured"},
 	{0},
 };
 
@@ -70,7 +70,7 @@ static const struct field requirement_fields[] = {
 
 static const struct field outcome_fields[] = {
 	{INTEGER("exit_status", exit_status, 3), .options = FIELD_FILLED,
-		.doc = "0: good; 1: fallback, slow, wrong or a requirement not met; 2: undetermined"},
+		.answers = verdict_answers, .doc = "1, too: a requirement is not met"},
 	{LIST("policy", requirements, count, requirement_fields), .options = FIELD_FILLED,
 		.doc = "requirements given by options"},
 	{0},

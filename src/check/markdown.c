@@ -39,7 +39,7 @@ static void write_heading(const struct check_request *request, FILE *out)
 	struct strbuf verdict = {.used = 0}, sb = {.used = 0};
 	struct span rest, line;
 
-	answer_heading(&check_answers[diagnosis->verdict.kind], word);
+	answer_heading(&verdict_answers[diagnosis->verdict.kind], word);
 	fprintf(out, "# vdsocheck: %s\n\n", word);
 	check_add_verdict(diagnosis, &request->evidence, &verdict);
 	strbuf_add(&sb, "**%s**", quoted(verdict.text));

@@ -39,7 +39,7 @@ static void write_status(const struct check_request *request, FILE *out)
 	strbuf_add(&text, "VDSOCHECK %s - ", states[check_nagios_status(request)]);
 	policy_add_unmet(&request->outcome, "", "; ", &text);
 	if (verdict != VERDICT_OK && verdict != VERDICT_UNKNOWN)
-		strbuf_add(&text, "%s: ", check_answers[verdict].word);
+		strbuf_add(&text, "%s: ", verdict_answers[verdict].word);
 	check_add_verdict(&request->diagnosis, &request->evidence, &text);
 	if (text.text[text.used - 1] == '.')
 		text.text[text.used - 1] = '\0';
@@ -120,7 +120,7 @@ void check_report_summary(const void *result, const struct style *style, FILE *o
 
 	(void)style;
 	policy_add_unmet(&request->outcome, "", ". ", &text);
-	strbuf_add(&text, "%s: ", check_answers[request->diagnosis.verdict.kind].word);
+	strbuf_add(&text, "%s: ", verdict_answers[request->diagnosis.verdict.kind].word);
 	check_add_verdict(&request->diagnosis, &request->evidence, &text);
 	fprintf(out, "%s\n", text.text);
 }
@@ -161,7 +161,7 @@ void check_report_line(const void *result, const struct style *style, FILE *out)
 		fact_is_known(&name->fact) ? name->value
 		: request->file            ? document_name(request->file)
 					   : "");
-	write_word(out, 8, check_answers[diagnosis->verdict.kind].word);
+	write_word(out, 8, verdict_answers[diagnosis->verdict.kind].word);
 	write_word(out, 9, fact_is_known(&clocksource->current_fact) ? clocksource->current : "");
 	write_word(out, 7, check_mode_word(&evidence->vclock));
 	fprintf(out, "%7s ", ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verdicts as answers, and the requirements that the caller adds to them: --require and
- * --max-ns. One that cannot be checked is not met.
+ * The requirements that the caller adds to the verdict: --require and --max-ns. One that cannot be
+ * checked is not met.
  */
 #include "model.h"
 
@@ -9,15 +9,6 @@
 #include <string.h>
 
 #include "base/text.h"
-
-const struct answer check_answers[] = {
-	[VERDICT_UNKNOWN] = {"unknown", COLOR_MAGENTA, 2, "undetermined"},
-	[VERDICT_OK] = {"ok", COLOR_GREEN, 0, "the deciding calls are served by the vDSO"},
-	[VERDICT_FALLBACK] = {"fallback", COLOR_RED, 1, "at least one is a system call"},
-	[VERDICT_SLOW] = {"slow", COLOR_YELLOW, 1, "served, but as costly as a system call"},
-	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1, "the vDSO's values are not the kernel's"},
-	{0},
-};
 
 const char *policy_call_name(const struct call_evidence *call)
 {
@@ -98,7 +89,7 @@ static void judge_time(const struct policy *policy, const struct evidence *evide
 void policy_judge(const struct policy *policy, const struct evidence *evidence,
 	enum verdict_kind verdict, struct outcome *outcome)
 {
-	*outcome = (struct outcome){.exit_status = (uint32_t)check_answers[verdict].status};
+	*outcome = (struct outcome){.exit_status = (uint32_t)verdict_answers[verdict].status};
 	if (policy->clocksource_count)
 		judge_clocksource(
 			policy, &evidence->clocksource, &outcome->requirements[outcome->count++]);

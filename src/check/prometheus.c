@@ -49,9 +49,9 @@ static void write_verdict(enum verdict_kind verdict, FILE *out)
 	struct metric metric = {.name = "verdict",
 		.help = "Whether the vDSO serves the clock calls: 1 for the verdict, 0 for the others."};
 
-	for (int kind = 0; check_answers[kind].word; kind++) {
+	for (int kind = 0; verdict_answers[kind].word; kind++) {
 		begin_sample(out, &metric);
-		write_label(out, "{", "verdict", check_answers[kind].word);
+		write_label(out, "{", "verdict", verdict_answers[kind].word);
 		fprintf(out, "} %d\n", (enum verdict_kind)kind == verdict);
 	}
 }

@@ -77,7 +77,7 @@ static void write_verdict(struct screen *screen)
 			page_answer(&screen->page, &not_met, unmet.text);
 	}
 	check_add_verdict(diagnosis, &screen->request->evidence, &sb);
-	page_answer(&screen->page, &check_answers[diagnosis->verdict.kind], sb.text);
+	page_answer(&screen->page, &verdict_answers[diagnosis->verdict.kind], sb.text);
 	fputc('\n', screen->page.out);
 }
 

@@ -38,8 +38,8 @@ static void write_option(
 	wrap_text(out, indent, indent, row->id == OPTION_FORMAT ? formats : row->help);
 }
 
-/* "0 MEANING, 1 MEANING, MEANING or MEANING, 2 MEANING, ..." */
-static void write_status(const struct command *command, FILE *out)
+/* "0 MEANING, 1 MEANING, MEANING or MEANING, 2 MEANING, ...", or with the words of the answers. */
+static void write_status(const struct command *command, bool by_word, FILE *out)
 {
 	const struct answer *answers = command->answers;
 	char text[LINE_SIZE] = "";
@@ -58,7 +58,8 @@ static void write_status(const struct command *command, FILE *out)
 						   : "");
 			if (!count++)
 				text_append(text, sizeof(text), "%d ", status);
-			text_append(text, sizeof(text), "%s", answers[i].meaning);
+			text_append(text, sizeof(text), "%s",
+				by_word ? answers[i].word : answers[i].meaning);
 			left--;
 		}
 	}
@@ -83,7 +84,7 @@ void cli_write_overview(const struct command *const *commands, FILE *out)
 		if (row->id < OPTION_FORMAT && strchr("Joqv", row->id))
 			write_option(commands[0], row, OVERVIEW_INDENT, out);
 	}
-	write_status(commands[0], out);
+	write_status(commands[0], true, out);
 }
 
 void cli_write_help(const struct command *command, bool first, FILE *out)
@@ -111,5 +112,5 @@ void cli_write_help(const struct command *command, bool first, FILE *out)
 		command->never_verbose ? "" : "-v, ");
 	if (!first)
 		wrap_print(out, "and", 6, common);
-	write_status(command, out);
+	write_status(command, false, out);
 }

@@ -19,8 +19,6 @@ static const struct answer answers[] = {
 	{0},
 };
 
-static const char *const changes[] = {"unknown", "same", "better", "worse", NULL};
-
 /* ---- costs ---- */
 
 /*
@@ -141,8 +139,8 @@ static void compare_states(struct diff *diff)
 	enum wall_clock_state old_clock = diff->old.diagnosis.wall_clock.state;
 	enum wall_clock_state new_clock = diff->new.diagnosis.wall_clock.state;
 
-	add_state(diff, "verdict", verdict_names[old_verdict], verdict_names[new_verdict],
-		compare_verdicts(old_verdict, new_verdict));
+	add_state(diff, "verdict", verdict_answers[old_verdict].word,
+		verdict_answers[new_verdict].word, compare_verdicts(old_verdict, new_verdict));
 	add_state(
 		diff, "clocksource", old->clocksource.current, new->clocksource.current, DIFF_SAME);
 	add_state(diff, "clock mode", old->vclock.name, new->vclock.name,
@@ -293,7 +291,7 @@ static const struct field state_fields[] = {
 		.doc = "verdict, clocksource, clock mode or wall clock"},
 	{TEXT("old", old), .doc = "its value in the old document; null: unknown"},
 	{TEXT("new", new), .doc = "its value in the new document; null: unknown"},
-	{WORD("change", change, changes), .options = FIELD_FILLED,
+	{ANSWER("change", change, answers), .options = FIELD_FILLED,
 		.doc = "how the new value compares; a clocksource alone is neither better nor worse"},
 	{0},
 };
@@ -320,7 +318,7 @@ static void print_change(const void *object, const void *whole, FILE *out)
 
 	(void)whole;
 	if (change != DIFF_SAME)
-		fputs(changes[change], out);
+		fputs(answers[change].word, out);
 }
 
 #undef OF
@@ -344,8 +342,8 @@ static const struct field cost_fields[] = {
 	{NS("new_most_ns", new.most), .options = FIELD_FILLED,
 		.doc = "ns per call in the new document, 99th percentile of the batches or, "
 		       "without one, median"},
-	{WORD("change", change, changes), .options = FIELD_FILLED, .title = "change", .left = true,
-		.cell = print_change,
+	{ANSWER("change", change, answers), .options = FIELD_FILLED, .title = "change",
+		.left = true, .cell = print_change,
 		.doc = "worse: new_ns is at least 1.5 times old_most_ns and 2 ns more; better: "
 		       "the same the other way round; same: neither"},
 	{0},

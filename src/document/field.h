@@ -15,6 +15,9 @@ void field_put(json_t *object, const char *key, json_t *value);
 const void *field_member(const struct field *field, const void *object);
 json_t *field_value(const struct field *field, const void *object, const void *whole);
 
+/* Returns the name of a FIELD_WORD's value; NULL after the last one. */
+const char *field_word(const struct field *field, unsigned value);
+
 /* Returns "check" for "vdsocheck/1", "compare" for "vdsocheck-compare/1". */
 json_t *field_command(const char *schema);
 

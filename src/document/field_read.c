@@ -82,8 +82,8 @@ static void read_word(
 {
 	const char *word = json_string_value(value);
 
-	for (unsigned i = 0; word && field->words[i]; i++) {
-		if (!*word || strcmp(field->words[i], word) != 0)
+	for (unsigned i = 0; word && field_word(field, i); i++) {
+		if (!*word || strcmp(field_word(field, i), word) != 0)
 			continue;
 		if (to)
 			*to = i;

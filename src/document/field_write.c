@@ -59,9 +59,14 @@ static const char *string_at(const struct field *field, const void *object)
 	return *(const char *const *)field_member(field, object);
 }
 
+const char *field_word(const struct field *field, unsigned value)
+{
+	return field->answers ? field->answers[value].word : field->words[value];
+}
+
 static const char *word_at(const struct field *field, const void *object)
 {
-	return field->words[*(const unsigned *)field_member(field, object)];
+	return field_word(field, *(const unsigned *)field_member(field, object));
 }
 
 /* Returns true for a value that is null by itself. */

@@ -19,18 +19,6 @@
 /* Further broken documents are counted, not named. */
 #define NAMED_MAX 20
 
-/* By verdict. */
-static const struct answer answers[] = {
-	[VERDICT_UNKNOWN] = {"unknown", COLOR_MAGENTA, 2,
-		"a host is undetermined, or a document could not be read"},
-	[VERDICT_OK] = {"ok", COLOR_GREEN, 0,
-		"the clock calls of all hosts are served by the vDSO"},
-	[VERDICT_FALLBACK] = {"fallback", COLOR_RED, 1, "a host falls back to system calls"},
-	[VERDICT_SLOW] = {"slow", COLOR_YELLOW, 1, "is slow"},
-	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1, "has wrong values"},
-	{0},
-};
-
 struct fleet_host {
 	const char *name; /* owned */
 	enum verdict_kind verdict;
@@ -196,7 +184,7 @@ static void sum_up(struct fleet *fleet)
 
 		if (verdict_severities[host->verdict] > verdict_severities[worst])
 			worst = host->verdict;
-		count_in(fleet, BY_VERDICT, verdict_names[host->verdict]);
+		count_in(fleet, BY_VERDICT, verdict_answers[host->verdict].word);
 		if (host->verdict == VERDICT_OK)
 			continue;
 		fleet->affected++;
@@ -212,8 +200,9 @@ static void sum_up(struct fleet *fleet)
 	if (fleet->broken)
 		snprintf(broken, sizeof(broken), " %zu document%s not read.", fleet->broken,
 			fleet->broken == 1 ? " was" : "s were");
-	report_answer(&fleet->report, &answers[worst], NULL, NULL, "%zu of %zu host%s %s ok.%s", ok,
-		fleet->count, fleet->count == 1 ? "" : "s", ok == 1 ? "is" : "are", broken);
+	report_answer(&fleet->report, &verdict_answers[worst], NULL, NULL,
+		"%zu of %zu host%s %s ok.%s", ok, fleet->count, fleet->count == 1 ? "" : "s",
+		ok == 1 ? "is" : "are", broken);
 	if (fleet->not_found)
 		fleet->report.exit_status = EXIT_TROUBLE;
 }
@@ -266,7 +255,7 @@ static const struct field dear_fields[] = {
 		.doc = "ns per deciding call, the costliest one; null: unknown"},
 	{NS("lost_ns", lost_ns), .title = "ns lost", .width = 8,
 		.doc = "ns lost per call against the vDSO; null: unknown"},
-	{WORD("verdict", verdict, verdict_names), .doc = "verdict, judged anew"},
+	{ANSWER("verdict", verdict, verdict_answers), .doc = "verdict, judged anew"},
 	{TEXT("kernel", kernel), .options = FIELD_FILLED,
 		.doc = "release of the kernel, or \"unknown\""},
 	{STRING("name", name), .options = FIELD_FILLED, .title = "host", .left = true,
@@ -389,8 +378,9 @@ const struct command fleet_command = {
 		"including those in directories below it; without operands, standard input is "
 		"read.",
 	.status =
-		"3 usage error, a FILE or DIR that cannot be opened, no document, or failed output.",
-	.answers = answers,
+		"3 usage error, a FILE or DIR that cannot be opened, no document, or failed output; "
+		"it is that of the worst host, or 2 if a document cannot be read and none is worse.",
+	.answers = verdict_answers,
 	.formats = report_formats,
 	.report = &type,
 	.size = sizeof(struct fleet),

@@ -36,7 +36,7 @@ static void write_captured(const struct view *v, char *summary, size_t size)
 	else
 		snprintf(summary, size,
 			"nothing was measured. Expected: %s, since the vDSO of this kernel %s %s.",
-			expected_names[v->expected], is_ok ? "supports" : "does not support",
+			verdict_answers[v->expected].word, is_ok ? "supports" : "does not support",
 			current);
 }
 
@@ -288,20 +288,13 @@ void verdict_find(struct view *v, struct verdict *verdict)
 		text_clean(verdict->summary, sizeof(verdict->summary), row->sentence);
 }
 
-const char *const verdict_names[] = {
-	[VERDICT_UNKNOWN] = "unknown",
-	[VERDICT_OK] = "ok",
-	[VERDICT_FALLBACK] = "fallback",
-	[VERDICT_SLOW] = "slow",
-	[VERDICT_WRONG] = "wrong",
-	NULL,
-};
-
-const char *const expected_names[] = {
-	[VERDICT_UNKNOWN] = "",
-	[VERDICT_OK] = "ok",
-	[VERDICT_FALLBACK] = "fallback",
-	NULL,
+const struct answer verdict_answers[] = {
+	[VERDICT_UNKNOWN] = {"unknown", COLOR_MAGENTA, 2, "undetermined"},
+	[VERDICT_OK] = {"ok", COLOR_GREEN, 0, "the deciding calls are served by the vDSO"},
+	[VERDICT_FALLBACK] = {"fallback", COLOR_RED, 1, "at least one is a system call"},
+	[VERDICT_SLOW] = {"slow", COLOR_YELLOW, 1, "they cost as much as system calls"},
+	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1, "their values are not the kernel's"},
+	{0},
 };
 
 const int verdict_severities[] = {

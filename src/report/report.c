@@ -65,8 +65,9 @@ static json_t *verdict(const void *object, const void *whole)
 
 const struct field report_fields[] = {
 	{INLINE(timestamp, timestamp_fields)},
-	{COMPUTED("verdict", FIELD_STRING, verdict), .options = FIELD_FILLED},
-	{INTEGER("exit_status", exit_status, 255)},
+	{COMPUTED("verdict", FIELD_WORD, verdict), .options = FIELD_FILLED},
+	{INTEGER("exit_status", exit_status, 255),
+		.doc = "128 and the number of a signal: interrupted"},
 	{TEXT("summary", summary), .options = FIELD_FILLED, .doc = "verdict in a sentence"},
 	{0},
 };

@@ -54,8 +54,9 @@ static void become_hook(void *argument)
 	const char *const variables[][2] = {
 		{"VDSOCHECK_EVENT", watch_event_names[event->kind]},
 		{"VDSOCHECK_TIME", event->timestamp.time.value},
-		{"VDSOCHECK_VERDICT", verdict_names[event->now->diagnosis.verdict.kind]},
-		{"VDSOCHECK_VERDICT_BEFORE", verdict_names[event->before->diagnosis.verdict.kind]},
+		{"VDSOCHECK_VERDICT", verdict_answers[event->now->diagnosis.verdict.kind].word},
+		{"VDSOCHECK_VERDICT_BEFORE",
+			verdict_answers[event->before->diagnosis.verdict.kind].word},
 		{"VDSOCHECK_SUMMARY", event->now->diagnosis.verdict.summary},
 		{"VDSOCHECK_CLOCKSOURCE", now->clocksource.latest},
 		{"VDSOCHECK_CLOCKSOURCE_BEFORE", before->clocksource.latest},

@@ -16,7 +16,8 @@ static json_t *exit_status(const void *object, const void *whole)
 {
 	(void)whole;
 	return json_integer(
-		check_answers[((const struct watch_check *)object)->diagnosis.verdict.kind].status);
+		verdict_answers[((const struct watch_check *)object)->diagnosis.verdict.kind]
+			.status);
 }
 
 #define OF struct watch_check
@@ -38,9 +39,9 @@ static const struct field state_fields[] = {
 };
 
 static const struct field check_fields[] = {
-	{WORD("verdict", diagnosis.verdict.kind, verdict_names), .options = FIELD_FILLED},
+	{ANSWER("verdict", diagnosis.verdict.kind, verdict_answers), .options = FIELD_FILLED},
 	{COMPUTED("exit_status", FIELD_INTEGER, exit_status), .options = FIELD_FILLED, .most = 3,
-		.doc = "0: ok; 1: fallback, slow or wrong; 2: unknown"},
+		.answers = verdict_answers},
 	{TEXT("summary", diagnosis.verdict.summary), .options = FIELD_FILLED,
 		.doc = "verdict in a sentence"},
 	{WORD("clock", diagnosis.wall_clock.state, wall_clock_names), .options = FIELD_FILLED,
@@ -61,7 +62,7 @@ static json_t *verdict_before(const void *object, const void *whole)
 	const struct watch_event *event = object;
 
 	(void)whole;
-	return json_string(verdict_names[event->before->diagnosis.verdict.kind]);
+	return json_string(verdict_answers[event->before->diagnosis.verdict.kind].word);
 }
 
 #define OF struct watch_event
@@ -75,7 +76,7 @@ const struct field watch_event_fields[] = {
 	{REAL("stood_s", stood_s.value, 3), .fact = FACT(stood_s.fact), .options = FIELD_OWN_REASON,
 		.doc = "seconds that the guest's clock stood still at a restore"},
 	{INLINE_AT(now, check_fields)},
-	{COMPUTED("verdict_before", FIELD_WORD, verdict_before), .words = verdict_names,
+	{COMPUTED("verdict_before", FIELD_WORD, verdict_before), .answers = verdict_answers,
 		.given = GIVEN(before),
 		.doc = "verdict before the change, restore or test; null: another event"},
 	{OBJECT_AT("from", before, state_fields), .given = GIVEN(before),

@@ -25,7 +25,7 @@ void watch_notify(const struct watch_event *event)
 	if (*path == '@') /* a name without a file */
 		address.sun_path[0] = '\0';
 	size = snprintf(message, sizeof(message), "READY=1\nSTATUS=%s: %s\n",
-		verdict_names[event->now->diagnosis.verdict.kind],
+		verdict_answers[event->now->diagnosis.verdict.kind].word,
 		watch_describe_state(&event->now->evidence, state));
 	file = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (file < 0)

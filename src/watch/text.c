@@ -82,9 +82,10 @@ void watch_event_text(const void *result, const struct style *style, FILE *out)
 		write_change(event, out);
 	else
 		fputs(watch_describe_state(&event->now->evidence, state), out);
-	fprintf(out, ": %s", verdict_names[event->now->diagnosis.verdict.kind]);
+	fprintf(out, ": %s", verdict_answers[event->now->diagnosis.verdict.kind].word);
 	if (event->before)
-		fprintf(out, " (was %s)", verdict_names[event->before->diagnosis.verdict.kind]);
+		fprintf(out, " (was %s)",
+			verdict_answers[event->before->diagnosis.verdict.kind].word);
 	fputc('\n', out);
 	if (event->kind == WATCH_END)
 		page_line(&page, "",

@@ -399,7 +399,7 @@ static int watch_run(struct cli *cli)
 			cli->ends_regularly = true;
 		return EXIT_SUCCESS;
 	}
-	return check_answers[watch->event.now->diagnosis.verdict.kind].status;
+	return verdict_answers[watch->event.now->diagnosis.verdict.kind].status;
 }
 
 static const struct option_row options[] = {

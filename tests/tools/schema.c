@@ -13,8 +13,7 @@
 #include "report.h"
 #include "watch/model.h"
 
-/* Those of the command, for the rows of report_fields. */
-static const struct answer *answers;
+/* The exit statuses of the command, in words. */
 static const char *status;
 
 /* The row above in its table whose fact all rows below it need; NULL: none. */
@@ -41,8 +40,8 @@ static bool is_nullable(const struct field *fields, const struct field *field)
 	case FIELD_KNOWN:
 		return field->options & FIELD_ABSENT_FALSE;
 	case FIELD_WORD:
-		for (size_t i = 0; !field->compute && field->words[i]; i++) {
-			if (!*field->words[i])
+		for (unsigned i = 0; !field->compute && field_word(field, i); i++) {
+			if (!*field_word(field, i))
 				return true;
 		}
 		break;
@@ -104,22 +103,37 @@ static json_t *describe_reason(const struct field *fields, const char *reason)
 	return used ? json_sprintf("why %s is null; else null", text) : NULL;
 }
 
-/* "ok: no clock ran backwards; warps: ...", or by exit status. */
-static json_t *describe_answers(const struct answer *answer, bool by_status)
+/* "ok: no clock ran backwards; warps: ..." */
+static json_t *describe_words(const struct answer *answer)
 {
-	char text[1024];
-	size_t used = 0;
+	char text[1024] = "";
 
-	for (; answer->word && used < sizeof(text); answer++) {
-		const char *separator = used ? "; " : "";
+	for (; answer->word; answer++)
+		text_append(text, sizeof(text), "%s%s: %s", *text ? "; " : "", answer->word,
+			answer->meaning);
+	return json_string(text);
+}
 
-		used += (size_t)(by_status ? snprintf(text + used, sizeof(text) - used, "%s%d: %s",
-						     separator, answer->status, answer->word)
-					   : snprintf(text + used, sizeof(text) - used, "%s%s: %s",
-						     separator, answer->word, answer->meaning));
+/* "0: ok; 1: warps; ...", and the row's doc. */
+static json_t *describe_statuses(const struct field *field)
+{
+	char text[1024] = "";
+
+	if (field->answers->status == STATUS_OF_RUN)
+		return json_stringn(status, strlen(status) - 1);
+	for (int i = 0; i < EXIT_TROUBLE; i++) {
+		bool begun = false;
+
+		for (const struct answer *answer = field->answers; answer->word; answer++) {
+			if (answer->status != i)
+				continue;
+			if (!begun)
+				text_append(text, sizeof(text), "%s%d", *text ? "; " : "", i);
+			text_append(text, sizeof(text), "%s %s", begun ? "," : ":", answer->word);
+			begun = true;
+		}
 	}
-	return json_sprintf(
-		"%s%s", text, by_status ? "; 128 and the number of a signal: interrupted" : "");
+	return json_sprintf("%s%s%s", text, field->doc ? "; " : "", field->doc ? field->doc : "");
 }
 
 /* The row's doc, and where to find why it is null unless it says that itself. */
@@ -129,12 +143,10 @@ static void put_description(json_t *schema, const struct field *fields, const st
 	const char *reason = reason_key(fields, field, own);
 	json_t *text = NULL;
 
-	if (fields == report_fields && !field->doc && field->kind != FIELD_INLINE)
-		text = answers->status == STATUS_OF_RUN && field->kind == FIELD_INTEGER
-		               ? json_stringn(status, strlen(status) - 1)
-		               : describe_answers(answers, field->kind == FIELD_INTEGER);
-	else if (!field->doc && field->words == verdict_names)
-		text = describe_answers(check_answers, false);
+	if (field->answers && field->kind == FIELD_INTEGER)
+		text = describe_statuses(field);
+	else if (field->answers && !field->doc)
+		text = describe_words(field->answers);
 	else if (!field->doc && field->kind == FIELD_REASON)
 		text = describe_reason(fields, field->key);
 	else if (field->doc && reason && is_nullable(fields, field) &&
@@ -150,9 +162,9 @@ static void put_words(json_t *schema, const struct field *fields, const struct f
 {
 	json_t *words = json_array();
 
-	for (const char *const *word = field->words; *word; word++) {
-		if (**word)
-			json_array_append_new(words, json_string(*word));
+	for (unsigned i = 0; field_word(field, i); i++) {
+		if (*field_word(field, i))
+			json_array_append_new(words, json_string(field_word(field, i)));
 	}
 	if (is_nullable(fields, field))
 		json_array_append_new(words, json_null());
@@ -173,12 +185,6 @@ static json_t *value_schema(const struct field *fields, const struct field *fiel
 	put_description(schema, fields, field);
 	field_put(schema, "type",
 		is_nullable(fields, field) ? json_pack("[ss]", type, "null") : json_string(type));
-	if (fields == report_fields && field->compute) {
-		items = json_array();
-		for (const struct answer *answer = answers; answer->word; answer++)
-			json_array_append_new(items, json_string(answer->word));
-		field_put(schema, "enum", items);
-	}
 	if (field->kind == FIELD_WORD)
 		put_words(schema, fields, field);
 	if (field->kind == FIELD_INTEGER || field->kind == FIELD_REAL) {
@@ -259,6 +265,20 @@ static const struct {
 	{"watch", WATCH_JSON_SCHEMA, watch_event_fields},
 };
 
+/* Returns report_fields with the command's answers. */
+static const struct field *answered_fields(const struct answer *answers)
+{
+	static struct field rows[8];
+	size_t count = 0;
+
+	for (; report_fields[count].key; count++) {
+		rows[count] = report_fields[count];
+		if (rows[count].kind == FIELD_WORD || rows[count].kind == FIELD_INTEGER)
+			rows[count].answers = answers;
+	}
+	return rows;
+}
+
 static bool print_schema(const char *name)
 {
 	struct document_part check_parts[CHECK_PART_COUNT];
@@ -269,9 +289,9 @@ static bool print_schema(const char *name)
 	for (size_t i = 0; command_list[i]; i++) {
 		const struct report_type *type = command_list[i]->report;
 		const struct document_part parts[] = {
-			{.fields = report_fields}, {.fields = type ? type->fields : NULL}, {0}};
+			{.fields = answered_fields(command_list[i]->answers)},
+			{.fields = type ? type->fields : NULL}, {0}};
 
-		answers = command_list[i]->answers;
 		status = command_list[i]->status;
 		if (type && strcmp(name, command_list[i]->name) == 0)
 			return write_schema(type->schema, parts, stdout);

@@ -52,7 +52,6 @@ static void without_a_policy_the_status_is_that_of_the_verdict(void **state)
 		policy_judge(&policy, &evidence, kind, &outcome);
 		assert_int_equal(outcome.exit_status, statuses[kind]);
 		assert_int_equal(outcome.count, 0);
-		assert_string_equal(check_answers[kind].word, verdict_names[kind]);
 	}
 }
 

@@ -554,7 +554,7 @@ static void judge_row(void **state)
 	memset(&verdict, 0xff, sizeof(verdict));
 	evidence_find_verdict(&evidence, &verdict);
 	assert_string_equal(verdict.rule, row->rule);
-	assert_string_equal(verdict_names[verdict.kind], verdict_names[row->verdict]);
+	assert_string_equal(verdict_answers[verdict.kind].word, verdict_answers[row->verdict].word);
 	assert_int_equal(verdict.rests_on, row->rests_on);
 	if (!strstr(verdict.summary, row->text))
 		fail_msg("\"%s\" is not in \"%s\"", row->text, verdict.summary);
@@ -606,7 +606,7 @@ static void a_captured_tree_has_an_expectation_where_its_kernel_gives_one(void *
 		assert_int_equal(verdict.kind, VERDICT_UNKNOWN);
 		if (verdict.expected != expectations[i].expected)
 			fail_msg("%s on %s is expected to be %s", expectations[i].current,
-				expectations[i].kernel, verdict_names[verdict.expected]);
+				expectations[i].kernel, verdict_answers[verdict.expected].word);
 	}
 	/* A newer kernel's vDSO could read Xen's page, which Xen refused. */
 	evidence_set_current(&evidence, "xen");
@@ -618,11 +618,11 @@ static void a_captured_tree_has_an_expectation_where_its_kernel_gives_one(void *
 static void names_are_those_documented(void **state)
 {
 	(void)state;
-	assert_string_equal(verdict_names[VERDICT_OK], "ok");
-	assert_string_equal(verdict_names[VERDICT_FALLBACK], "fallback");
-	assert_string_equal(verdict_names[VERDICT_SLOW], "slow");
-	assert_string_equal(verdict_names[VERDICT_WRONG], "wrong");
-	assert_string_equal(verdict_names[VERDICT_UNKNOWN], "unknown");
+	assert_string_equal(verdict_answers[VERDICT_OK].word, "ok");
+	assert_string_equal(verdict_answers[VERDICT_FALLBACK].word, "fallback");
+	assert_string_equal(verdict_answers[VERDICT_SLOW].word, "slow");
+	assert_string_equal(verdict_answers[VERDICT_WRONG].word, "wrong");
+	assert_string_equal(verdict_answers[VERDICT_UNKNOWN].word, "unknown");
 	assert_string_equal(evidence_kind_names[__builtin_ctz(EVIDENCE_NAME)], "name");
 	assert_string_equal(evidence_kind_names[__builtin_ctz(EVIDENCE_MODE)], "mode");
 	assert_string_equal(evidence_kind_names[__builtin_ctz(EVIDENCE_PROOF)], "proof");
