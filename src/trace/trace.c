@@ -149,6 +149,21 @@ static void measure_host(const struct root *root, struct evidence *host)
 			&host->proof.fact, why.state, "measuring this host failed: %s", why.reason);
 }
 
+static void read_clock(void *ns)
+{
+	*(int64_t *)ns = kernel_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* The run reads the clock by system call, and a filter may kill for that: a child tries it. */
+static bool can_read_clock(const struct deadline *deadline)
+{
+	struct fact why;
+	int64_t ns;
+
+	return child_probe(read_clock, &ns, sizeof(ns), deadline, &why) ||
+	       cli_error("cannot read the clock: %s", why.reason);
+}
+
 /* ---- the program ---- */
 
 /* Unless root traces it, such a program has the privileges of its caller alone. */
@@ -431,6 +446,8 @@ static bool measure(struct cli *cli)
 		return false;
 	if (cli->output && cli->operand_count && !output_check(cli->output, &why))
 		return cli_error("cannot write %s: %s", cli->output, why.reason);
+	if (!can_read_clock(&cli->deadline))
+		return false;
 	if (!request->plan.call_count)
 		trace_plan_add_clock_calls(&request->plan);
 	trace->plan = &request->plan;
