@@ -12,24 +12,17 @@
 #include "base/fact.h"
 #include "base/time.h"
 
-/* The reasons of a refused fork and of a refused wait begin with these and ": ". */
-#define CHILD_FORK "fork"
-#define CHILD_WAIT "wait4"
-
-/* A reason contains one of these where the child did not get enough time. */
-#define CHILD_LATE "not done within"
-#define CHILD_CPU_LIMIT "CPU time is limited"
-
 /* Maps zeroed memory that children share with us. Returns NULL with the reason in *why. */
 void *child_share(size_t size, struct fact *why);
 void child_unshare(void *shared, size_t size);
 
 /*
  * Runs work(copy of *object) in a child and copies the object back. Returns false with the reason
- * in *why, and *object unchanged, unless the child reached the end of the work. The reasons: a
- * signal (failed; SIGSYS is denied: a parent's seccomp filter forbids a system call), the deadline,
- * also where the child was stopped, or a fork that was refused. The child leaves no core dump and
- * dies with its parent; when this returns it is gone.
+ * in *why, and *object unchanged, unless the child reached the end of the work: FACT_FAILED for a
+ * signal, FACT_DENIED for SIGSYS, by which a filter around us forbids a system call, FACT_LATE at
+ * the deadline, also where the child was stopped, and at a limit of CPU time, FACT_NO_CHILD where
+ * fork(2) or wait4(2) was refused. The child leaves no core dump and dies with its parent; when
+ * this returns it is gone.
  */
 bool child_call(void (*work)(void *object), void *object, size_t size,
 	const struct deadline *deadline, struct fact *why);
@@ -81,6 +74,9 @@ struct child_wait {
 	pid_t ended; /* set to the child whose change ended the wait; 0: none did */
 	int status;  /* of that change */
 };
+
+/* Sets FACT_NO_CHILD for the error of a system call that makes children or waits for them. */
+void child_refused(const char *call, int error, struct fact *why);
 
 /*
  * Waits for children. Returns 0 if a change or the poll ended the wait, ETIMEDOUT at the deadline,

@@ -16,11 +16,15 @@
 enum fact_state {
 	FACT_UNREAD = 0, /* not read yet: the state of a zeroed fact */
 	FACT_KNOWN,      /* read: the value beside it holds */
-	FACT_ABSENT,     /* read: there is none */
-	FACT_DENIED,     /* reading it is not permitted */
 	FACT_FAILED,     /* reading it went wrong */
+	FACT_ABSENT,     /* read: there is none */
+	FACT_LATE,       /* there was not enough time to read it */
+	FACT_DENIED,     /* reading it is not permitted */
+	FACT_NO_CHILD,   /* no child process could be run that reads it */
+	FACT_STATES
 };
 
+/* The state is what code decides on; a reason is for people. */
 struct fact {
 	enum fact_state state;
 	char reason[FACT_REASON_SIZE]; /* empty while known */

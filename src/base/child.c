@@ -51,8 +51,13 @@ void child_unshare(void *shared, size_t size)
 
 static void explain_timeout(const struct deadline *deadline, struct fact *why)
 {
-	fact_set(
-		why, FACT_FAILED, CHILD_LATE " %.3g s", (double)deadline->limit_ns / NS_PER_SECOND);
+	fact_set(why, FACT_LATE, "not done within %.3g s",
+		(double)deadline->limit_ns / NS_PER_SECOND);
+}
+
+void child_refused(const char *call, int error, struct fact *why)
+{
+	fact_set(why, FACT_NO_CHILD, "%s: %s", call, strerror(error));
 }
 
 pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
@@ -70,7 +75,7 @@ pid_t child_start(void (*work)(void *argument), void *argument, const struct dea
 	}
 	pid = fork();
 	if (pid < 0)
-		fact_set_errno(why, errno, CHILD_FORK);
+		child_refused("fork", errno, why);
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -111,8 +116,8 @@ static void explain_signal(int signal, const struct deadline *deadline, struct f
 	else if (signal == SIGALRM)
 		explain_timeout(deadline, why);
 	else if (is_out_of_cpu_time)
-		fact_set(why, FACT_FAILED,
-			"killed by %s: " CHILD_CPU_LIMIT " here (ulimit -t, RLIMIT_CPU)",
+		fact_set(why, FACT_LATE,
+			"killed by %s: CPU time is limited here (ulimit -t, RLIMIT_CPU)",
 			fault_signal_name(signal));
 	else
 		fact_set(why, FACT_FAILED, "killed by %s", fault_signal_name(signal));
@@ -232,7 +237,7 @@ bool child_join(pid_t pid, bool (*poll)(void *argument), void *argument,
 	if (error == ETIMEDOUT)
 		explain_timeout(deadline, why);
 	else if (error)
-		fact_set_errno(why, error, CHILD_WAIT);
+		child_refused("wait4", error, why);
 	child_end(pid, deadline);
 	return false;
 }

@@ -90,9 +90,11 @@ bool fact_is_flag(const struct flag_fact *fact, bool value)
 static const char *const state_names[] = {
 	[FACT_UNREAD] = "unread",
 	[FACT_KNOWN] = "known",
-	[FACT_ABSENT] = "absent",
-	[FACT_DENIED] = "denied",
 	[FACT_FAILED] = "failed",
+	[FACT_ABSENT] = "absent",
+	[FACT_LATE] = "late",
+	[FACT_DENIED] = "denied",
+	[FACT_NO_CHILD] = "no child",
 };
 
 void fact_describe(const struct fact *fact, char *text, size_t size)
@@ -105,7 +107,7 @@ void fact_describe(const struct fact *fact, char *text, size_t size)
 
 void fact_set_described(struct fact *fact, const char *text)
 {
-	for (enum fact_state state = FACT_UNREAD; state <= FACT_FAILED; state++) {
+	for (enum fact_state state = FACT_UNREAD; state < FACT_STATES; state++) {
 		struct span reason = text_span(text);
 
 		if (state != FACT_KNOWN && text_take_prefix(&reason, state_names[state]) &&

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/child.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -147,21 +146,14 @@ const struct advice_row *const advice_general[ADVICE_GENERAL] = {&switch_to_para
  */
 static bool general_fits(const struct view *v, size_t place)
 {
-	const struct fact *proof = &v->evidence->proof.fact;
-	struct span reason = text_span(proof->reason);
-	bool lacks_processes =
-		text_contains(reason, CHILD_FORK ": ") || text_contains(reason, CHILD_WAIT ": ");
-	bool lacks_time =
-		proof->state == FACT_FAILED &&
-		(strstr(proof->reason, CHILD_LATE) || strstr(proof->reason, CHILD_CPU_LIMIT));
-	bool lacks_permission = !v->emulated && !lacks_processes &&
-	                        (proof->state == FACT_DENIED || proof->state == FACT_ABSENT);
+	const enum fact_state proof = v->evidence->proof.fact.state;
+	bool lacks_permission = !v->emulated && (proof == FACT_DENIED || proof == FACT_ABSENT);
 	bool is_unknown = v->verdict == VERDICT_UNKNOWN && v->evidence->live;
 	bool has_lost_tsc =
 		v->unsupported_on_x86 && !v->tsc_avoided && (v->tsc_distrusted || v->tsc_delay);
 	const bool fits[ADVICE_GENERAL] = {v->paravirtual, v->tsc_advisable && !is_ec2(v->evidence),
 		v->tsc_advisable && is_ec2(v->evidence), v->on_tcg && has_lost_tsc,
-		is_unknown && lacks_processes, is_unknown && lacks_time,
+		is_unknown && proof == FACT_NO_CHILD, is_unknown && proof == FACT_LATE,
 		is_unknown && lacks_permission};
 
 	return fits[place];

@@ -87,7 +87,8 @@ void proof_take(const struct call_table *table, enum proof_place place,
 		if (strncmp(note, why.reason, (size_t)part) != 0)
 			text_append(
 				note, sizeof(note), "%s%.*s", *note ? "; " : "", part, why.reason);
-		if (state != FACT_DENIED)
+		/* The later state says more about the way to a proof. */
+		if (why.state > state)
 			state = why.state;
 	}
 	if (run)

@@ -101,7 +101,7 @@ bool proof_ptrace_take(struct proof_run *run, const struct deadline *deadline, s
 	error = child_wait(&wait);
 	if (!error)
 		return child_explain(wait.status, deadline, why);
-	fact_set_errno(why, error, CHILD_WAIT);
+	child_refused("wait4", error, why);
 	child_end(wait.pid, deadline);
 	return false;
 }

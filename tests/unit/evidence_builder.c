@@ -284,7 +284,7 @@ static const char *pick(struct dice *dice, const char *const *list, size_t count
 
 static void roll_fact(struct fact *fact, struct dice *dice)
 {
-	enum fact_state state = (enum fact_state)dice_roll(dice, FACT_FAILED + 1);
+	enum fact_state state = (enum fact_state)dice_roll(dice, FACT_STATES);
 
 	if (state == FACT_KNOWN || dice_roll(dice, 2))
 		fact_set_known(fact);

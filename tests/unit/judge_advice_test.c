@@ -53,10 +53,9 @@ static void a_missing_proof_gets_the_advice_that_fits(void **state)
 		const char *reason, *id;
 	} rows[] = {{FACT_DENIED, "seccomp filter: Operation not permitted", "allow-proof"},
 		{FACT_ABSENT, "ptrace: Function not implemented", "allow-proof"},
-		{FACT_FAILED, "not done within 3.46 s; not done within 4.6 s", "give-cpu-time"},
-		{FACT_FAILED, "killed by SIGXCPU: CPU time is limited here", "give-cpu-time"},
-		{FACT_FAILED, "fork: Resource temporarily unavailable", "allow-processes"},
-		{FACT_DENIED, "wait4: Operation not permitted", "allow-processes"}};
+		{FACT_LATE, "not done within 3.46 s; not done within 4.6 s", "give-cpu-time"},
+		{FACT_NO_CHILD, "wait4: Operation not permitted", "allow-processes"},
+		{FACT_FAILED, "fork: not done within the words of a reason", NULL}};
 	static struct evidence evidence;
 
 	(void)state;
