@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Explains causes, advice and terms: `vdsocheck help causes` lists causes and advice, `vdsocheck
- * help ID` prints all that is known about one, and `vdsocheck help terms` defines words.
+ * help ID` prints all that is known about one, `vdsocheck help terms` defines words, the verdicts
+ * among them, and `vdsocheck help TERM` one of these.
  */
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #define LIST_INDENT 32
 #define TERMS_INDENT 15
 
-/* Neither name is the ID of a cause or of advice. */
+/* No list and no term has the name of a cause or of advice. */
 static const char *const lists[] = {"causes", "terms"};
 
 static const struct {
@@ -25,13 +26,41 @@ static const struct {
 		"clocksource is tsc."},
 	{"kvm-clock", "The clocksource that KVM offers its guests: the TSC, corrected by numbers "
 		      "that the host keeps in a page of the guest's memory."},
-	{"vclock mode", "The number in the vDSO's data page that says how the vDSO reads the "
-			"clocksource. With mode none it makes a system call instead."},
-	{"fallback", "The system call that a function of the vDSO makes where it cannot read the "
-		     "clocksource."},
+	{"vclock", "The vclock mode is the number in the vDSO's data page that says how the vDSO "
+		   "reads the clocksource. With mode none it falls back to a system call."},
 	{"warp", "A step back of the clock when a thread moves from one CPU to another, because "
 		 "the CPUs' counters disagree."},
+	{"deciding", "The verdict rests on the deciding calls: gettimeofday(), and "
+		     "clock_gettime() of CLOCK_REALTIME and of CLOCK_MONOTONIC."},
 };
+
+/* The verdicts are terms, too: these follow the meanings of their answers. */
+static const char *const remarks[] = {
+	[VERDICT_UNKNOWN] = " No proof could be taken, and nothing else settles it.",
+	[VERDICT_OK] = "",
+	[VERDICT_FALLBACK] = " The vDSO falls back to it where it cannot read the clocksource.",
+	[VERDICT_SLOW] = " A hypervisor or the firmware may intercept reads of the counter.",
+	[VERDICT_WRONG] = "",
+};
+
+#define TERM_COUNT (ARRAY_SIZE(terms) + ARRAY_SIZE(remarks))
+
+static const char *term_at(size_t place)
+{
+	return place < ARRAY_SIZE(terms) ? terms[place].term
+	                                 : verdict_answers[place - ARRAY_SIZE(terms)].word;
+}
+
+static void write_term(size_t place, struct page *page)
+{
+	const size_t kind = place - ARRAY_SIZE(terms);
+
+	if (place < ARRAY_SIZE(terms))
+		page_line(page, terms[place].term, "%s", terms[place].meaning);
+	else
+		page_line(page, verdict_answers[kind].word, "Verdict: %s.%s Exit status %d.",
+			verdict_answers[kind].meaning, remarks[kind], verdict_answers[kind].status);
+}
 
 const char *help_topic(size_t place)
 {
@@ -42,6 +71,9 @@ const char *help_topic(size_t place)
 	if (place < ARRAY_SIZE(lists))
 		return lists[place];
 	place -= ARRAY_SIZE(lists);
+	if (place < TERM_COUNT)
+		return term_at(place);
+	place -= TERM_COUNT;
 	if (explain_cause(place, &cause))
 		return cause.id;
 	while (explain_cause(causes, &cause))
@@ -145,12 +177,17 @@ void help_explain(const char *topic, FILE *out)
 		write_cause(&cause, &page);
 	} else if (find_advice(topic, &advice)) {
 		write_advice(&advice, &page);
-	} else if (strcmp(topic, "terms") == 0) {
-		page.indent = TERMS_INDENT;
-		for (size_t i = 0; i < ARRAY_SIZE(terms); i++)
-			page_line(&page, terms[i].term, "%s", terms[i].meaning);
-	} else {
+	} else if (strcmp(topic, "causes") == 0) {
 		write_list(&page);
+	} else {
+		page.indent = TERMS_INDENT;
+		for (size_t i = 0; i < TERM_COUNT; i++) {
+			if (strcmp(topic, "terms") == 0 || strcmp(topic, term_at(i)) == 0)
+				write_term(i, &page);
+		}
+		page_line(&page, "causes",
+			"'vdsocheck help causes' lists what leads to a verdict, "
+			"and 'vdsocheck' prints what does on this host.");
 	}
 	page_end(&page);
 }

@@ -79,7 +79,7 @@ static const char *find_topic(const char *word)
 {
 	const char *topic;
 
-	for (size_t i = 0; (topic = topic_at(i)) && strcmp(topic, word) != 0; i++)
+	for (size_t i = 0; (topic = topic_at(i)) && strcasecmp(topic, word) != 0; i++)
 		;
 	return topic;
 }

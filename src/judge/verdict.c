@@ -291,9 +291,11 @@ void verdict_find(struct view *v, struct verdict *verdict)
 const struct answer verdict_answers[] = {
 	[VERDICT_UNKNOWN] = {"unknown", COLOR_MAGENTA, 2, "undetermined"},
 	[VERDICT_OK] = {"ok", COLOR_GREEN, 0, "the deciding calls are served by the vDSO"},
-	[VERDICT_FALLBACK] = {"fallback", COLOR_RED, 1, "at least one is a system call"},
-	[VERDICT_SLOW] = {"slow", COLOR_YELLOW, 1, "they cost as much as system calls"},
-	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1, "their values are not the kernel's"},
+	[VERDICT_FALLBACK] = {"fallback", COLOR_RED, 1,
+		"at least one deciding call is a system call"},
+	[VERDICT_SLOW] = {"slow", COLOR_YELLOW, 1,
+		"the deciding calls cost as much as system calls"},
+	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1, "the vDSO's values are not the kernel's"},
 	{0},
 };
 
