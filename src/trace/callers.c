@@ -62,7 +62,7 @@ static struct trace_caller *add_process(const struct trace_run *run, pid_t pid, 
 
 	process->pid = pid;
 	process->group = group;
-	if (run->trace->lists_groups)
+	if (run->trace->request->lists_groups)
 		find_group(run, processes, process);
 	/* A process that has ended by now has no name. */
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
@@ -120,7 +120,7 @@ void trace_callers_finish(struct trace_evidence *trace, uint64_t most, double ns
 {
 	struct trace_callers *callers = &trace->callers, groups = {.count = 0};
 
-	if (trace->lists_groups) {
+	if (trace->request->lists_groups) {
 		for (size_t i = 0; i < callers->count; i++)
 			add_to_group(&groups, &callers->list[i]);
 		trace_callers_forget(callers);

@@ -44,7 +44,7 @@ static bool always_falls_back(const struct call_evidence *call)
 struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row)
 {
 	const struct evidence *host = &trace->host;
-	const struct trace_row *planned = &trace->plan->rows[row];
+	const struct trace_row *planned = &trace->request->plan->rows[row];
 	const struct call_evidence *call = find_call(host, planned);
 	const bool served_here = call && is_served(call);
 	const enum served_call kind = planned->call->served;
@@ -73,16 +73,16 @@ struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row
 	else if (call && kind != SERVED_CLOCK_GETRES)
 		line.avoidable = call->decides || served_here;
 	else if (!call)
-		line.avoidable =
-			call_decides(line.call, line.clock) || (trace->as_if_fallback && into_vdso);
+		line.avoidable = call_decides(line.call, line.clock) ||
+		                 (trace->request->as_if_fallback && into_vdso);
 	/* System calls that a filter refuses are not counted as such. */
-	if (trace->as_if_fallback && !is_random && into_vdso > count)
+	if (trace->request->as_if_fallback && !is_random && into_vdso > count)
 		count = into_vdso;
 	/*
 	 * A call into the vDSO that falls back is counted as a system call, too: by its own name,
 	 * or by another (measure/call.c).
 	 */
-	if (is_random || (served_here && !trace->as_if_fallback))
+	if (is_random || (served_here && !trace->request->as_if_fallback))
 		line.served.value = (int64_t)into_vdso;
 	else if (into_vdso > count && (count || !always_falls_back(call)))
 		line.served.value = (int64_t)(into_vdso - count);
@@ -141,7 +141,8 @@ void trace_line_add(struct trace_diagnosis *diagnosis, const struct trace_line *
  */
 void trace_inside_judge(const struct trace_evidence *trace, struct trace_inside *inside)
 {
-	const struct real_fact *base = trace->system_wide ? &trace->duration_s : &trace->cpu_s;
+	const struct real_fact *base =
+		trace->request->system_wide ? &trace->duration_s : &trace->cpu_s;
 	const struct timing_evidence *timing = &trace->host.timing;
 	const double taken = (double)trace->sampled.in_vdso, most = taken + 3 * sqrt(taken) + 3;
 	const double sample_s = (double)TRACE_SAMPLE_NS / NS_PER_SECOND;

@@ -29,6 +29,17 @@ void trace_program_inspect(struct trace_program *program);
 /* Sets it by the bytes of the file. */
 void trace_program_read(struct trace_program *program, const unsigned char *bytes, size_t length);
 
+/* ---- host.c ---- */
+
+/*
+ * Measures the cost of system calls and of the vDSO, and proves whether the vDSO serves this host.
+ * A child does it without the privileges, which counting still needs.
+ */
+void trace_host_measure(const struct root *root, struct evidence *host);
+
+/* Returns the number of CPUs that this kernel may have: the last one's number, and one. */
+size_t trace_host_cpus(void);
+
 /* ---- sources ---- */
 
 /*
@@ -69,15 +80,10 @@ struct trace_run {
 	/* These are set before it begins. */
 	const struct root *root;
 	struct trace_evidence *trace;
-	char *const *arguments;    /* of the program to start; NULL: what is counted runs already */
-	int64_t limit_ns;          /* 0: no limit */
-	volatile bool stop;        /* for interrupts_catch() */
-	void (*show)(double done); /* gets the part of limit_ns that is over; or NULL */
-	uint64_t privileges;       /* needed after the run, see base/privileges.h */
-	bool is_repeated;          /* the program runs again, with all privileges that it had */
-	uint64_t shown;            /* processes that are kept of trace->callers, or places */
-	bool serves;               /* the program's calls into the vDSO are counted, too */
-	int64_t interval_ns; /* of the whole host: time between two reports; 0: one at the end */
+	volatile bool stop;             /* for interrupts_catch() */
+	void (*show)(double done);      /* gets the part of the time limit that is over; or NULL */
+	uint64_t privileges;            /* needed after the run, see base/privileges.h */
+	bool serves;                    /* the program's calls into the vDSO are counted, too */
 	bool (*report)(void *argument); /* prints the counts of an interval; false ends the run */
 	void *argument;
 	struct trace_places *call_places; /* of system calls; NULL: not wanted */
@@ -147,23 +153,39 @@ int64_t trace_clock_ns(clockid_t clock);
 /* Sets the duration and the CPU time, before processes that are not counted are waited for. */
 void trace_run_counted(struct trace_run *run);
 
-/* ---- the ways ---- */
+/* ---- started.c: a program that is started ---- */
 
 /*
- * Each fills in method, counts, duration and CPU time. False with the reason in *why, or in
- * trace->bpf.
- *
- * trace_ptrace_run() runs the program until it and its children have ended; if false it was not
- * started. trace_running() counts the calls of the running process
- * trace->program.pid and of the children that it starts, until the run is over or the process ends,
- * or if trace->system_wide is set those of the whole host, and fills in trace->callers; it also
- * fills in trace->sampled. If only samples of the process could be taken, trace->method_fact says
- * why.
+ * Runs the program until it and what it left running has ended, and fills in method, counts,
+ * duration and CPU time. If its calls cannot be counted, it runs as it would without us, but not as
+ * if this host fell back, a question that such a run would not answer. False with the reason in
+ * *why if it was not started.
  */
-bool trace_ptrace_run(struct trace_run *run, struct fact *why);
+bool trace_started(struct trace_run *run, struct fact *why);
+
+/*
+ * Runs the program again, as often as is asked for, each time with standard input from this offset
+ * on, and compares the times.
+ */
+void trace_compare(const struct trace_run *run, off_t input);
+
+/* ---- running.c: what runs already ---- */
+
+/*
+ * Counts the calls of the running process trace->program.pid and of the children that it starts,
+ * until the run is over or the process ends, or those of the whole host, and fills in
+ * trace->callers and trace->sampled, too. If only samples of the process could be taken,
+ * trace->method_fact says why. False with the reason in trace->bpf.
+ */
 bool trace_running(struct trace_run *run);
 
 /* ---- ptrace.c ---- */
+
+/*
+ * Runs the program under a seccomp filter until it and its children have ended, and counts its
+ * system calls at its stops. False with the reason in *why if it was not started.
+ */
+bool trace_ptrace_run(struct trace_run *run, struct fact *why);
 
 /*
  * Does what trace_run_go() does for a program whose system calls are counted otherwise or not at
@@ -185,9 +207,6 @@ void trace_events_free(struct trace_events *events);
 bool trace_events_start(struct trace_events *events, struct trace_run *run, struct fact *why);
 
 /* ---- samples.c: what is run in the vDSO ---- */
-
-/* Returns the number of CPUs that this kernel may have: the last one's number, and one. */
-size_t trace_cpus(void);
 
 /*
  * Begins to take samples of what the run is for. NULL with the reason in run->trace->sampled. Adds

@@ -238,7 +238,7 @@ struct trace_events *trace_events_make(const struct trace_plan *plan, struct fac
 	struct trace_events *events = xcalloc(1, sizeof(*events));
 
 	events->program = (struct event_program){.maps = events->maps, .cpus = 1};
-	while (events->program.cpus < trace_cpus())
+	while (events->program.cpus < trace_host_cpus())
 		events->program.cpus *= 2;
 	events->reading = EVENT_IDLE - 1;
 	if (!event_program_write(&events->program, EVENT_ENTER)) {
@@ -272,10 +272,10 @@ static void add_calls(const struct trace_events *events, struct seen_slot *seen,
 		return;
 	seen->count = count;
 	run->trace->counts[place.is_compat ? TRACE_COMPAT : TRACE_NATIVE][place.row] += place.count;
-	if (run->trace->system_wide)
+	if (run->trace->request->system_wide)
 		trace_callers_add(run, process, seen->where, place.count);
 	if (!run->call_places ||
-		run->trace->plan->rows[place.row].call->served == SERVED_CALL_COUNT)
+		run->trace->request->plan->rows[place.row].call->served == SERVED_CALL_COUNT)
 		return;
 	if (seen->has_place)
 		places_count(run->call_places, seen->place, seen->is_jitted, place.count);
@@ -378,11 +378,11 @@ bool trace_events_start(struct trace_events *events, struct trace_run *run, stru
 	struct event_program *program = &events->program;
 	struct trace_evidence *trace = run->trace;
 
-	program->traits = trace->system_wide ? EVENTS_OF_HOST
-	                  : run->arguments   ? EVENTS_OF_PROGRAM
-	                                     : EVENTS_OF_PROCESS;
-	program->traits |= trace->lists_groups ? EVENTS_BY_GROUP : 0;
-	program->process = trace->system_wide ? getpid() : trace->program.pid;
+	program->traits = trace->request->system_wide      ? EVENTS_OF_HOST
+	                  : run->trace->request->arguments ? EVENTS_OF_PROGRAM
+	                                                   : EVENTS_OF_PROCESS;
+	program->traits |= trace->request->lists_groups ? EVENTS_BY_GROUP : 0;
+	program->process = trace->request->system_wide ? getpid() : trace->program.pid;
 	set_namespace(program);
 	if (!without_limit(attach_all, events)) {
 		explain(errno, why);

@@ -13,17 +13,18 @@
 #include "model.h"
 
 const char *const trace_method_names[] = {
+	[TRACE_BY_NONE] = "",
 	[TRACE_BY_BPF] = "bpf",
 	[TRACE_BY_SECCOMP] = "seccomp-ptrace",
 	NULL,
 };
 
 static const char *const origin_names[] = {
-	[TRACE_BY_UNKNOWN] = "unknown",
-	[TRACE_BY_VDSO] = "vdso",
-	[TRACE_BY_SYSCALL_FUNCTION] = "syscall-function",
-	[TRACE_BY_LIBC] = "libc",
-	[TRACE_BY_CODE] = "code",
+	[TRACE_FROM_UNKNOWN] = "unknown",
+	[TRACE_FROM_VDSO] = "vdso",
+	[TRACE_FROM_SYSCALL_FUNCTION] = "syscall-function",
+	[TRACE_FROM_LIBC] = "libc",
+	[TRACE_FROM_CODE] = "code",
 	NULL,
 };
 
@@ -305,9 +306,9 @@ const struct field trace_fields[] = {
 	{INTEGER("programs_let_go", trace.let_go, INT64_MAX),
 		.doc = "programs that call ptrace(2) themselves and were let go: the served calls "
 		       "of programs that these started are not counted"},
-	{FLAG("as_if_fallback", trace.as_if_fallback),
+	{FLAG("as_if_fallback", request.as_if_fallback),
 		.doc = "whether the program ran as if this host fell back"},
-	{INTEGER("refused_calls", trace.refused, INT64_MAX), .given = GIVEN(trace.as_if_fallback),
+	{INTEGER("refused_calls", trace.refused, INT64_MAX), .given = GIVEN(request.as_if_fallback),
 		.doc = "system calls in place of the vDSO that a seccomp filter made fail; null: "
 		       "the program ran as this host is"},
 	{LIST_AT("places", trace.places.list, trace.places.count, trace_place_fields),
@@ -320,10 +321,10 @@ const struct field trace_fields[] = {
 		       "host"},
 	{REASON("reason")},
 	{LIST_AT("top", trace.callers.list, trace.callers.count, trace_process_fields),
-		.given = GIVEN(trace.lists_processes),
+		.given = GIVEN(request.lists_processes),
 		.doc = "processes that made the most calls, in this order; null: not asked for"},
 	{LIST_AT("control_groups", trace.callers.list, trace.callers.count, trace_group_fields),
-		.given = GIVEN(trace.lists_groups),
+		.given = GIVEN(request.lists_groups),
 		.doc = "control groups whose processes made the most calls, in this order; null: "
 		       "not asked for"},
 	{LIST("calls", diagnosis.lines, diagnosis.line_count, trace_line_fields),

@@ -51,7 +51,22 @@ struct trace_plan {
 	struct trace_row rows[TRACE_ROW_MAX];
 };
 
-enum trace_method { TRACE_BY_BPF, TRACE_BY_SECCOMP };
+/* What was asked for. */
+struct trace_request {
+	const struct trace_plan *plan;
+	char *const *arguments; /* of the program to start; NULL: what is counted runs already */
+	bool system_wide;       /* all programs of the host are counted */
+	bool lists_processes, lists_groups; /* one of the two is set then */
+	bool leaves_untouched;              /* the calls into the vDSO are not counted */
+	bool as_if_fallback; /* a system call takes the place of each call into the vDSO */
+	bool is_baseline;    /* to compare with: the stubs are mapped, and not used */
+	uint64_t repeats;    /* more runs of each kind, to compare */
+	uint64_t shown;      /* places of each list, or processes or control groups */
+	int64_t limit_ns;    /* 0: no limit */
+	int64_t interval_ns; /* of the whole host: time between two reports; 0: one at the end */
+};
+
+enum trace_method { TRACE_BY_NONE, TRACE_BY_BPF, TRACE_BY_SECCOMP };
 
 struct trace_program {
 	pid_t pid;
@@ -88,11 +103,11 @@ struct trace_callers {
  * library, by another function of the C library, or by any other code.
  */
 enum trace_origin {
-	TRACE_BY_UNKNOWN,
-	TRACE_BY_VDSO,
-	TRACE_BY_SYSCALL_FUNCTION,
-	TRACE_BY_LIBC,
-	TRACE_BY_CODE
+	TRACE_FROM_UNKNOWN,
+	TRACE_FROM_VDSO,
+	TRACE_FROM_SYSCALL_FUNCTION,
+	TRACE_FROM_LIBC,
+	TRACE_FROM_CODE
 };
 
 /* A place in a program that calls the vDSO, or makes a system call. */
@@ -136,12 +151,7 @@ struct trace_sampled {
 };
 
 struct trace_evidence {
-	/* The request. */
-	const struct trace_plan *plan;
-	bool system_wide;                   /* all programs of the host are counted */
-	bool lists_processes, lists_groups; /* one of the two is set then */
-	bool as_if_fallback; /* a system call takes the place of each call into the vDSO */
-	bool is_baseline;    /* to compare with: the stubs are mapped, and not used */
+	const struct trace_request *request;
 
 	/* What ran, and where. */
 	struct trace_program program;
@@ -288,10 +298,10 @@ void trace_inside_judge(const struct trace_evidence *trace, struct trace_inside 
 
 struct trace_report {
 	struct report report;
+	struct trace_request request;
 	struct trace_evidence trace;
 	struct trace_diagnosis diagnosis;
-	bool is_interval;  /* one of many, a line each */
-	bool is_continued; /* not the first of these */
+	bool is_continued; /* an interval, and not the first one */
 };
 
 extern const struct answer trace_answers[];

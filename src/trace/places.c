@@ -203,13 +203,13 @@ static enum trace_origin find_origin(const struct trace_place *place)
 	struct span module = text_span(place->module);
 
 	if (text_equals(module, "[vdso]"))
-		return place->is_compat ? TRACE_BY_UNKNOWN : TRACE_BY_VDSO;
+		return place->is_compat ? TRACE_FROM_UNKNOWN : TRACE_FROM_VDSO;
 	/* A file that cannot be read is one that any function may have called in. */
 	if (!*place->function && (!module.length || files_is_c_library(module)))
-		return TRACE_BY_UNKNOWN;
+		return TRACE_FROM_UNKNOWN;
 	if (strcmp(place->function, "syscall") == 0)
-		return TRACE_BY_SYSCALL_FUNCTION;
-	return files_is_c_library(module) ? TRACE_BY_LIBC : TRACE_BY_CODE;
+		return TRACE_FROM_SYSCALL_FUNCTION;
+	return files_is_c_library(module) ? TRACE_FROM_LIBC : TRACE_FROM_CODE;
 }
 
 static void finish(const struct trace_evidence *trace, struct trace_places *places, uint64_t top,
@@ -242,7 +242,7 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 	}
 	for (size_t i = 0; i < places->count; i++) {
 		struct trace_place *place = &places->list[i];
-		const struct trace_row *row = &trace->plan->rows[place->row];
+		const struct trace_row *row = &trace->request->plan->rows[place->row];
 
 		place->call = row->call->name;
 		place->clock = row->clock;
@@ -250,7 +250,7 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 			snprintf(place->address, sizeof(place->address), "0x%" PRIx64,
 				place->offset);
 		place->share_percent = 100 * (double)place->count / (double)sum;
-		place->origin = are_system_calls ? find_origin(place) : TRACE_BY_UNKNOWN;
+		place->origin = are_system_calls ? find_origin(place) : TRACE_FROM_UNKNOWN;
 		text_clean_span(place->module, sizeof(place->module), text_span(place->module));
 	}
 }

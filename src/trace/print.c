@@ -15,7 +15,7 @@ static void write_json(const void *data, const struct style *style, FILE *out)
 {
 	struct style own = *style;
 
-	own.compact |= ((const struct trace_report *)data)->is_interval;
+	own.compact |= ((const struct trace_report *)data)->request.interval_ns > 0;
 	report_json(data, &own, out);
 }
 
@@ -27,8 +27,8 @@ static void write_run(const struct trace_evidence *trace, struct page *page)
 		is_counted ? trace_method_names[trace->method] : "nothing");
 	if (!fact_is_known(&trace->bpf))
 		page_add(page, "; not by bpf: %s", trace->bpf.reason);
-	page_line(
-		page, "program", "%s", trace->system_wide ? "all processes" : trace->program.path);
+	page_line(page, "program", "%s",
+		trace->request->system_wide ? "all processes" : trace->program.path);
 	if (fact_is_known(&trace->duration_s.fact))
 		page_add(page, ", %.3g s", trace->duration_s.value);
 	if (fact_is_known(&trace->cpu_s.fact))
@@ -159,9 +159,9 @@ static void write_tables(const struct trace_report *report, struct page *page)
 	struct trace_line folded[TRACE_ROW_MAX];
 	const size_t row_size = sizeof(folded[0]);
 
-	write_table(page, trace->lists_groups ? trace_group_fields : trace_process_fields,
+	write_table(page, trace->request->lists_groups ? trace_group_fields : trace_process_fields,
 		trace->callers.list, trace->callers.count, sizeof(*trace->callers.list));
-	if (trace->system_wide)
+	if (trace->request->system_wide)
 		write_table(
 			page, trace_line_fields, folded, fold_lines(diagnosis, folded), row_size);
 	else
@@ -195,7 +195,7 @@ static void write_interval(const struct trace_report *report, FILE *out)
 		fact_is_known(&sums->lost_s.fact) ? as_seconds(sums->lost_s.value) : "-");
 	if (callers->count)
 		fprintf(out, "  %s", *callers->list->name ? callers->list->name : "-");
-	if (callers->count && report->trace.lists_processes)
+	if (callers->count && report->request.lists_processes)
 		fprintf(out, " (%d)", callers->list->pid);
 	fputc('\n', out);
 }
@@ -223,7 +223,7 @@ static void write_text(const void *data, const struct style *style, FILE *out)
 {
 	const struct trace_report *report = data;
 
-	if (report->is_interval)
+	if (report->request.interval_ns)
 		write_interval(report, out);
 	else
 		report_text(data, style, out);

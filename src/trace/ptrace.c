@@ -171,7 +171,7 @@ static void take_filter_stop(struct tracer *tracer, pid_t id)
 		count_call(tracer, id, data % TRACE_ROW_MAX, data >= TRACE_ROW_MAX,
 			is_known ? &call : NULL);
 	} else if (data == TRACE_FILTER_UNTRACED) {
-		size_t row = served_system_call(tracer->run->trace->plan, id);
+		size_t row = served_system_call(tracer->run->trace->request->plan, id);
 
 		if (row < TRACE_ROW_MAX)
 			count_call(tracer, id, row, false, is_known ? &call : NULL);
@@ -187,7 +187,7 @@ static void take_filter_stop(struct tracer *tracer, pid_t id)
 static void note_refused_call(struct tracer *tracer, pid_t id)
 {
 	struct trace_evidence *trace = tracer->run->trace;
-	size_t row = served_system_call(trace->plan, id);
+	size_t row = served_system_call(trace->request->plan, id);
 
 	if (row < TRACE_ROW_MAX)
 		fact_set_number(&trace->sigsys_row, (int64_t)row);
@@ -501,7 +501,8 @@ bool trace_follow(struct trace_run *run)
 	bool is_seized = run->serves && seize_program(&tracer, 0, &run->trace->served);
 
 	/* A normal run would seem to survive a host that falls back. */
-	if (!is_seized && (run->trace->as_if_fallback || run->trace->is_baseline)) {
+	if (!is_seized &&
+		(run->trace->request->as_if_fallback || run->trace->request->is_baseline)) {
 		trace_run_cancel(run);
 		return false;
 	}
@@ -524,7 +525,7 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 		return false;
 	}
 	tracer.filters++; /* ours */
-	trace_plan_filter(run->trace->plan, &filter);
+	trace_plan_filter(run->trace->request->plan, &filter);
 	if (!trace_run_fork(run, &filter, why))
 		return false;
 	if (!seize_program(&tracer, PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL, why)) {

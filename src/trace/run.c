@@ -95,7 +95,7 @@ static void become_program(const struct trace_run *run, struct filter *filter, i
 	if (error)
 		end_with(file, TRACE_STARTING, error);
 	/* With a slash in it there is one attempt; a script without "#!" is run by the shell. */
-	execvp(run->trace->program.file, run->arguments);
+	execvp(run->trace->program.file, run->trace->request->arguments);
 	end_with(file, TRACE_EXECUTING, errno);
 }
 
@@ -200,28 +200,31 @@ void trace_run_begin(struct trace_run *run)
 		privileges |= PRIVILEGES(CAP_SYS_PTRACE);
 	if (run->serves)
 		privileges |= PRIVILEGES(CAP_SYS_ADMIN);
-	if (!run->is_repeated)
+	if (!run->trace->request->repeats)
 		privileges_keep(privileges);
 	if (run->program)
 		interrupts_catch(&run->stop, true);
-	run->deadline = run->limit_ns ? deadline_after(run->limit_ns) : (struct deadline){0};
+	run->deadline = run->trace->request->limit_ns
+	                        ? deadline_after(run->trace->request->limit_ns)
+	                        : (struct deadline){0};
 	run->begin_cpu_s = run->program ? 0 : cpu_seconds(run->trace->program.pid);
 	run->begin_ns = trace_clock_ns(CLOCK_MONOTONIC);
-	run->next_ns = run->begin_ns + run->interval_ns;
+	run->next_ns = run->begin_ns + run->trace->request->interval_ns;
 }
 
 void trace_run_counted(struct trace_run *run)
 {
 	struct trace_evidence *trace = run->trace;
-	double cpu_s = run->arguments ? run->cpu_s : cpu_seconds(trace->program.pid);
+	double cpu_s =
+		run->trace->request->arguments ? run->cpu_s : cpu_seconds(trace->program.pid);
 
 	fact_set_real(&trace->duration_s,
 		(double)(trace_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / NS_PER_SECOND);
-	if (trace->system_wide)
+	if (trace->request->system_wide)
 		fact_set(&trace->cpu_s.fact, FACT_ABSENT, "not counted for a whole host");
-	else if (!run->arguments && cpu_s <= 0)
+	else if (!run->trace->request->arguments && cpu_s <= 0)
 		fact_set(&trace->cpu_s.fact, FACT_ABSENT, "the process has ended");
-	else if (!run->arguments && run->begin_cpu_s <= 0)
+	else if (!run->trace->request->arguments && run->begin_cpu_s <= 0)
 		fact_set(&trace->cpu_s.fact, FACT_ABSENT, "could not be read at the beginning");
 	else
 		fact_set_real(&trace->cpu_s, cpu_s - run->begin_cpu_s);
@@ -244,8 +247,8 @@ static void look_around(struct trace_run *run)
 		if (source->poll)
 			source->poll(source);
 	}
-	if (run->limit_ns && run->show)
-		run->show(1 - (double)left / (double)run->limit_ns);
+	if (run->trace->request->limit_ns && run->show)
+		run->show(1 - (double)left / (double)run->trace->request->limit_ns);
 	if (left > 0)
 		return;
 	run->over = true;
@@ -259,7 +262,7 @@ bool trace_run_pause(struct trace_run *run)
 	int64_t left = deadline_left_ns(&run->deadline),
 		pause_ns = left < PAUSE_NS ? left : PAUSE_NS;
 
-	if (run->interval_ns)
+	if (run->trace->request->interval_ns)
 		left = run->next_ns - trace_clock_ns(CLOCK_MONOTONIC);
 	if (left < pause_ns)
 		pause_ns = left > 0 ? left : 0;

@@ -17,7 +17,7 @@ static void take(struct trace_run *run)
 
 	trace_run_take(run, 0, (struct span){NULL, 0});
 	trace_run_counted(run);
-	trace_callers_finish(trace, run->shown,
+	trace_callers_finish(trace, run->trace->request->shown,
 		fact_is_known(&timing->syscall_floor_ns.fact) ? timing->syscall_floor_ns.value : 1);
 }
 
@@ -26,7 +26,7 @@ static bool report_interval(struct trace_run *run)
 {
 	struct trace_evidence *trace = run->trace;
 
-	if (!run->interval_ns || trace_clock_ns(CLOCK_MONOTONIC) < run->next_ns)
+	if (!run->trace->request->interval_ns || trace_clock_ns(CLOCK_MONOTONIC) < run->next_ns)
 		return true;
 	take(run);
 	if (!run->report(run->argument))
@@ -36,13 +36,14 @@ static bool report_interval(struct trace_run *run)
 	trace_callers_forget(&trace->callers);
 	run->begin_ns += (int64_t)(trace->duration_s.value * NS_PER_SECOND);
 	while (run->next_ns <= run->begin_ns)
-		run->next_ns += run->interval_ns;
+		run->next_ns += run->trace->request->interval_ns;
 	return true;
 }
 
 static bool is_there(const struct trace_run *run)
 {
-	return run->trace->system_wide || kill(run->trace->program.pid, 0) == 0 || errno != ESRCH;
+	return run->trace->request->system_wide || kill(run->trace->program.pid, 0) == 0 ||
+	       errno != ESRCH;
 }
 
 /* Where system calls are refused to be counted, samples say something of a process. */
@@ -50,15 +51,15 @@ bool trace_running(struct trace_run *run)
 {
 	struct trace_evidence *trace = run->trace;
 	struct fact *why = &trace->bpf;
-	struct trace_events *events = trace_events_make(trace->plan, why);
+	struct trace_events *events = trace_events_make(trace->request->plan, why);
 	struct trace_samples *samples = NULL;
 	bool is_counted = events && trace_events_start(events, run, why), is_watched;
 
-	if (served_has_call(trace->plan))
+	if (served_has_call(trace->request->plan))
 		samples = trace_samples_open(run);
-	if (!is_counted && !trace->system_wide)
+	if (!is_counted && !trace->request->system_wide)
 		trace->method_fact = *why;
-	is_watched = is_counted || (samples && !trace->system_wide);
+	is_watched = is_counted || (samples && !trace->request->system_wide);
 	if (is_watched) {
 		trace_run_begin(run);
 		trace_samples_begin(samples);

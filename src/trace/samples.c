@@ -101,27 +101,6 @@ static bool next_record(const struct ring *ring, struct record *record)
 
 /* ---- events ---- */
 
-/* sysconf(3) of musl counts the CPUs that this process may run on. */
-size_t trace_cpus(void)
-{
-	int file = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
-	uint64_t first, last = 0;
-	size_t length = 0;
-	char text[4096];
-	struct span list;
-
-	if (file < 0 || file_read_all(file, text, sizeof(text), &length) != 0)
-		length = 0;
-	if (file >= 0)
-		close(file);
-	list = text_trim((struct span){text, length});
-	while (list.length) {
-		if (!number_parse_range(text_take_until(&list, ','), &first, &last))
-			last = 0;
-	}
-	return last && last < INT32_MAX ? (size_t)last + 1 : (size_t)sysconf(_SC_NPROCESSORS_CONF);
-}
-
 /* Returns 0 or an errno value. A CPU that is not online has no event, a thread may have ended. */
 static int open_event(struct trace_samples *samples, pid_t thread, int cpu)
 {
@@ -219,10 +198,10 @@ struct trace_samples *trace_samples_open(struct trace_run *run)
 	int error;
 
 	samples->run = run;
-	samples->cpus = (int)trace_cpus();
+	samples->cpus = (int)trace_host_cpus();
 	samples->rings = xcalloc((size_t)samples->cpus, sizeof(*samples->rings));
 	error = open_on_cpus(samples, -1);
-	if (error && !run->trace->system_wide)
+	if (error && !run->trace->request->system_wide)
 		error = open_threads(samples, run->trace->program.pid);
 	if (!error && samples->file_count) {
 		fact_set_known(why);
@@ -285,12 +264,13 @@ static void take_record(
 	} else if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
 		samples->known[(size_t)pid % KNOWN_MAX].pid = 0;
 	} else if (is_sample && pid > 0 &&
-		   (run->trace->system_wide ? pid != getpid() : pid == run->trace->program.pid)) {
+		   (run->trace->request->system_wide ? pid != getpid()
+						     : pid == run->trace->program.pid)) {
 		sampled->taken++;
 		if (!is_in_vdso(samples, pid, record->words[0]))
 			return;
 		sampled->in_vdso++;
-		if (run->trace->system_wide)
+		if (run->trace->request->system_wide)
 			trace_callers_sample(run, pid);
 	}
 }

@@ -335,14 +335,14 @@ static void add_calls(struct trace_evidence *trace, struct place_process *proces
 	uint64_t number = call_and_clock >> 5;
 	const struct trace_call *call =
 		count && number < SERVED_CALL_COUNT
-			? trace_plan_call(trace->plan, served_calls[number].name)
+			? trace_plan_call(trace->request->plan, served_calls[number].name)
 			: NULL;
 	bool is_jitted;
 	size_t row;
 
 	if (!call)
 		return;
-	row = trace_plan_row(trace->plan, call, call_and_clock & 31);
+	row = trace_plan_row(trace->request->plan, call, call_and_clock & 31);
 	trace->vdso_calls[row] += count;
 	places_add(&trace->places, &(struct trace_place){.row = row, .count = count}, process,
 		address, &is_jitted);

@@ -153,7 +153,7 @@ static int64_t call(struct target *target, const char *name, const uint64_t argu
 {
 	struct user_regs_struct registers = target->before;
 	struct trace_evidence *trace = target->trace;
-	const struct trace_call *planned = trace_plan_call(trace->plan, name);
+	const struct trace_call *planned = trace_plan_call(trace->request->plan, name);
 	int number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, name);
 
 	registers.INSTRUCTION_POINTER = target->instruction;
@@ -162,7 +162,7 @@ static int64_t call(struct target *target, const char *name, const uint64_t argu
 		registers_get(target->thread, &registers) < 0)
 		return -ESRCH;
 	/* It is in the count of the BPF program, which is added later. Other runs have none. */
-	if (fact_is_known(&trace->method_fact) && trace->method == TRACE_BY_BPF && planned)
+	if (trace->method == TRACE_BY_BPF && planned)
 		trace->counts[TRACE_NATIVE][planned->row]--;
 	return (int64_t)registers.RESULT;
 }
@@ -281,8 +281,8 @@ static int give_stubs(struct target *target, int *table)
 {
 	static unsigned char code[SERVED_STUBS_SIZE];
 	struct served_stubs stubs = {.code = code,
-		.as_if_fallback = target->trace->as_if_fallback,
-		.counts_random = trace_plan_call(target->trace->plan, "getrandom")};
+		.as_if_fallback = target->trace->request->as_if_fallback,
+		.counts_random = trace_plan_call(target->trace->request->plan, "getrandom")};
 	struct served_symbols symbols;
 	size_t length = 0;
 	int64_t result;
@@ -305,7 +305,7 @@ static int give_stubs(struct target *target, int *table)
 	stubs.table = (uint64_t)result;
 	served_stubs_make(&stubs, target->image, length, target->vdso, &symbols);
 	if (write_words(target->thread, stubs.to, code, stubs.used) &&
-		(target->trace->is_baseline || write_symbols(target, &symbols, false)))
+		(target->trace->request->is_baseline || write_symbols(target, &symbols, false)))
 		return 0;
 	error = errno;
 	(void)write_symbols(target, &symbols, true);

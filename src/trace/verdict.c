@@ -25,12 +25,12 @@ const struct answer trace_answers[] = {
 /* Newer vDSOs have getrandom(), which is not a clock call. */
 static bool judges_random(const struct trace_evidence *trace)
 {
-	return fact_is_known(&trace->served) && trace_plan_call(trace->plan, "getrandom");
+	return fact_is_known(&trace->served) && trace_plan_call(trace->request->plan, "getrandom");
 }
 
 static bool is_random(const struct trace_evidence *trace, size_t row)
 {
-	return trace->plan->rows[row].call->served == SERVED_GETRANDOM;
+	return trace->request->plan->rows[row].call->served == SERVED_GETRANDOM;
 }
 
 /* ---- why only this program is affected ---- */
@@ -40,13 +40,13 @@ static enum trace_origin describe_origin(
 	const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	static const char *const makers[] = {
-		[TRACE_BY_VDSO] = "the vDSO, which could not read the clock itself: the cause is "
-				  "not the program, but what it runs in. Run 'vdsocheck' there.",
-		[TRACE_BY_SYSCALL_FUNCTION] =
+		[TRACE_FROM_VDSO] = "the vDSO, which could not read the clock itself: the cause is "
+				    "not the program, but what it runs in. Run 'vdsocheck' there.",
+		[TRACE_FROM_SYSCALL_FUNCTION] =
 			"syscall(2) of libc, which the program calls in place of clock_gettime(3) "
 			"or gettimeofday(2): these use the vDSO.",
-		[TRACE_BY_LIBC] = "libc, which does not use the vDSO here",
-		[TRACE_BY_CODE] = "code that does not call libc for it",
+		[TRACE_FROM_LIBC] = "libc, which does not use the vDSO here",
+		[TRACE_FROM_CODE] = "code that does not call libc for it",
 	};
 	const struct trace_place *place = trace->call_places.list;
 	const struct trace_place *end = place + trace->call_places.count, *first = NULL;
@@ -61,21 +61,21 @@ static enum trace_origin describe_origin(
 		all += place->count;
 		alike += place->origin == first->origin ? place->count : 0;
 	}
-	if (!first || first->origin == TRACE_BY_UNKNOWN || alike < all / 2)
-		return TRACE_BY_UNKNOWN;
-	diagnosis->has_call_places = first->origin != TRACE_BY_VDSO;
+	if (!first || first->origin == TRACE_FROM_UNKNOWN || alike < all / 2)
+		return TRACE_FROM_UNKNOWN;
+	diagnosis->has_call_places = first->origin != TRACE_FROM_VDSO;
 	if (alike == all)
 		text_append(text, TRACE_TEXT_SIZE, "They were made by ");
 	else
 		text_append(text, TRACE_TEXT_SIZE, "Most of them (%.0f%%) were made by ",
 			100 * (double)alike / (double)all);
-	if (first->origin == TRACE_BY_VDSO && is_random(trace, first->row))
+	if (first->origin == TRACE_FROM_VDSO && is_random(trace, first->row))
 		text_append(text, TRACE_TEXT_SIZE,
 			"the vDSO, whose getrandom() takes a new key from the kernel at the first "
 			"call of a thread and after each reseed.");
 	else
 		text_append(text, TRACE_TEXT_SIZE, "%s", makers[first->origin]);
-	if (first->origin == TRACE_BY_LIBC || first->origin == TRACE_BY_CODE)
+	if (first->origin == TRACE_FROM_LIBC || first->origin == TRACE_FROM_CODE)
 		text_append(text, TRACE_TEXT_SIZE, ": %s%s%s.", first->function,
 			*first->function ? " in " : "",
 			*first->module ? first->module : "code of no file");
@@ -88,9 +88,9 @@ static void find_hints(const struct trace_evidence *trace, struct trace_diagnosi
 	const enum trace_origin origin = describe_origin(trace, diagnosis);
 	const char **hint = diagnosis->hints;
 
-	if (origin != TRACE_BY_UNKNOWN)
+	if (origin != TRACE_FROM_UNKNOWN)
 		*hint++ = diagnosis->origin;
-	if (origin != TRACE_BY_VDSO && origin != TRACE_BY_SYSCALL_FUNCTION &&
+	if (origin != TRACE_FROM_VDSO && origin != TRACE_FROM_SYSCALL_FUNCTION &&
 		trace->program.is_static)
 		*hint++ =
 			judges_random(trace)
@@ -137,9 +137,10 @@ struct view {
 static void say_share(const struct view *v, double seconds, double more_s, const char *of)
 {
 	const struct trace_evidence *trace = v->trace;
-	const struct real_fact *base = trace->system_wide ? &trace->duration_s : &trace->cpu_s;
+	const struct real_fact *base =
+		trace->request->system_wide ? &trace->duration_s : &trace->cpu_s;
 	const double stops_s = trace->cpu_inflated ? STOP_S * (double)v->sums->calls : 0;
-	const bool is_least = !trace->system_wide && stops_s >= base->value / 20;
+	const bool is_least = !trace->request->system_wide && stops_s >= base->value / 20;
 	const double percent = 100 * seconds / (base->value + more_s);
 
 	if (fact_is_known(&base->fact) && base->value > 0 && percent >= (is_least ? 1 : 0))
@@ -156,7 +157,7 @@ static void say_loss(const struct view *v)
 	SAY(v, " %s took about %s", sums->avoidable == 1 ? "It" : "They",
 		as_seconds(sums->avoidable_s));
 	say_share(v, sums->avoidable_s, 0,
-		v->trace->system_wide ? " of one CPU" : " of its CPU time");
+		v->trace->request->system_wide ? " of one CPU" : " of its CPU time");
 	SAY(v, "; the vDSO would save %s.", as_seconds(sums->lost_s.value));
 }
 
@@ -186,7 +187,7 @@ static bool say_inside(const struct view *v)
 	else
 		SAY(v, "less than %.2g%%", inside->most_percent);
 	SAY(v, " of %s is spent reading the clock in the vDSO",
-		v->trace->system_wide ? "one CPU" : "its CPU time");
+		v->trace->request->system_wide ? "one CPU" : "its CPU time");
 	if (!isnan(inside->reads_per_s_most))
 		SAY(v, ", at most %s reads per s", as_count(round_up(inside->reads_per_s_most)));
 	return true;
@@ -243,8 +244,8 @@ static bool has_served_call(const struct trace_evidence *trace)
 	for (size_t i = 0; i < trace->host.vdso.export_count; i++) {
 		struct span name = text_span(trace->host.vdso.exports[i].name);
 
-		if (vdso_take_prefix(&name) &&
-			trace_plan_call(trace->plan, served_calls[served_find_call(name)].name))
+		if (vdso_take_prefix(&name) && trace_plan_call(trace->request->plan,
+						       served_calls[served_find_call(name)].name))
 			return true;
 	}
 	return false;
@@ -255,7 +256,7 @@ static void say_count(const struct view *v)
 	const struct trace_evidence *trace = v->trace;
 	uint64_t sum = 0;
 
-	for (size_t row = 0; row < trace->plan->row_count; row++)
+	for (size_t row = 0; row < trace->request->plan->row_count; row++)
 		sum += trace->vdso_calls[row];
 	SAY(v, "%s made %s of these system calls; ", v->subject, as_count(v->sums->calls));
 	if (!has_served_call(trace))
@@ -319,9 +320,9 @@ static void say_avoidable(const struct view *v)
 	SAY(v, " made %s %ssystem call%s that the vDSO %s.", as_count(v->sums->avoidable), v->kind,
 		v->sums->avoidable == 1 ? "" : "s",
 		!v->host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
-		: trace->lists_groups
+		: trace->request->lists_groups
 			? "serves on this host: programs of the groups listed below bypass the vDSO"
-		: trace->system_wide
+		: trace->request->system_wide
 			? "serves on this host: the programs listed below bypass the vDSO"
 			: "serves on this host: only this program is affected");
 	say_loss(v);
@@ -369,25 +370,25 @@ static enum trace_verdict answer(struct report *report, const struct view *v)
 	const bool is_proven = fact_is_known(&trace->host.proof.fact);
 	/* On a host that was not measured, the names say which calls a vDSO may serve. */
 	const bool counts_others =
-		!v->counts_clock_calls && (is_proven || !served_has_call(trace->plan));
+		!v->counts_clock_calls && (is_proven || !served_has_call(trace->request->plan));
 	const bool knows_reads =
 		v->has_reads &&
 		(v->reads || (v->host_is_ok && !trace->uncounted && !trace->let_go));
 	const bool may_be_start =
-		v->host_is_ok && v->has_reads && !trace->uncounted && !trace->system_wide;
+		v->host_is_ok && v->has_reads && !trace->uncounted && !trace->request->system_wide;
 	const struct rule {
 		bool applies;
 		enum trace_verdict verdict;
 		void (*say)(const struct view *v); /* NULL: the text and the reason */
 		const char *text, *reason;
 	} rules[] = {
-		{trace->as_if_fallback && !v->has_reads, TRACE_UNKNOWN,
+		{trace->request->as_if_fallback && !v->has_reads, TRACE_UNKNOWN,
 			.text = "this program cannot be run as if this host fell back: ",
 			.reason = trace->served.reason},
-		{trace->as_if_fallback && trace->uncounted && !v->reads, TRACE_UNKNOWN,
+		{trace->request->as_if_fallback && trace->uncounted && !v->reads, TRACE_UNKNOWN,
 			.text = "this program did not run as if this host fell back: ",
 			.reason = trace->uncounted_why.reason},
-		{trace->as_if_fallback, TRACE_SIMULATED, .say = say_simulated},
+		{trace->request->as_if_fallback, TRACE_SIMULATED, .say = say_simulated},
 		{!fact_is_known(&trace->method_fact), TRACE_UNKNOWN, .say = say_not_counted},
 		{counts_others, TRACE_COUNTED, .say = say_count},
 		{!is_proven, TRACE_UNKNOWN, .say = say_not_proven},
@@ -415,14 +416,15 @@ void trace_judge(struct trace_report *report)
 	struct view view = {.trace = trace,
 		.diagnosis = diagnosis,
 		.sums = &diagnosis->sums,
-		.subject = trace->system_wide ? "the programs of this host" : "this program",
+		.subject =
+			trace->request->system_wide ? "the programs of this host" : "this program",
 		.kind = judges_random(trace) ? "" : "clock ",
 		.host_is_ok = counts_deciding(&trace->host).entered == 0,
 		.has_reads = fact_is_known(&trace->served),
 		.summary = report->report.summary};
 
 	*diagnosis = (struct trace_diagnosis){.sums.reads.fact = trace->served};
-	for (size_t row = 0; row < trace->plan->row_count; row++) {
+	for (size_t row = 0; row < trace->request->plan->row_count; row++) {
 		struct trace_line line = trace_line_make(trace, row);
 
 		view.counts_clock_calls |= line.avoidable;
@@ -431,13 +433,13 @@ void trace_judge(struct trace_report *report)
 	}
 	view.reads = (uint64_t)diagnosis->sums.reads.value;
 	if (fact_is_known(&trace->sigsys_row.fact)) {
-		const struct trace_row *row = &trace->plan->rows[trace->sigsys_row.value];
+		const struct trace_row *row = &trace->request->plan->rows[trace->sigsys_row.value];
 
 		text_append(diagnosis->sigsys_call, sizeof(diagnosis->sigsys_call), "%s(%s)",
 			row->call->name, row->clock);
 	}
 	trace_inside_judge(trace, &diagnosis->inside);
 	verdict = answer(&report->report, &view);
-	if (verdict == TRACE_FALLBACK && view.host_is_ok && !trace->system_wide)
+	if (verdict == TRACE_FALLBACK && view.host_is_ok && !trace->request->system_wide)
 		find_hints(trace, diagnosis);
 }

@@ -78,7 +78,8 @@ static void a_group_is_named_by_its_manager(void **state)
 	}
 }
 
-static struct trace_evidence trace;
+static struct trace_request request;
+static struct trace_evidence trace = {.request = &request};
 
 static void add_process(pid_t pid, const char *path, uint64_t calls)
 {
@@ -94,7 +95,7 @@ static void add_process(pid_t pid, const char *path, uint64_t calls)
 static void processes_of_a_group_are_added_up(void **state)
 {
 	(void)state;
-	trace.lists_groups = true;
+	request.lists_groups = true;
 	for (int i = 0; i < 100; i++)
 		add_process(i + 1, i % 2 ? "/odd" : "/even", (uint64_t)i);
 	add_process(101, "", 7);
@@ -113,7 +114,7 @@ static void processes_of_a_group_are_added_up(void **state)
 static void processes_with_the_most_calls_are_kept(void **state)
 {
 	(void)state;
-	trace.lists_groups = false;
+	request.lists_groups = false;
 	for (int i = 0; i < 100; i++)
 		add_process(i + 1, "/", (uint64_t)(i * 37 % 100));
 	trace_callers_finish(&trace, 3, 1);

@@ -24,6 +24,7 @@
 #include "unit/unit.h"
 
 static struct trace_plan plan;
+static struct trace_request request;
 static struct trace_report run;
 static struct trace_evidence *const trace = &run.trace;
 
@@ -32,7 +33,8 @@ static void make_plan(void)
 	plan = (struct trace_plan){.call_count = 0};
 	trace_plan_add_clock_calls(&plan);
 	places_free(&trace->places);
-	*trace = (struct trace_evidence){.plan = &plan};
+	request = (struct trace_request){.plan = &plan};
+	*trace = (struct trace_evidence){.request = &request};
 	fact_set_known(&trace->served);
 }
 
@@ -682,6 +684,7 @@ static void a_program_that_reads_the_clock(void **state)
 	make_call(1, "gettimeofday", "", 25, 250);
 	fact_set_known(&trace->host.proof.fact);
 	fact_set_known(&trace->method_fact);
+	trace->method = TRACE_BY_BPF;
 	fact_set_known(&trace->bpf);
 	fact_set_real(&trace->duration_s, 2);
 	fact_set_real(&trace->cpu_s, 1.5);
@@ -739,7 +742,7 @@ static void a_program_that_runs_as_if_the_host_fell_back(void **state)
 	make_plan();
 	make_call(0, "clock_gettime", "CLOCK_MONOTONIC", 24, 240);
 	fact_set_known(&trace->host.proof.fact);
-	trace->as_if_fallback = true;
+	request.as_if_fallback = true;
 	fact_set_real(&trace->duration_s, 2);
 	fact_set_real(&trace->cpu_s, 1.5);
 	/* Some were refused before they could be counted. */

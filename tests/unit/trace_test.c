@@ -18,6 +18,7 @@
 
 static struct trace_plan plan;
 static struct trace_report run;
+static struct trace_request *const request = &run.request;
 static struct trace_evidence *const trace = &run.trace;
 static struct trace_diagnosis *const diagnosis = &run.diagnosis;
 
@@ -209,7 +210,8 @@ static void make_host(bool falls_back)
 	struct call_evidence *call = &trace->host.calls[0];
 
 	make_plan();
-	*trace = (struct trace_evidence){.plan = &plan, .program = {.pid = 1}};
+	*request = (struct trace_request){.plan = &plan};
+	*trace = (struct trace_evidence){.request = request, .program = {.pid = 1}};
 	fact_set_known(&trace->method_fact);
 	call = &trace->host.calls[0];
 	trace->host.call_count = 1;
@@ -393,11 +395,11 @@ static void what_made_the_calls_is_the_cause(void **state)
 		const char *hint;
 		size_t hints;
 	} cases[] = {
-		{TRACE_BY_VDSO, "They were made by the vDSO, which could not", 1},
-		{TRACE_BY_SYSCALL_FUNCTION, "They were made by syscall(2) of libc, which", 1},
-		{TRACE_BY_LIBC, "libc, which does not use the vDSO here: f in /opt/thing", 2},
-		{TRACE_BY_CODE, "code that does not call libc for it: f in /opt/thing.", 2},
-		{TRACE_BY_UNKNOWN, "It is statically linked", 1},
+		{TRACE_FROM_VDSO, "They were made by the vDSO, which could not", 1},
+		{TRACE_FROM_SYSCALL_FUNCTION, "They were made by syscall(2) of libc, which", 1},
+		{TRACE_FROM_LIBC, "libc, which does not use the vDSO here: f in /opt/thing", 2},
+		{TRACE_FROM_CODE, "code that does not call libc for it: f in /opt/thing.", 2},
+		{TRACE_FROM_UNKNOWN, "It is statically linked", 1},
 	};
 	struct trace_place places[2] = {
 		{.count = 60, .function = "f", .module = "/opt/thing"}, {.count = 40}};
@@ -417,7 +419,7 @@ static void what_made_the_calls_is_the_cause(void **state)
 		assert_int_equal(diagnosis->hint_count, cases[i].hints);
 		assert_non_null(strstr(diagnosis->hints[0], cases[i].hint));
 	}
-	places[0].origin = TRACE_BY_CODE;
+	places[0].origin = TRACE_FROM_CODE;
 	trace->call_places.count = 2;
 	trace_judge(&run);
 	assert_non_null(strstr(diagnosis->hints[0], "Most of them (60%) were made by code"));
@@ -476,7 +478,7 @@ static void a_few_calls_are_those_of_a_library_that_starts(void **state)
 
 static void random_numbers_may_be_served(void **state)
 {
-	struct trace_place place = {.count = 1000, .origin = TRACE_BY_VDSO};
+	struct trace_place place = {.count = 1000, .origin = TRACE_FROM_VDSO};
 	struct fact why = {0};
 
 	(void)state;
@@ -492,14 +494,14 @@ static void random_numbers_may_be_served(void **state)
 	trace->host.vdso.export_count = 1;
 	fact_set_known(&trace->served);
 	trace->vdso_calls[0] = 7000;
-	trace->as_if_fallback = true; /* which makes no difference to it */
+	request->as_if_fallback = true; /* which makes no difference to it */
 	trace_judge(&run);
 	assert_int_equal(diagnosis->lines[0].count, 1000);
 	assert_int_equal(diagnosis->lines[0].served.value, 7000);
 	assert_string_equal(run.report.summary,
 		"as if this host fell back, this program made 1,000 of these system calls; the "
 		"vDSO served 7,000 of the calls.");
-	trace->as_if_fallback = false;
+	request->as_if_fallback = false;
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_COUNTED);
 	assert_non_null(strstr(run.report.summary, "the vDSO served 7,000 of the calls."));
