@@ -24,6 +24,7 @@
 #   make schema          regenerate src/share/*.schema.json
 #   make completions     regenerate src/share/completions
 #   make causes          regenerate man/vdsocheck-causes.7
+#   make bpf             compile src/trace/events.bpf.c (clang 14)
 #   make check-consumers let other programs read the output (CONSUMER=NAME: one)
 #   make consumer-deps   install the programs that make check-consumers runs
 #   make check-source    check compiler warnings, formatting, shell scripts
@@ -135,7 +136,8 @@ LIBRARY_LIBS = $(eval LIBRARY_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--sta
 COMPILE = $(CC) $(CPPFLAGS_OURS) $(if $(DEMANGLER),-DDEMANGLER) $(LIBRARY_CFLAGS) $(CFLAGS_OURS) $(CPPFLAGS) $(CFLAGS)
 LINK = $(CC) $(CFLAGS_OURS) $(CFLAGS) $(LDFLAGS_OURS) $(LDFLAGS)
 
-SOURCES := $(wildcard src/*.c src/*/*.c)
+# `make bpf` compiles those for BPF.
+SOURCES := $(filter-out %.bpf.c,$(wildcard src/*.c src/*/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/src/%.o)
 MODULES := $(filter-out $(BUILD)/src/main.o,$(OBJECTS))
 
@@ -244,7 +246,7 @@ help-tests:
 	@sed -n '/^# Tests (/,/^$$/s/^# \{0,1\}//p' Makefile
 
 format:
-	$(shell command -v clang-format-14 || echo clang-format) -i $(SOURCES) $(wildcard src/*/*.h include/*.h include/*/*.h tests/*/*.c tests/*/*.h)
+	$(shell command -v clang-format-14 || echo clang-format) -i $(SOURCES) $(wildcard src/*/*.bpf.c src/*/*.h include/*.h include/*/*.h tests/*/*.c tests/*/*.h)
 
 include .ci/release.mk
 include tests/tests.mk

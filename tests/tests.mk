@@ -101,6 +101,12 @@ completions: $(COMPLETIONS_TOOL)
 causes: $(CAUSES_TOOL)
 	$(QUIET)$(CAUSES_TOOL) >man/vdsocheck-causes.7
 
+# And the BPF programs. Versions of clang differ in what they emit: check-bpf compares what 14 does.
+.PHONY: bpf
+bpf:
+	$(QUIET)tests/tools/bpf_code "$$(command -v clang-14 || echo clang)" >$(BUILD)/events_code.h
+	$(QUIET)mv $(BUILD)/events_code.h src/trace/events_code.h
+
 # ONLY=TEXT: the tests with TEXT in their names alone.
 check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CONTRACT)
 	$(QUIET)ONLY='$(ONLY)' tests/cli/run $(TEST_BINARY) $(BUILD)/tests
@@ -141,14 +147,14 @@ check-consumers: $(TEST_BINARY) $(TEST_TOOLS)
 	$(QUIET)tests/consumers/run $(TEST_BINARY) $(BUILD)/tests $(CONSUMER)
 
 # The source itself; see tests/source/run.
-.PHONY: check-source check-format check-shell check-map check-werror
+.PHONY: check-source check-format check-shell check-map check-bpf check-werror
 check-source: $(TEST_BINARY)
-	$(QUIET)tests/source/run $(BUILD) format shell map werror
+	$(QUIET)tests/source/run $(BUILD) format shell map bpf werror
 
 check-map: $(TEST_BINARY)
 
 # COMPILERS=clang: that one alone.
-check-format check-shell check-map check-werror:
+check-format check-shell check-map check-bpf check-werror:
 	$(QUIET)COMPILERS='$(COMPILERS)' tests/source/run $(BUILD) $(@:check-%=%)
 
 # A minute or two on two CPUs; Debian 12's tools.

@@ -43,14 +43,15 @@ struct seen_counts {
 
 struct trace_events {
 	struct trace_source source;
-	struct trace_run *run; /* that has the source; NULL: none */
-	struct event_program program;
-	int maps[EVENT_MAP_COUNT];
+	struct trace_run *run;              /* that has the source; NULL: none */
+	uint64_t values[EVENT_VALUE_COUNT]; /* for the programs */
+	uint32_t cpus;                      /* elements of EVENT_COUNTS, a power of two */
+	struct bpf_insn code[EVENT_CODE_MAX];
 	int links[EVENT_TRACEPOINT_COUNT]; /* programs at their tracepoints */
 	size_t map_count, link_count;
 	size_t rows[EVENT_INDEXES]; /* of the plan */
 	struct event_counts counts; /* of a CPU, as they were read */
-	struct seen_counts *seen;   /* of each of program.cpus */
+	struct seen_counts *seen;   /* of each of cpus */
 	uint64_t reading;           /* the number of the last one */
 	int64_t next_ns;            /* time of the next reading, by CLOCK_MONOTONIC */
 };
@@ -95,7 +96,7 @@ static bool make_maps(struct trace_events *events)
 		[EVENT_COUNTS] = {.map_type = BPF_MAP_TYPE_ARRAY,
 			.key_size = sizeof(uint32_t),
 			.value_size = sizeof(struct event_counts),
-			.max_entries = events->program.cpus},
+			.max_entries = events->cpus},
 		[EVENT_FOLLOWED] = {.map_type = BPF_MAP_TYPE_HASH,
 			.key_size = sizeof(uint64_t),
 			.value_size = sizeof(uint64_t),
@@ -108,16 +109,16 @@ static bool make_maps(struct trace_events *events)
 
 		if (map < 0)
 			return false;
-		events->maps[events->map_count++] = (int)map;
+		events->values[events->map_count++] = (uint64_t)map;
 	}
 	return true;
 }
 
 /* Reads or writes an element of an array. False: see errno. */
-static bool use_array(const struct trace_events *events, enum event_map map, enum bpf_cmd command,
+static bool use_array(const struct trace_events *events, enum event_value map, enum bpf_cmd command,
 	uint32_t index, void *value)
 {
-	union bpf_attr attributes = {.map_fd = (uint32_t)events->maps[map]};
+	union bpf_attr attributes = {.map_fd = (uint32_t)events->values[map]};
 
 	attributes.key = to_number(&index);
 	attributes.value = to_number(value);
@@ -175,14 +176,12 @@ static bool attach(struct trace_events *events, enum event_tracepoint tracepoint
 		[EVENT_EXIT] = "sched_process_exit",
 		[EVENT_PAGE] = "emulate_vsyscall",
 	};
-	const struct event_program *program = &events->program;
 	union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT};
 	long file, link;
 	int error;
 
-	event_program_write(&events->program, tracepoint);
-	attributes.insns = to_number(program->code);
-	attributes.insn_cnt = (uint32_t)program->count;
+	attributes.insn_cnt = event_program_write(tracepoint, events->values, events->code);
+	attributes.insns = to_number(events->code);
 	/* Helpers that read the kernel's memory are for programs with this license. */
 	attributes.license = to_number("Dual MIT/GPL");
 	file = call_bpf(BPF_PROG_LOAD, &attributes);
@@ -202,21 +201,21 @@ static bool attach(struct trace_events *events, enum event_tracepoint tracepoint
 /* Not every kernel has a vsyscall page. */
 static bool attach_all(struct trace_events *events)
 {
-	return (events->program.traits & EVENTS_OF_HOST ||
+	return (events->values[EVENT_TRAITS] & EVENTS_OF_HOST ||
 		       (attach(events, EVENT_EXIT) && attach(events, EVENT_FORK))) &&
 	       attach(events, EVENT_ENTER) && (attach(events, EVENT_PAGE) || true);
 }
 
 /* Process IDs are those of our PID namespace, where it is not the first one of the host. */
-static void set_namespace(struct event_program *program)
+static void set_namespace(uint64_t values[EVENT_VALUE_COUNT])
 {
 	static const uint64_t first = 0xeffffffc; /* PROC_PID_INIT_INO, since 3.8 */
 	struct stat status;
 
 	if (stat("/proc/self/ns/pid", &status) == 0 && status.st_ino != first) {
-		program->traits |= EVENTS_IN_NAMESPACE;
-		program->namespace_device = status.st_dev;
-		program->namespace_inode = status.st_ino;
+		values[EVENT_TRAITS] |= EVENTS_IN_NAMESPACE;
+		values[EVENT_DEVICE] = status.st_dev;
+		values[EVENT_INODE] = status.st_ino;
 	}
 }
 
@@ -237,18 +236,19 @@ struct trace_events *trace_events_make(const struct trace_plan *plan, struct fac
 {
 	struct trace_events *events = xcalloc(1, sizeof(*events));
 
-	events->program = (struct event_program){.maps = events->maps, .cpus = 1};
-	while (events->program.cpus < trace_host_cpus())
-		events->program.cpus *= 2;
+	events->cpus = 1;
+	while (events->cpus < trace_host_cpus())
+		events->cpus *= 2;
+	events->values[EVENT_LAST_CPU] = events->cpus - 1;
 	events->reading = EVENT_IDLE - 1;
-	if (!event_program_write(&events->program, EVENT_ENTER)) {
+	if (!event_program_write(EVENT_ENTER, events->values, events->code)) {
 		fact_set(why, FACT_ABSENT, "there is no BPF program for this architecture");
 	} else if (!without_limit(make_maps, events) || !want_calls(events, plan) ||
 		   !begin_reading(events)) {
 		explain(errno, why);
 	} else {
 		fact_set_known(why);
-		events->seen = xcalloc(events->program.cpus, sizeof(*events->seen));
+		events->seen = xcalloc(events->cpus, sizeof(*events->seen));
 		return events;
 	}
 	trace_events_free(events);
@@ -308,7 +308,7 @@ static void take(struct trace_source *source, pid_t gone, struct span maps)
 		begin_reading(events) && use_array(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM,
 						 EVENT_UNFOLLOWED, &trace->threads_uncounted);
 
-	for (uint32_t cpu = 0; cpu < events->program.cpus && is_read; cpu++) {
+	for (uint32_t cpu = 0; cpu < events->cpus && is_read; cpu++) {
 		struct seen_counts *seen = &events->seen[cpu];
 
 		is_read =
@@ -368,22 +368,23 @@ void trace_events_free(struct trace_events *events)
 	}
 	stop(&events->source);
 	while (events->map_count)
-		close(events->maps[--events->map_count]);
+		close((int)events->values[--events->map_count]);
 	free(events->seen);
 	free(events);
 }
 
 bool trace_events_start(struct trace_events *events, struct trace_run *run, struct fact *why)
 {
-	struct event_program *program = &events->program;
 	struct trace_evidence *trace = run->trace;
+	uint64_t *values = events->values;
 
-	program->traits = trace->request->system_wide      ? EVENTS_OF_HOST
-	                  : run->trace->request->arguments ? EVENTS_OF_PROGRAM
+	values[EVENT_TRAITS] = trace->request->system_wide ? EVENTS_OF_HOST
+	                       : trace->request->arguments ? EVENTS_OF_PROGRAM
 	                                                   : EVENTS_OF_PROCESS;
-	program->traits |= trace->request->lists_groups ? EVENTS_BY_GROUP : 0;
-	program->process = trace->request->system_wide ? getpid() : trace->program.pid;
-	set_namespace(program);
+	values[EVENT_TRAITS] |= trace->request->lists_groups ? EVENTS_BY_GROUP : 0;
+	values[EVENT_PROCESS] =
+		(uint64_t)(trace->request->system_wide ? getpid() : trace->program.pid);
+	set_namespace(values);
 	if (!without_limit(attach_all, events)) {
 		explain(errno, why);
 		return false;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Declares the BPF programs that count system calls, and the maps that they share with us. */
+/*
+ * Declares the BPF programs that count system calls, and what they share with us: maps, and the
+ * values that are filled into them. Compiled for both sides: without libc's headers.
+ */
 #ifndef VDSOCHECK_TRACE_EVENTS_H
 #define VDSOCHECK_TRACE_EVENTS_H
 
@@ -7,9 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
-
-#include "model.h"
 
 /* Numbers of system calls are below this; those of x32 have a high bit and are not counted. */
 #define EVENT_CALLS 1024
@@ -29,11 +29,18 @@
 #define EVENT_INDEXES 128
 #define EVENT_COMPAT_SHIFT 32
 
-enum event_map {
+/* Values that are filled into programs before they are loaded; the first are open files of maps. */
+enum event_value {
 	EVENT_NUMBERS,  /* array: number of a call -> uint64_t as above, and the two below */
 	EVENT_COUNTS,   /* array: CPU -> struct event_counts */
 	EVENT_FOLLOWED, /* hash: address of the kernel's structure of a thread -> unused */
-	EVENT_MAP_COUNT
+	EVENT_MAP_COUNT,
+	EVENT_TRAITS = EVENT_MAP_COUNT, /* enum event_trait */
+	EVENT_PROCESS,                  /* process ID; of the host: ours, which is not counted */
+	EVENT_LAST_CPU,                 /* elements of EVENT_COUNTS, a power of two, less one */
+	EVENT_DEVICE,                   /* of our PID namespace, as stat(2) has it */
+	EVENT_INODE,
+	EVENT_VALUE_COUNT
 };
 
 /* Number of the reading that goes on; and of the threads that there was no room to follow. */
@@ -78,20 +85,7 @@ enum event_trait {
 	EVENTS_OF_PROGRAM = 2, /* of a process from its execve(2) on and what it starts, by place */
 	EVENTS_OF_PROCESS = 4, /* of a running process and what it starts, by place */
 	EVENTS_BY_GROUP = 8,   /* of the host, by control group, too */
-	EVENTS_IN_NAMESPACE = 16, /* of process IDs that is not the first one of the host */
-	EVENTS_BY_PAGE = 32       /* of EVENT_PAGE */
-};
-
-#define EVENT_CODE_MAX 224
-
-struct event_program {
-	int traits;
-	pid_t process; /* of the host: ours, which is not counted */
-	uint64_t namespace_device, namespace_inode;
-	uint32_t cpus;   /* elements of EVENT_COUNTS, a power of two */
-	const int *maps; /* open files, by enum event_map */
-	size_t count;
-	struct bpf_insn code[EVENT_CODE_MAX];
+	EVENTS_IN_NAMESPACE = 16 /* of process IDs that is not the first one of the host */
 };
 
 /*
@@ -100,7 +94,20 @@ struct event_program {
  */
 enum event_tracepoint { EVENT_ENTER, EVENT_FORK, EVENT_EXIT, EVENT_PAGE, EVENT_TRACEPOINT_COUNT };
 
-/* Writes the program for a tracepoint; false: this machine's registers are not known. */
-bool event_program_write(struct event_program *program, enum event_tracepoint tracepoint);
+#define EVENT_CODE_MAX 352
+#define EVENT_FILL_MAX 40
+
+/* A program as it was compiled, with the instructions that a value is filled into. */
+struct event_program {
+	uint32_t count, fill_count; /* 0: this machine's registers are not known */
+	uint64_t code[EVENT_CODE_MAX];
+	struct {
+		uint16_t at, value;
+	} fills[EVENT_FILL_MAX];
+};
+
+/* Writes the program for a tracepoint. Returns the number of instructions; 0: there is none. */
+uint32_t event_program_write(enum event_tracepoint tracepoint,
+	const uint64_t values[EVENT_VALUE_COUNT], struct bpf_insn code[EVENT_CODE_MAX]);
 
 #endif

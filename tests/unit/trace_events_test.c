@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/events_program: what the BPF programs count, by an interpreter of the instructions that
- * they have. The kernel runs them in tests/trace; here are the registers of machines that are not
+ * trace/events.bpf: what the BPF programs count, by an interpreter of the instructions that clang
+ * gives them. The kernel runs them in tests/trace; here are the registers of machines that are not
  * at hand.
  */
 #include <string.h>
@@ -12,7 +12,10 @@
 
 #if defined(__x86_64__)
 
-#define FILE_OF(map) (100 + (map))
+#define GET_NS_CURRENT_PID_TGID 120 /* older headers lack it */
+#define FILE_OF(map) (100U + (map))
+
+static uint64_t values[EVENT_VALUE_COUNT];
 
 static struct {
 	uint64_t numbers[EVENT_NUMBER_COUNT];
@@ -20,6 +23,7 @@ static struct {
 	struct event_counts counts; /* of the only CPU */
 	uint64_t task;
 	uint32_t process;
+	uint32_t in_namespace[2]; /* thread and process */
 } kernel;
 
 static uint64_t *find_followed(uint64_t task)
@@ -95,6 +99,12 @@ static uint64_t call(int helper, const uint64_t *arguments)
 		return 0;
 	case BPF_FUNC_get_current_cgroup_id:
 		return 77;
+	case GET_NS_CURRENT_PID_TGID:
+		assert_int_equal(arguments[1], values[EVENT_DEVICE]);
+		assert_int_equal(arguments[2], values[EVENT_INODE]);
+		assert_int_equal(arguments[4], 8);
+		memcpy(to_pointer(arguments[3]), kernel.in_namespace, 8);
+		return 0;
 	default:
 		fail_msg("helper %d", helper);
 		return 0;
@@ -135,6 +145,8 @@ static bool holds(unsigned operation, uint64_t left, uint64_t right)
 		return left != right;
 	case BPF_JGE:
 		return left >= right;
+	case BPF_JGT:
+		return left > right;
 	default:
 		assert_int_equal(operation, BPF_JLT);
 		return left < right;
@@ -146,14 +158,16 @@ static size_t size_of(uint8_t code)
 	return BPF_SIZE(code) == BPF_DW ? 8 : BPF_SIZE(code) == BPF_W ? 4 : 2;
 }
 
-static void run(const struct event_program *program, const uint64_t context[2])
+static void run(enum event_tracepoint tracepoint, const uint64_t context[2])
 {
+	static struct bpf_insn code[EVENT_CODE_MAX];
+	const uint32_t count = event_program_write(tracepoint, values, code);
 	unsigned char stack[512];
 	uint64_t r[11] = {[1] = to_number(context), [10] = to_number(stack + sizeof(stack))};
 
-	assert_in_range(program->count, 1, EVENT_CODE_MAX);
-	for (size_t at = 0; at < program->count; at++) {
-		const struct bpf_insn *one = &program->code[at];
+	assert_in_range(count, 1, EVENT_CODE_MAX);
+	for (size_t at = 0; at < count; at++) {
+		const struct bpf_insn *one = &code[at];
 		unsigned to = one->dst_reg, from = one->src_reg, operation = BPF_OP(one->code);
 		uint64_t right = BPF_SRC(one->code) == BPF_X ? r[from] : (uint64_t)one->imm;
 
@@ -195,11 +209,8 @@ static void run(const struct event_program *program, const uint64_t context[2])
 
 #define INDEX 40 /* of the first clock */
 
-static struct event_program program;
-
 static void prepare(int traits)
 {
-	static const int maps[] = {FILE_OF(0), FILE_OF(1), FILE_OF(2)};
 	const uint64_t wanted = EVENT_IS_COUNTED | EVENT_TAKES_CLOCK | INDEX << EVENT_INDEX_SHIFT;
 
 	memset(&kernel, 0, sizeof(kernel));
@@ -209,8 +220,10 @@ static void prepare(int traits)
 	kernel.numbers[EVENT_READING] = EVENT_IDLE;
 	kernel.process = 1000;
 	kernel.task = 0xa000;
-	program =
-		(struct event_program){.traits = traits, .process = 1000, .cpus = 1, .maps = maps};
+	for (unsigned map = 0; map < EVENT_MAP_COUNT; map++)
+		values[map] = FILE_OF(map);
+	values[EVENT_TRAITS] = (uint64_t)traits;
+	values[EVENT_PROCESS] = 1000;
 }
 
 static struct user_regs_struct by_syscall(uint64_t clock)
@@ -223,8 +236,7 @@ static void enter(uint64_t number, struct user_regs_struct registers)
 {
 	const uint64_t context[2] = {to_number(&registers), number};
 
-	assert_true(event_program_write(&program, EVENT_ENTER));
-	run(&program, context);
+	run(EVENT_ENTER, context);
 }
 
 /* Of a call that takes a clock; `compat` is EVENT_IS_COMPAT or 0. */
@@ -237,6 +249,15 @@ static uint64_t count_of(uint64_t where, uint32_t process, uint64_t clock, uint6
 
 		count += slot->where == where && slot->key == key ? slot->count : 0;
 	}
+	return count;
+}
+
+static uint64_t count_of_all(void)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < EVENT_SLOTS; i++)
+		count += kernel.counts.slots[i].count;
 	return count;
 }
 
@@ -272,6 +293,7 @@ static void registers_show_whose_call_it_is(void **state)
 		assert_int_equal(count_of(0x5000, 1000, 1, 0), !entries[i].is_compat);
 		assert_int_equal(
 			count_of(0x5000, 1000, 9, EVENT_IS_COMPAT), entries[i].is_compat ? 2 : 0);
+		assert_int_equal(count_of_all(), entries[i].is_compat ? 2 : 1);
 	}
 }
 
@@ -279,17 +301,18 @@ static void other_numbers_are_not_counted(void **state)
 {
 	(void)state;
 	prepare(EVENTS_OF_HOST);
-	program.process = 1;
+	values[EVENT_PROCESS] = 1;
 	enter(NATIVE + 1, by_syscall(1));
 	enter(NATIVE | 0x40000000, by_syscall(1)); /* x32 */
 	enter(UINT64_MAX, by_syscall(1));
-	assert_int_equal(count_of(0, 1000, 1, 0), 0);
+	enter(EVENT_READING, by_syscall(1)); /* is in the same map */
+	assert_int_equal(count_of_all(), 0);
 	enter(NATIVE, by_syscall((uint64_t)-6));
 	assert_int_equal(count_of(0, 1000, EVENT_CLOCK_OTHER, 0), 1);
-	program.traits |= EVENTS_BY_GROUP;
+	values[EVENT_TRAITS] |= EVENTS_BY_GROUP;
 	enter(NATIVE, by_syscall(UINT64_C(0xffffffff00000004))); /* ids have 32 bits */
 	assert_int_equal(count_of(77, 1000, 4, 0), 1);
-	program.process = 1000; /* ours */
+	values[EVENT_PROCESS] = 1000; /* ours */
 	enter(NATIVE, by_syscall(4));
 	assert_int_equal(count_of(77, 1000, 4, 0), 1);
 }
@@ -298,7 +321,7 @@ static void keys_have_slots_of_their_own(void **state)
 {
 	(void)state;
 	prepare(EVENTS_OF_HOST);
-	program.process = 1;
+	values[EVENT_PROCESS] = 1;
 	for (uint32_t i = 0; i < 3000; i++) {
 		kernel.process = 1000 + i / 3;
 		enter(NATIVE, by_syscall(i % 3));
@@ -351,8 +374,7 @@ static void go(enum event_tracepoint tracepoint, uint64_t one, uint64_t other)
 {
 	const uint64_t context[2] = {one, other};
 
-	assert_true(event_program_write(&program, tracepoint));
-	run(&program, context);
+	run(tracepoint, context);
 }
 
 static void a_call_by_the_vsyscall_page_is_counted_by_its_number(void **state)
@@ -367,6 +389,7 @@ static void a_call_by_the_vsyscall_page_is_counted_by_its_number(void **state)
 	go(EVENT_PAGE, 2, 0);
 	assert_int_equal(count_of(0, 1000, 30, 0), 1);
 	assert_int_equal(count_of(0, 1000, 31, 0), 2);
+	assert_int_equal(count_of_all(), 3);
 	enter(96, by_syscall(1));
 	assert_int_equal(count_of(0x5000, 1000, 30, 0), 1);
 }
@@ -426,6 +449,21 @@ static void a_process_is_followed_at_once(void **state)
 	assert_int_equal(count_of(0x5000, 1001, 1, 0), 1);
 }
 
+static void process_ids_are_those_of_our_namespace(void **state)
+{
+	(void)state;
+	prepare(EVENTS_OF_PROCESS | EVENTS_IN_NAMESPACE);
+	values[EVENT_DEVICE] = UINT64_C(0x500000004);
+	values[EVENT_INODE] = 0xf0000001;
+	values[EVENT_PROCESS] = 12;
+	enter(NATIVE, by_syscall(1));
+	assert_int_equal(count_of_all(), 0);
+	kernel.in_namespace[0] = 13;
+	kernel.in_namespace[1] = 12;
+	enter(NATIVE, by_syscall(1));
+	assert_int_equal(count_of(0x5000, 12, 1, 0), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +476,7 @@ int main(void)
 		cmocka_unit_test(a_program_is_followed_from_its_execve_on),
 		cmocka_unit_test(threads_that_there_is_no_room_to_follow_are_counted),
 		cmocka_unit_test(a_process_is_followed_at_once),
+		cmocka_unit_test(process_ids_are_those_of_our_namespace),
 	};
 
 	return cmocka_run_group_tests_name("events", tests, NULL, NULL);
