@@ -64,6 +64,7 @@ enum field_option {
 	FIELD_NONE = 1 << 9,         /* an absent fact is a value: field_text() says "none" */
 	FIELD_SPARE = 1 << 10,       /* the column is left out of a table that is too wide */
 	FIELD_OWN = 1 << 11,         /* of one host alone: two may differ */
+	FIELD_RARE = 1 << 12,        /* the column is left out of a table where all are null */
 };
 
 /* A bool, number or pointer that is zero where a value is null. */

@@ -14,6 +14,9 @@
 #define COLUMN_MAX 12
 #define MARGIN 2
 
+/* The cell of null. */
+#define EMPTY "-"
+
 struct column {
 	const struct field *field;
 	const struct field *inside; /* the FIELD_INLINE that it is part of; NULL: none */
@@ -34,8 +37,8 @@ static size_t find_columns(const struct field *fields, const struct field *insid
 		else if (field->kind == FIELD_INLINE)
 			count = find_columns(field->fields, field, columns, count);
 		else if (field->title && count < COLUMN_MAX)
-			columns[count++] = (struct column){
-				field, inside, above, (size_t)field->width, 0, false};
+			columns[count++] = (struct column){field, inside, above,
+				(size_t)field->width, 0, field->options & FIELD_RARE};
 	}
 	return count;
 }
@@ -90,7 +93,7 @@ static char *make_cell(const struct column *column, const void *object, const vo
 	if (stream.text && *stream.text)
 		return stream.text;
 	free(stream.text);
-	return xstrdup("-");
+	return xstrdup(EMPTY);
 }
 
 /* Returns the least number of blanks before the column. */
@@ -115,6 +118,8 @@ static void write_line(const struct column *columns, size_t column_count, const 
 {
 	if (form == TABLE_MARKDOWN)
 		fputc('|', out);
+	while (column_count && columns[column_count - 1].left_out)
+		column_count--;
 	for (size_t i = 0; i < column_count; i++) {
 		if (!columns[i].left_out)
 			write_cell(&columns[i], i + 1 == column_count, texts[i], form, out);
@@ -144,7 +149,7 @@ static void fit(const struct table *table, struct column *columns, size_t column
 	for (size_t i = 0; i < column_count && narrow; i++)
 		columns[i].width = columns[i].least;
 	for (size_t i = column_count; i-- > 0 && is_too_wide(table, columns, column_count);)
-		columns[i].left_out = columns[i].field->options & FIELD_SPARE;
+		columns[i].left_out |= columns[i].field->options & FIELD_SPARE;
 }
 
 void table_write(const struct table *table, FILE *out)
@@ -163,6 +168,7 @@ void table_write(const struct table *table, FILE *out)
 		cells[i] = make_cell(column, object, table->whole);
 		width = strlen(cells[i]) + gap(column);
 		column->least = width > column->least ? width : column->least;
+		column->left_out = column->left_out && strcmp(cells[i], EMPTY) == 0;
 	}
 	/* From the last row, so that each is compared with what the one above had. */
 	for (size_t i = cell_count; i-- > column_count;) {
