@@ -127,13 +127,20 @@ DEMANGLER_PROBE = echo 'char *rust_demangle(); int main(void) { return !rust_dem
 	$(CC) $(CFLAGS) $(LDFLAGS) -x c - -liberty -o /dev/null 2>/dev/null && echo -liberty
 DEMANGLER = $(eval DEMANGLER := $(shell $(DEMANGLER_PROBE)))$(DEMANGLER)
 
+# It reads source lines by libdw, which a static program has inside, and another loads when a report needs it.
+LIBDW_USE = $(if $(STATIC),dwarf_begin(0, DWARF_C_READ),sizeof(Dwarf_Die))
+LIBDW_PROBE = for libraries in $(if $(STATIC),'-ldw -lelf -lz' '-ldw -lelf -lz -lzstd',-ldl); do \
+	echo 'int main(void) { return !$(LIBDW_USE); }' | $(CC) $(CFLAGS) $(if $(STATIC),-static) $(LDFLAGS) \
+	-include elfutils/libdw.h -x c - $$libraries -o /dev/null 2>/dev/null && echo $$libraries && break; done
+LIBDW = $(eval LIBDW := $(shell $(LIBDW_PROBE)))$(LIBDW)
+
 # Looked up when a goal first needs them, and once: `make deps` works without. Before glibc 2.34 timers
 # are in librt.
 LIBRARY_CFLAGS = $(eval LIBRARY_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBRARIES)))$(LIBRARY_CFLAGS)
 LIBRARY_LIBS = $(eval LIBRARY_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(LIBRARIES)) \
-	$(DEMANGLER) -lm -lrt $(shell $(ATOMIC_PROBE)))$(LIBRARY_LIBS)
+	$(DEMANGLER) $(LIBDW) -lm -lrt $(shell $(ATOMIC_PROBE)))$(LIBRARY_LIBS)
 
-COMPILE = $(CC) $(CPPFLAGS_OURS) $(if $(DEMANGLER),-DDEMANGLER) $(LIBRARY_CFLAGS) $(CFLAGS_OURS) $(CPPFLAGS) $(CFLAGS)
+COMPILE = $(CC) $(CPPFLAGS_OURS) $(if $(DEMANGLER),-DDEMANGLER) $(if $(LIBDW),-DLIBDW$(if $(STATIC),_LINKED)) $(LIBRARY_CFLAGS) $(CFLAGS_OURS) $(CPPFLAGS) $(CFLAGS)
 LINK = $(CC) $(CFLAGS_OURS) $(CFLAGS) $(LDFLAGS_OURS) $(LDFLAGS)
 
 # `make bpf` compiles those for BPF.

@@ -4,6 +4,7 @@
  * columns of its tables. A line of the tables with the served calls has 80 characters: numbers are
  * short there, since the document has them exactly, and names come last.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -145,9 +146,36 @@ const char *trace_file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+CELL(print_source, struct place_source,
+	fprintf(out, "%s:%" PRIu32, trace_file_name(row->path), row->line))
+CELL(print_inlined, struct place_source, if (row->inlined_count) fputs(row->inlined[0], out))
 CELL(print_share, struct trace_place, fprintf(out, "%.1f%%", row->share_percent))
 CELL(print_place_count, struct trace_place, fputs(as_short((double)row->count), out))
 CELL(print_place_clock, struct trace_place, print_name(row->call, row->clock, true, out))
+
+#define OF struct place_source
+
+static const struct field inlined_element[] = {
+	{.key = "",
+		.kind = FIELD_TEXT,
+		.options = FIELD_FILLED,
+		.size = sizeof(((OF *)0)->inlined[0])},
+	{0},
+};
+
+static const struct field source_fields[] = {
+	{WHOLE("source_reason", fact), .doc = "why the next three are not known; null: they are"},
+	{TEXT("source", path), .options = FIELD_SPARE | FIELD_RARE, .title = "source", .left = true,
+		.cell = print_source, .doc = "path of the source file, by debug information"},
+	{INTEGER("line", line, UINT32_MAX), .doc = "line of the call in it"},
+	{LIST("inlined", inlined, inlined_count, inlined_element),
+		.options = FIELD_SPARE | FIELD_RARE, .title = "inlined", .left = true,
+		.cell = print_inlined,
+		.doc = "functions that the compiler inlined there, the innermost first, up to four"},
+	{0},
+};
+
+#undef OF
 
 /* The name of the file, whose path the text has below the table. */
 static void print_place(const void *object, const void *whole, FILE *out)
@@ -181,6 +209,7 @@ const struct field trace_place_fields[] = {
 	{TEXT("function", function),
 		.doc = "function that makes the call, in C++ and Rust without parameters; null: there is "
 		       "no symbol for it"},
+	{INLINE(source, source_fields)},
 	{0},
 };
 

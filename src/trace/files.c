@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,38 +84,92 @@ int files_open_root(pid_t pid)
 	return root_open(&root, path, &why) ? root.directory : 0;
 }
 
-/* btrfs and overlayfs give a file another device in memory maps: only the inode is compared. */
-bool files_map(int root, const char *path, uint64_t inode, struct elf *elf)
+/* What is not a regular file, where a link leads to as well, may be a device: it is not opened. */
+static int open_file(int root, const char *path)
 {
+	char *resolved = root ? NULL : realpath(path, NULL);
 	struct stat status;
 	struct fact why;
-	int file = root ? root_open_file(&(struct root){.directory = root}, path, O_RDONLY, &why)
-	                : file_open_regular(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, &status);
-	bool is_mapped = file >= 0 && fstat(file, &status) == 0 &&
-	                 (!inode || status.st_ino == inode) && elf_map(elf, file);
+	int file = -1;
 
-	if (file >= 0)
-		close(file);
-	return is_mapped;
+	if (root)
+		file = root_open_file(&(struct root){.directory = root}, path, O_RDONLY, &why);
+	else if (resolved)
+		file = file_open_regular(AT_FDCWD, resolved, O_RDONLY | O_CLOEXEC, &status);
+	free(resolved);
+	return file;
 }
 
-/* Distributions have the symbols that they strip from files in others, by their build ID. */
-#define DEBUG_FILES "/usr/lib/debug/.build-id/"
+/* Distributions have what they strip from files here, by build IDs or by the paths of the files. */
+#define DEBUG_FILES "/usr/lib/debug"
 #define BUILD_ID_MAX 64
 
-bool files_map_symbols(int root, const struct elf *elf, struct elf *symbols)
+/* Opens the file at this path, if it was stripped from one with the same build ID. */
+static bool open_apart(int root, const char *path, struct span id, struct code_file *code)
 {
-	struct span id = elf_build_id(elf);
-	char path[sizeof(DEBUG_FILES) + 2 * BUILD_ID_MAX + sizeof("/.debug")] = DEBUG_FILES;
-	size_t length = strlen(path);
+	struct span other = {NULL, 0};
+	struct elf apart;
+	int file = open_file(root, path);
 
-	if (!id.length || id.length > BUILD_ID_MAX || elf_section(elf, ".symtab"))
+	if (file < 0)
 		return false;
+	if (elf_map(&apart, file))
+		other = elf_build_id(&apart);
+	if (other.length != id.length || memcmp(other.at, id.at, id.length) != 0) {
+		close(file);
+		return false;
+	}
+	if (!elf_section(&code->elf, ".symtab"))
+		code->symbols = apart;
+	code->debug = file;
+	return true;
+}
+
+/* Looks where gdb(1) does: by build ID, and by the name that strip(1) left. */
+static void find_apart(int root, const char *path, struct code_file *code)
+{
+	static const char *const folders[][2] = {{"", ""}, {"", ".debug/"}, {DEBUG_FILES, ""}};
+	uint64_t link = elf_section(&code->elf, ".gnu_debuglink");
+	struct span name = elf_name(&code->elf, ELF_READ(&code->elf, link, Shdr, sh_offset), 0);
+	struct span id = elf_build_id(&code->elf);
+	const char *slash = strrchr(path, '/');
+	char other[PATH_MAX];
+
+	if (!id.length || id.length > BUILD_ID_MAX)
+		return;
+	snprintf(other, sizeof(other), DEBUG_FILES "/.build-id/");
 	for (size_t i = 0; i < id.length; i++)
-		length += (size_t)snprintf(path + length, sizeof(path) - length, "%s%02x",
-			i == 1 ? "/" : "", (unsigned char)id.at[i]);
-	text_clean(path + length, sizeof(path) - length, ".debug");
-	return files_map(root, path, 0, symbols);
+		text_append(
+			other, sizeof(other), "%s%02x", i == 1 ? "/" : "", (unsigned char)id.at[i]);
+	text_append(other, sizeof(other), ".debug");
+	for (size_t i = 0; !open_apart(root, other, id, code); i++) {
+		if (!link || !slash || name.length > NAME_MAX || i == ARRAY_SIZE(folders))
+			return;
+		snprintf(other, sizeof(other), "%s%.*s/%s%.*s", folders[i][0], (int)(slash - path),
+			path, folders[i][1], (int)name.length, name.at);
+	}
+}
+
+/* btrfs and overlayfs give a file another device in memory maps: only the inode is compared. */
+bool code_open(int root, const char *path, uint64_t inode, struct code_file *code)
+{
+	int file = open_file(root, path);
+	struct stat status;
+
+	if (file < 0)
+		return false;
+	if (fstat(file, &status) < 0 || status.st_ino != inode || !elf_map(&code->elf, file)) {
+		close(file);
+		return false;
+	}
+	code->symbols = code->elf;
+	code->debug = file;
+	if (elf_section(&code->elf, ".debug_info"))
+		return true;
+	close(file);
+	code->debug = -1;
+	find_apart(root, path, code);
+	return true;
 }
 
 bool files_is_named(struct span path, const char *const *names)

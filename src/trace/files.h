@@ -19,18 +19,22 @@ struct span status_read(pid_t pid);
 /* Reads the memory map of a thread's process. Empty: the thread has ended. */
 struct span maps_read(pid_t thread);
 
-/* Opens the root of the files of a process, which takes privileges, for files_map(). 0: it cannot.
+/* Opens the root of the files of a process, which takes privileges, for code_open(). 0: it cannot.
  */
 int files_open_root(pid_t pid);
 
+/* A file with code. What was stripped from it may be in another, by its build ID. */
+struct code_file {
+	struct elf elf;
+	struct elf symbols; /* the same, or the other */
+	int debug;          /* descriptor of the one with debug information; -1: there is none */
+};
+
 /*
  * Maps the file at a path of a memory map, below a root or 0, if it is still the one with this
- * inode; 0: any. To be called in a child, as elf_map().
+ * inode. To be called in a child, as elf_map(), whose end frees it.
  */
-bool files_map(int root, const char *path, uint64_t inode, struct elf *elf);
-
-/* Maps the file with the symbols that were stripped from this one, if it is installed. */
-bool files_map_symbols(int root, const struct elf *elf, struct elf *symbols);
+bool code_open(int root, const char *path, uint64_t inode, struct code_file *code);
 
 /* Say whether the name of the file begins with one of these, which NULL ends, or with a C
  * library's. */

@@ -110,17 +110,27 @@ enum trace_origin {
 	TRACE_FROM_CODE
 };
 
+/* Where a place is in the source, by debug information. */
+struct place_source {
+	struct fact fact;
+	char path[256];
+	uint32_t line;
+	size_t inlined_count;
+	char inlined[4][128]; /* functions that were inlined there, the innermost first */
+};
+
 /* A place in a program that calls the vDSO, or makes a system call. */
 struct trace_place {
 	uint64_t count;
 	double share_percent; /* of the calls of the list */
 	size_t row;           /* of the plan */
 	const char *call, *clock;
-	char module[512];         /* path of the file; "": the code is of no file, or not known */
-	uint64_t inode;           /* of the file; 0: none */
-	uint64_t offset;          /* of the call in the module */
-	char address[24];         /* the same, as addr2line(1) takes it; "": there is none */
-	char function[128];       /* "": not known */
+	char module[512];   /* path of the file; "": the code is of no file, or not known */
+	uint64_t inode;     /* of the file; 0: none */
+	uint64_t offset;    /* of the call in the module */
+	char address[24];   /* the same, as addr2line(1) takes it; "": there is none */
+	char function[128]; /* "": not known */
+	struct place_source source;
 	bool is_compat;           /* a system call by 32-bit code */
 	enum trace_origin origin; /* unknown for calls into the vDSO */
 };

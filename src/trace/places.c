@@ -19,6 +19,7 @@
 #include "base/time.h"
 #include "jitted.h"
 #include "names.h"
+#include "sources.h"
 
 #define SYMBOLS_NS (2 * NS_PER_SECOND)
 
@@ -152,45 +153,54 @@ static bool are_of_one_file(const struct trace_place *a, const struct trace_plac
 	return a->inode == b->inode && strcmp(a->module, b->module) == 0;
 }
 
-/* Finds the functions of the file of the first place, whose offsets become addresses. */
-static void find_in_file(struct trace_place *first, const struct trace_place *end, int root)
+/* Finds the functions of the file of the first place, whose offsets become addresses, or later
+ * sources. */
+static void find_in_file(
+	struct trace_place *first, const struct trace_place *end, int root, bool finds_sources)
 {
 	size_t room = (size_t)(end - first), count = 0;
+	struct trace_place **found = xcalloc(room, sizeof(*found));
 	uint64_t *addresses = xcalloc(room, sizeof(*addresses));
 	struct span *names = xcalloc(room, sizeof(*names));
-	struct elf elf, apart, *symbols;
+	struct code_file code;
 
-	if (!files_map(root, first->module, first->inode, &elf))
+	if (!code_open(root, first->module, first->inode, &code))
 		return;
-	symbols = files_map_symbols(root, &elf, &apart) ? &apart : &elf;
 	for (struct trace_place *place = first; place < end; place++) {
 		if (are_of_one_file(place, first))
-			addresses[count++] = place->offset += elf.load;
+			found[count++] = place;
 	}
-	elf_find(symbols, addresses, count, names);
-	count = 0;
-	for (struct trace_place *place = first; place < end; place++) {
-		if (are_of_one_file(place, first))
-			name_read(names[count++], place->function, sizeof(place->function));
+	if (finds_sources) {
+		sources_read(code.debug, found, count);
+		return;
 	}
+	for (size_t i = 0; i < count; i++)
+		addresses[i] = found[i]->offset += code.elf.load;
+	elf_find(&code.symbols, addresses, count, names);
+	for (size_t i = 0; i < count; i++)
+		name_read(names[i], found[i]->function, sizeof(found[i]->function));
+	close(code.debug);
 }
 
 /*
  * The files are those of a program that may be hostile, and may shrink while they are read. The
- * child's end frees what this takes.
+ * child's end frees what this takes. Names, which take least, are found before all sources.
  */
 static void find_functions(void *argument)
 {
 	const struct trace_places *places = argument;
+	struct trace_place *end = places->list + places->count;
 
 	privileges_keep(PRIVILEGES_NONE);
-	for (size_t i = 0; i < places->count; i++) {
-		size_t before = 0;
+	for (int finds_sources = 0; finds_sources < 2; finds_sources++) {
+		for (struct trace_place *place = places->list; place < end; place++) {
+			struct trace_place *first = places->list;
 
-		while (!are_of_one_file(&places->list[before], &places->list[i]))
-			before++;
-		if (before == i && places->list[i].inode)
-			find_in_file(&places->list[i], places->list + places->count, places->root);
+			while (!are_of_one_file(first, place))
+				first++;
+			if (place->inode && place == first)
+				find_in_file(place, end, places->root, finds_sources);
+		}
 	}
 }
 
@@ -236,8 +246,10 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 	shared.list = child_share(size, &why);
 	if (shared.list) {
 		memcpy(shared.list, places->list, size);
+		/* If it does not reach its end, what it has found by then counts. */
 		if (child_run(find_functions, NULL, &shared, &deadline, &why))
-			memcpy(places->list, shared.list, size);
+			fact_set(&why, FACT_ABSENT, "there is no file for it");
+		memcpy(places->list, shared.list, size);
 		child_unshare(shared.list, size);
 	}
 	for (size_t i = 0; i < places->count; i++) {
@@ -250,6 +262,8 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 			snprintf(place->address, sizeof(place->address), "0x%" PRIx64,
 				place->offset);
 		place->share_percent = 100 * (double)place->count / (double)sum;
+		if (place->source.fact.state == FACT_UNREAD)
+			place->source.fact = why;
 		place->origin = are_system_calls ? find_origin(place) : TRACE_FROM_UNKNOWN;
 		text_clean_span(place->module, sizeof(place->module), text_span(place->module));
 	}

@@ -138,17 +138,27 @@ static void write_places(
 	write_table(page, fields, places->list, places->count, sizeof(*places->list));
 	for (size_t i = 0; i < places->count; i++) {
 		const char *module = places->list[i].module;
+		const struct fact *failed = NULL;
 		bool is_first = *module == '/', has_names = true;
 
 		for (size_t k = 0; k < places->count; k++) {
-			if (strcmp(places->list[k].module, module) != 0)
+			const struct trace_place *place = &places->list[k];
+
+			if (strcmp(place->module, module) != 0)
 				continue;
 			is_first = is_first && k >= i;
-			has_names = has_names && *places->list[k].function;
+			has_names = has_names && *place->function;
+			if (place->source.fact.state == FACT_FAILED)
+				failed = &place->source.fact;
 		}
-		if (is_first)
-			fprintf(page->out, "  %s is %s%s\n", trace_file_name(module), module,
-				has_names ? "" : "; its debug symbols would give names");
+		if (!is_first)
+			continue;
+		fprintf(page->out, "  %s is %s", trace_file_name(module), module);
+		if (failed)
+			fprintf(page->out, "; no source lines: %s", failed->reason);
+		else if (!has_names)
+			fputs("; its debug symbols would give names", page->out);
+		fputc('\n', page->out);
 	}
 }
 

@@ -212,17 +212,16 @@ static void read_frames(void *argument)
 	struct served_library *library = argument;
 	struct frame_names wanted[SERVED_CALL_COUNT] = {
 		{wrappers, true, library->frames[SERVED_CLOCK_GETTIME]}};
-	const struct elf *symbols;
-	struct elf elf, apart;
+	struct code_file code;
 	bool has_own; /* a shared C library has the symbols that others use */
 
-	if (!files_map(0, library->path, library->inode, &elf))
+	if (!code_open(0, library->path, library->inode, &code))
 		return;
-	has_own = library->is_c && elf_section(&elf, ".dynsym");
-	symbols = !has_own && files_map_symbols(0, &elf, &apart) ? &apart : &elf;
+	has_own = library->is_c && elf_section(&code.elf, ".dynsym");
 	for (size_t call = 0; call < SERVED_CALL_COUNT && library->is_c; call++)
 		wanted[call] = (struct frame_names){functions[call], false, library->frames[call]};
-	frames_find(&elf, symbols, wanted, library->is_c ? SERVED_CALL_COUNT : 1);
+	frames_find(&code.elf, has_own ? &code.elf : &code.symbols, wanted,
+		library->is_c ? SERVED_CALL_COUNT : 1);
 }
 
 /* Returns the library that is mapped by this line, with its frames. */

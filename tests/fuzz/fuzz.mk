@@ -79,7 +79,7 @@ $(BUILD)/tests/fuzz/%-libfuzzer: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/modules.a
 # The engine may be in C++, and where the fuzzers run there are only the libraries of a C++ program.
 LIB_FUZZING_ENGINE ?= -fsanitize=fuzzer
 FUZZ_OUT_LIBS = -Wl,-Bstatic $(shell $(PKG_CONFIG) --libs --static $(LIBRARIES)) $(DEMANGLER) \
-	-Wl,-Bdynamic -lm -lrt -pthread
+	-Wl,-Bdynamic $(LIBDW) -lm -lrt -pthread
 .PHONY: fuzz-out
 fuzz-out: $(FUZZERS:%=fuzz-out-%)
 fuzz-out-%: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/tests/fuzz/assertions.o $(BUILD)/modules.a
