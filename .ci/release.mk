@@ -14,7 +14,7 @@
 # `make consumer-deps CONSUMER=packages` installs). Beside each artifact, ARTIFACT.cdx.json says what
 # it contains; beside a binary, and in its packages, NOTICES has the notices of the libraries in it.
 #
-# Publish the source packages of glibc and libseccomp, which the notices name, with the binaries (LGPL-2.1,
+# Publish the source packages of glibc, libseccomp and elfutils, which the notices name, with the binaries (LGPL-2.1,
 # section 6): debsnap of devscripts downloads them, `debsnap glibc 2.36-8`.
 
 RELEASE := $(BUILD)/release
@@ -135,4 +135,4 @@ release-deps:
 	apt-get update -q
 	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
 		gcc-aarch64-linux-gnu libc6-dev-arm64-cross libseccomp-dev:arm64 libjansson-dev:arm64 \
-		libiberty-dev:arm64 libcmocka-dev:arm64 python3 gpg gpg-agent qemu-user
+		libiberty-dev:arm64 libdw-dev:arm64 libcmocka-dev:arm64 python3 gpg gpg-agent qemu-user

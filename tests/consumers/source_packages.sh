@@ -76,10 +76,10 @@ check_nix() {
 let
   pkgs = {
     stdenv = { mkDerivation = x: x; hostPlatform.isx86 = true; };
-    lib = { optional = wanted: x: if wanted then [ x ] else [ ]; licenses.mit = "MIT"; platforms.linux = "linux"; };
+    lib = { getLib = x: x; optional = wanted: x: if wanted then [ x ] else [ ]; licenses.mit = "MIT"; platforms.linux = "linux"; };
     python3.withPackages = select: select { jsonschema = "jsonschema"; };
     pkg-config = "pkg-config"; jansson = "jansson"; libiberty = "libiberty"; libseccomp = "libseccomp";
-    libcpuid = "libcpuid"; cmocka = "cmocka"; mandoc = "mandoc"; procps = "procps";
+    libcpuid = "libcpuid"; elfutils = "elfutils"; cmocka = "cmocka"; mandoc = "mandoc"; procps = "procps";
   };
   named = names: make: builtins.listToAttrs (map (name: { inherit name; value = make name; }) names);
   nixpkgs = { lib.genAttrs = named; legacyPackages = { x86_64-linux = pkgs; aarch64-linux = pkgs; }; };

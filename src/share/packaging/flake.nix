@@ -23,10 +23,13 @@
           strictDeps = true;
           nativeBuildInputs = [ pkgs.pkg-config ];
           buildInputs = [
+            pkgs.elfutils
             pkgs.jansson
             pkgs.libiberty
             pkgs.libseccomp
           ] ++ pkgs.lib.optional pkgs.stdenv.hostPlatform.isx86 pkgs.libcpuid;
+          # trace loads libdw.
+          env.NIX_LDFLAGS = "-rpath ${pkgs.lib.getLib pkgs.elfutils}/lib";
           makeFlags = [ "PREFIX=${placeholder "out"}" ];
           enableParallelBuilding = true;
           doCheck = true;
