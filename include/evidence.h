@@ -245,11 +245,10 @@ enum witness_source {
 
 struct witness {
 	enum witness_source source;
-	struct fact fact; /* known: the offset was measured */
-	double offset_s;  /* this guest's clock less the source's: negative: behind */
-	double error_s;   /* by which the offset may be wrong */
-	struct fact rate_fact;
-	double rate_ppm; /* by which CLOCK_MONOTONIC_RAW is faster than the source's clock */
+	struct fact fact;          /* known: the offset was measured */
+	double offset_s;           /* this guest's clock less the source's: negative: behind */
+	double error_s;            /* by which the offset may be wrong */
+	struct real_fact rate_ppm; /* by which CLOCK_MONOTONIC_RAW is faster than its clock */
 };
 
 /*

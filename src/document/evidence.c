@@ -378,8 +378,8 @@ static const struct field witness_fields[] = {
 		       "reference TSC page; vmclock: /dev/vmclock0; ptp: a PTP clock of the "
 		       "hypervisor or the cloud; rtc: the real-time clock; ntp: the kernel's NTP "
 		       "state"},
-	{REAL("rate_ppm", rate_ppm, 3), .options = FIELD_SIGNED | FIELD_OWN_REASON,
-		.fact = FACT(rate_fact),
+	{REAL("rate_ppm", rate_ppm.value, 3), .options = FIELD_SIGNED | FIELD_OWN_REASON,
+		.fact = FACT(rate_ppm.fact),
 		.doc = "ppm by which CLOCK_MONOTONIC_RAW is faster than the source's clock"},
 	{WHOLE("reason", fact), .doc = "why the offset is unknown; null: it is known"},
 	{REAL("offset_s", offset_s, 6), .options = FIELD_SIGNED,

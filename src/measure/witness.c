@@ -140,12 +140,14 @@ bool witness_vmclock_s(const struct witness_vmclock *page, uint64_t ticks, doubl
 static void set_rate(
 	const struct witness_job *job, const char *mode, double hz, struct witness *witness)
 {
-	witness->rate_fact = job->raw.fact;
+	struct real_fact *rate = &witness->rate_ppm;
+
+	rate->fact = job->raw.fact;
 	if (strcmp(job->vclock.name, mode) == 0)
-		fact_set(&witness->rate_fact, FACT_ABSENT,
+		fact_set(&rate->fact, FACT_ABSENT,
 			"CLOCK_MONOTONIC_RAW counts by this page (see vdsocheck counter)");
 	else if (fact_is_known(&job->raw.fact))
-		witness->rate_ppm = (hz / job->raw.hz - 1) * PPM;
+		rate->value = (hz / job->raw.hz - 1) * PPM;
 }
 
 static bool copy_page(const struct witness_job *job, size_t place, void *to, size_t size)
@@ -175,7 +177,7 @@ static void read_base(struct witness_job *job, const struct witness_pvclock *pag
 		fact_set(&base->fact, FACT_DENIED, "CLOCK_MONOTONIC_RAW cannot be read");
 	else
 		witness_base_find(page, mark.ticks, (double)mark.ns / NS_PER_SECOND,
-			job->list[WITNESS_PVCLOCK].rate_ppm, base);
+			job->list[WITNESS_PVCLOCK].rate_ppm.value, base);
 }
 
 /* On another clocksource than tsc the time that the TSC missed is not the clock's. */
@@ -187,7 +189,7 @@ static void read_pvclock(struct witness_job *job)
 
 	if (!copy_page(job, 0, &page, sizeof(page)) || !witness_pvclock_is_sane(&page)) {
 		fact_set(&witness->fact, FACT_ABSENT, "the kernel maps no pvclock page");
-		base->fact = witness->rate_fact = witness->fact;
+		base->fact = witness->rate_ppm.fact = witness->fact;
 		return;
 	}
 	set_rate(job, "pvclock", NS_PER_SECOND / witness_pvclock_ns(&page, 1), witness);
@@ -213,14 +215,14 @@ static void read_hyperv(struct witness_job *job)
 	} page;
 
 	fact_set(&witness->fact, FACT_ABSENT, "the kernel maps no Hyper-V page");
-	witness->rate_fact = witness->fact;
+	witness->rate_ppm.fact = witness->fact;
 	if (!copy_page(job, 1, &page, sizeof(page)))
 		return;
 	fact_set(&witness->fact, FACT_ABSENT, "the page has a rate and no time of the day");
 	if (page.sequence && page.scale)
 		set_rate(job, "hvclock", 1e7 / ldexp((double)page.scale, -64), witness);
 	else
-		fact_set(&witness->rate_fact, FACT_ABSENT, "the host has invalidated the page");
+		fact_set(&witness->rate_ppm.fact, FACT_ABSENT, "the host has invalidated the page");
 }
 
 static void read_vmclock(struct witness_job *job)
@@ -419,7 +421,7 @@ static void set_unread(struct witness_job *job, const struct fact *why)
 	if (job->base.fact.state == FACT_UNREAD)
 		job->base.fact = *why;
 	for (size_t i = job->next; i < ARRAY_SIZE(readers); i++)
-		job->list[i].fact = job->list[i].rate_fact = *why;
+		job->list[i].fact = job->list[i].rate_ppm.fact = *why;
 }
 
 void witnesses_measure(const struct root *root, const struct vdso_image *vdso,
@@ -432,7 +434,7 @@ void witnesses_measure(const struct root *root, const struct vdso_image *vdso,
 
 	for (int i = 0; i < WITNESS_COUNT; i++) {
 		job.list[i].source = (enum witness_source)i;
-		fact_set(&job.list[i].rate_fact, FACT_ABSENT, "no rate is taken from it");
+		fact_set(&job.list[i].rate_ppm.fact, FACT_ABSENT, "no rate is taken from it");
 	}
 	shared = child_share(sizeof(job), &why);
 	if (shared) {

@@ -438,10 +438,10 @@ static void roll_witnesses(struct evidence *evidence, struct dice *dice)
 
 		witness->source = (enum witness_source)i;
 		roll_fact(&witness->fact, dice);
-		roll_fact(&witness->rate_fact, dice);
+		roll_fact(&witness->rate_ppm.fact, dice);
 		witness->offset_s = roll_seconds(&witness->fact, dice);
 		witness->error_s = fabs(roll_seconds(&witness->fact, dice)) / 1024;
-		witness->rate_ppm = roll_seconds(&witness->rate_fact, dice);
+		witness->rate_ppm.value = roll_seconds(&witness->rate_ppm.fact, dice);
 	}
 	*base = (struct base_evidence){.ticks = 0};
 	roll_fact(&base->fact, dice);

@@ -364,7 +364,7 @@ static void a_clock_that_is_not_there_has_a_reason(void **state)
 	for (int i = 0; i < WITNESS_COUNT; i++) {
 		assert_int_equal(evidence.witnesses[i].source, i);
 		assert_false(fact_is_known(&evidence.witnesses[i].fact));
-		assert_string_not_equal(evidence.witnesses[i].rate_fact.reason, "");
+		assert_string_not_equal(evidence.witnesses[i].rate_ppm.fact.reason, "");
 	}
 	assert_false(fact_is_known(&evidence.base.fact));
 }
@@ -423,15 +423,15 @@ static void the_rate_of_a_page_is_compared_with_the_kernels(void **state)
 	const struct witness *witness = measure_pages("tsc", 7, 2.6e9 * 1.07, WITNESS_HYPERV);
 
 	(void)state;
-	assert_true(fact_is_known(&witness->rate_fact));
-	assert_true(fabs(witness->rate_ppm - 70000) < 1);
+	assert_true(fact_is_known(&witness->rate_ppm.fact));
+	assert_true(fabs(witness->rate_ppm.value - 70000) < 1);
 	witness = measure_pages("tsc", 7, 2.6e9, WITNESS_HYPERV);
-	assert_true(fabs(witness->rate_ppm) < 1);
+	assert_true(fabs(witness->rate_ppm.value) < 1);
 	witness = measure_pages("tsc", 0, 2.6e9, WITNESS_HYPERV);
-	assert_non_null(strstr(witness->rate_fact.reason, "invalidated"));
+	assert_non_null(strstr(witness->rate_ppm.fact.reason, "invalidated"));
 	witness = measure_pages("tsc", 7, 2.6e9, WITNESS_PVCLOCK);
-	assert_true(fact_is_known(&witness->rate_fact));
-	assert_true(fabs(witness->rate_ppm) < 1);
+	assert_true(fact_is_known(&witness->rate_ppm.fact));
+	assert_true(fabs(witness->rate_ppm.value) < 1);
 }
 
 /* The page's clock is CLOCK_MONOTONIC_RAW itself: 0 would look like a rate that was confirmed. */
@@ -447,9 +447,9 @@ static void a_page_is_not_compared_with_itself(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		measure_pages(cases[i].clocksource, 7, 2.6e9, 0);
 		assert_non_null(
-			strstr(evidence.witnesses[cases[i].own].rate_fact.reason, "this page"));
+			strstr(evidence.witnesses[cases[i].own].rate_ppm.fact.reason, "this page"));
 		assert_non_null(strstr(
-			evidence.witnesses[cases[i].other].rate_fact.reason, "counter's own"));
+			evidence.witnesses[cases[i].other].rate_ppm.fact.reason, "counter's own"));
 	}
 }
 
