@@ -8,9 +8,9 @@
 
 #include "base/text.h"
 
-/* Bytes of a reason, its NUL included; longer ones are cut. */
+/* Bytes of a reason, its NUL included; longer ones are cut (base/text.h). */
 #define FACT_REASON_SIZE 160
-/* Bytes of a text value, its NUL included; longer ones are cut. */
+/* Bytes of a text value, its NUL included; longer ones are cut, and equal nothing. */
 #define FACT_TEXT_SIZE 256
 
 enum fact_state {

@@ -3,6 +3,7 @@
 #ifndef VDSOCHECK_BASE_TEXT_H
 #define VDSOCHECK_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,16 +15,17 @@ struct span {
 };
 
 /*
- * Copy a text or a span into `to` of `size` bytes, NUL included; a longer one is cut. Bytes that
- * are not printable ASCII become '?', so that foreign text can neither drive a terminal nor break
- * a document's encoding.
+ * Copy a text or a span into `to` of `size` bytes, NUL included; a longer one is cut and ends with
+ * "...", so that it equals nothing that was read whole. Bytes that are not printable ASCII become
+ * '?', so that foreign text can neither drive a terminal nor break a document's encoding.
  */
 void text_clean(char *to, size_t size, const char *from);
 void text_clean_span(char *to, size_t size, struct span from);
 
-/* Adds to the text in `to`, printf-like; what does not fit is cut. */
+/* Adds to the text in `to`, printf-like; what does not fit is cut in the same way. */
 void text_append(char *to, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+void text_append_list(char *to, size_t size, const char *format, va_list arguments);
 
 /* Returns the span of a whole C string. */
 struct span text_span(const char *text);

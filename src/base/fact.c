@@ -3,7 +3,6 @@
 #include "base/fact.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +22,8 @@ void fact_set(struct fact *fact, enum fact_state state, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(fact->reason, sizeof(fact->reason), format, arguments);
+	fact->reason[0] = '\0';
+	text_append_list(fact->reason, sizeof(fact->reason), format, arguments);
 	va_end(arguments);
 	fact->state = state;
 }

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -14,6 +13,15 @@
 
 /* More digits make no difference to what is parsed. */
 #define FRACTION_DIGITS 9
+
+/* Marks a text that fills its room as cut; room for less than a letter and the mark has none. */
+static void mark_cut(char *to, size_t size)
+{
+	static const char mark[] = "...";
+
+	if (size > sizeof(mark))
+		memcpy(to + size - sizeof(mark), mark, sizeof(mark));
+}
 
 void text_clean(char *to, size_t size, const char *from)
 {
@@ -30,16 +38,26 @@ void text_clean_span(char *to, size_t size, struct span from)
 		to[i] = (char)(byte < ' ' || byte >= 0x7f ? '?' : byte);
 	}
 	to[length] = '\0';
+	if (length < from.length)
+		mark_cut(to, size);
 }
 
 void text_append(char *to, size_t size, const char *format, ...)
 {
-	size_t used = strlen(to);
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(to + used, size - used, format, arguments);
+	text_append_list(to, size, format, arguments);
 	va_end(arguments);
+}
+
+void text_append_list(char *to, size_t size, const char *format, va_list arguments)
+{
+	size_t used = strlen(to);
+	int length = vsnprintf(to + used, size - used, format, arguments);
+
+	if (length >= 0 && (size_t)length >= size - used)
+		mark_cut(to, size);
 }
 
 struct span text_span(const char *text)

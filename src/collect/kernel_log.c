@@ -165,18 +165,26 @@ static bool is_about_clocks(struct span text)
 	return false;
 }
 
-/* The kernel indents by dozens of blanks: one is enough and leaves room for the figures. */
+/*
+ * The kernel indents by dozens of blanks: one is enough and leaves room for the figures. A part of
+ * a figure would be a false one: what has no room is left out by the word.
+ */
 static void copy_line(char *to, size_t size, struct span from)
 {
+	static const char cut[] = " ...";
 	struct span word;
 	size_t used = 0;
 
 	to[0] = '\0';
-	while (used + 1 < size && text_next_word(&from, &word)) {
+	while (text_next_word(&from, &word)) {
+		if (used + word.length + sizeof(cut) + 1 > size) {
+			memcpy(to + used, cut, sizeof(cut));
+			break;
+		}
 		if (used)
 			to[used++] = ' ';
 		text_clean_span(to + used, size - used, word);
-		used += strlen(to + used);
+		used += word.length;
 	}
 }
 

@@ -60,8 +60,7 @@ void proof_take(const struct call_table *table, enum proof_place place,
 	struct proof_run *run = child_share(sizeof(*run), &why);
 	enum fact_state state = why.state;
 	/* Each reason for which a method was refused has room for its part. */
-	const int part = FACT_REASON_SIZE / (int)ARRAY_SIZE(methods) - (int)strlen("; ");
-	char note[FACT_REASON_SIZE];
+	char note[FACT_REASON_SIZE], part[FACT_REASON_SIZE / ARRAY_SIZE(methods) - 2];
 
 	text_clean(note, sizeof(note), why.reason);
 	for (size_t i = 0; run && i < ARRAY_SIZE(methods); i++) {
@@ -84,9 +83,9 @@ void proof_take(const struct call_table *table, enum proof_place place,
 		}
 		if (done)
 			why = run->fact;
-		if (strncmp(note, why.reason, (size_t)part) != 0)
-			text_append(
-				note, sizeof(note), "%s%.*s", *note ? "; " : "", part, why.reason);
+		text_clean(part, sizeof(part), why.reason);
+		if (strcmp(note, part) != 0)
+			text_append(note, sizeof(note), "%s%s", *note ? "; " : "", part);
 		/* The later state says more about the way to a proof. */
 		if (why.state > state)
 			state = why.state;

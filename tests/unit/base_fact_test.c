@@ -67,6 +67,7 @@ static void a_long_reason_is_truncated(void **state)
 	text[sizeof(text) - 1] = '\0';
 	fact_set(&fact, FACT_FAILED, "%s", text);
 	assert_int_equal(strlen(fact.reason), FACT_REASON_SIZE - 1);
+	assert_string_equal(fact.reason + FACT_REASON_SIZE - 6, "xx...");
 }
 
 static void values_are_known_with_their_value(void **state)

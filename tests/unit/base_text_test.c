@@ -8,13 +8,22 @@
 
 static void copies_are_whole_or_truncated(void **state)
 {
-	char to[6];
+	char to[8], little[4];
 
 	(void)state;
 	text_clean(to, sizeof(to), "tsc");
 	assert_string_equal(to, "tsc");
-	text_clean(to, sizeof(to), "hyperv");
-	assert_string_equal(to, "hyper");
+	text_clean(to, sizeof(to), "hyperv_");
+	assert_string_equal(to, "hyperv_");
+	text_clean(to, sizeof(to), "hyperv_c");
+	assert_string_equal(to, "hype...");
+	text_append(to, sizeof(to), "%s", "");
+	assert_string_equal(to, "hype...");
+	text_clean(to, sizeof(to), "hyper");
+	text_append(to, sizeof(to), "%s", "v_clock");
+	assert_string_equal(to, "hype...");
+	text_clean(little, sizeof(little), "hyperv");
+	assert_string_equal(little, "hyp");
 	text_clean(to, 1, "hyperv");
 	assert_string_equal(to, "");
 }

@@ -396,6 +396,23 @@ static void a_long_log_keeps_its_first_and_its_last_half(void **state)
 	}
 }
 
+/* The rest of a figure would be another figure. */
+static void a_long_line_is_cut_between_words(void **state)
+{
+	static const char head[] = "[    1.000000] clocksource: Switched to clocksource";
+	struct kernel_log_evidence log = {0};
+	char line[512] = "";
+
+	(void)state;
+	text_append(line, sizeof(line), "%s", head);
+	for (int i = 0; i < 40; i++)
+		text_append(line, sizeof(line), " 12345678");
+	kernel_log_add_dmesg(&log, text_span(line));
+	assert_int_equal(log.count, 1);
+	assert_in_range(strlen(log.lines[0].text), 180, KERNEL_LOG_TEXT_SIZE - 1);
+	assert_non_null(strstr(log.lines[0].text, " 12345678 ..."));
+}
+
 static void a_captured_log_is_found(void **state)
 {
 	struct fake_root *fake = *state;
@@ -642,6 +659,7 @@ int main(void)
 		cmocka_unit_test(lines_that_mail_wrapped_are_joined),
 		cmocka_unit_test(records_of_kmsg_are_parsed),
 		cmocka_unit_test(a_long_log_keeps_its_first_and_its_last_half),
+		cmocka_unit_test(a_long_line_is_cut_between_words),
 		IN_TREE(a_captured_log_is_found),
 		IN_TREE(a_captured_log_that_was_refused_is_no_log),
 		IN_TREE(the_journal_has_what_dmesg_has_lost),
