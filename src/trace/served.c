@@ -328,6 +328,17 @@ struct served_table *served_share(struct served_table *table)
 	return table;
 }
 
+/* clock_getres() of these clocks is always a system call, and is counted as one. */
+static bool is_passed_on(uint64_t call, uint64_t clock)
+{
+	static const uint32_t in_vdso = 1U << CLOCK_REALTIME | 1U << CLOCK_MONOTONIC |
+	                                1U << CLOCK_MONOTONIC_RAW | 1U << CLOCK_REALTIME_COARSE |
+	                                1U << CLOCK_MONOTONIC_COARSE | 1U << CLOCK_BOOTTIME |
+	                                1U << CLOCK_TAI;
+
+	return call == SERVED_CLOCK_GETRES && !(in_vdso >> clock & 1);
+}
+
 static void add_calls(struct trace_evidence *trace, struct place_process *process,
 	uint64_t call_and_clock, uint64_t address, uint64_t count)
 {
@@ -342,7 +353,8 @@ static void add_calls(struct trace_evidence *trace, struct place_process *proces
 	if (!call)
 		return;
 	row = trace_plan_row(trace->request->plan, call, call_and_clock & 31);
-	trace->vdso_calls[row] += count;
+	if (!is_passed_on(number, call_and_clock & 31))
+		trace->vdso_calls[row] += count;
 	places_add(&trace->places, &(struct trace_place){.row = row, .count = count}, process,
 		address, &is_jitted);
 }

@@ -256,8 +256,8 @@ static void say_count(const struct view *v)
 	const struct trace_evidence *trace = v->trace;
 	uint64_t sum = 0;
 
-	for (size_t row = 0; row < trace->request->plan->row_count; row++)
-		sum += trace->vdso_calls[row];
+	for (size_t i = 0; i < v->diagnosis->line_count; i++)
+		sum += (uint64_t)v->diagnosis->lines[i].served.value;
 	SAY(v, "%s made %s of these system calls; ", v->subject, as_count(v->sums->calls));
 	if (!has_served_call(trace))
 		SAY(v, "the vDSO serves none of them.");

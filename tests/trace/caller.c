@@ -19,6 +19,7 @@
  *	caller made N             N of these by a system call instruction of such code
  *	caller pace SECONDS       as many of these as it can, for that time
  *	caller clock N ID         N clock_gettime(ID) by syscall(2)
+ *	caller resolution N       N clock_getres() by libc of CLOCK_MONOTONIC, and of its CPU time
  *	caller threads N COUNT    COUNT threads with N each
  *	caller fork N COUNT       COUNT children with N each, of which each second one by vfork
  *	caller die N              N, then ends by SIGKILL while a thread makes more
@@ -402,6 +403,13 @@ int main(int argc, char **argv)
 
 		for (long i = 0; i < count; i++)
 			syscall(SYS_clock_gettime, more, &now);
+	} else if (strcmp(what, "resolution") == 0) {
+		struct timespec resolution;
+
+		for (long i = 0; i < count; i++) {
+			clock_getres(CLOCK_MONOTONIC, &resolution);
+			clock_getres(CLOCK_PROCESS_CPUTIME_ID, &resolution);
+		}
 	} else if (strcmp(what, "threads") == 0) {
 		return run_threads(more);
 	} else if (strcmp(what, "fork") == 0) {
