@@ -48,11 +48,26 @@ struct span files_take(int file, size_t most)
 	return (struct span){NULL, 0};
 }
 
+bool proc_is_ours(struct fact *why)
+{
+	char target[16] = "";
+	uint64_t id = 0;
+
+	if (readlink("/proc/self", target, sizeof(target) - 1) > 0 &&
+		number_parse(text_span(target), &id) && id == (uint64_t)getpid())
+		return true;
+	fact_set(why, FACT_ABSENT, "/proc is not mounted, or is that of another PID namespace");
+	return false;
+}
+
 struct span proc_read(pid_t pid, const char *name, size_t most)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	else
+		snprintf(path, sizeof(path), "/proc/self/%s", name);
 	return files_take(open(path, O_RDONLY | O_CLOEXEC), most);
 }
 

@@ -10,10 +10,16 @@
 struct span files_take(int file, size_t most);
 void span_free(struct span span);
 
-/* Reads at most so many bytes of /proc/PID/NAME; empty: the process has ended. */
+/*
+ * Says whether /proc/PID is the process that has this ID here, as it is not in a PID namespace that
+ * sees the /proc of another one. False with the reason.
+ */
+bool proc_is_ours(struct fact *why);
+
+/* Reads at most so many bytes of /proc/PID/NAME, 0: our own; empty: the process has ended. */
 struct span proc_read(pid_t pid, const char *name, size_t most);
 
-/* Reads /proc/PID/status; empty: the process has ended. */
+/* Reads /proc/PID/status in the same way. */
 struct span status_read(pid_t pid);
 
 /* Reads the memory map of a thread's process. Empty: the thread has ended. */

@@ -153,7 +153,7 @@ bool served_is_loaded(pid_t thread);
 
 struct served_table;
 
-/* The number of seccomp filters of a process. Linux before 5.9 shows that there are some. */
+/* The number of seccomp filters of a process, 0: our own. Linux before 5.9 shows that there are some. */
 #define SERVED_SOME_FILTERS UINT64_MAX
 uint64_t served_count_filters(pid_t pid);
 

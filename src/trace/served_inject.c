@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -250,6 +251,15 @@ static bool write_symbols(
 	return true;
 }
 
+/* Says whether it can be the file that was made: /proc may be that of another PID namespace. */
+static bool is_new_file(int file)
+{
+	struct stat status;
+
+	return fstat(file, &status) == 0 && !status.st_size && !status.st_nlink &&
+	       fcntl(file, F_GET_SEALS) >= 0;
+}
+
 /*
  * Maps the table into the program. Returns its address there, or a negative errno value. The name
  * of the file stands where a stub will.
@@ -267,7 +277,9 @@ static int64_t map_table(struct target *target, uint64_t name, int *table)
 		return file;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", target->thread, (int)file);
 	*table = open(path, O_RDWR | O_CLOEXEC);
-	if (*table >= 0 && ftruncate(*table, SERVED_TABLE_SIZE) == 0)
+	if (*table >= 0 && !is_new_file(*table))
+		result = -ESTALE;
+	else if (*table >= 0 && ftruncate(*table, SERVED_TABLE_SIZE) == 0)
 		result = CALL(target, "mmap", 0, SERVED_TABLE_SIZE, PROT_READ | PROT_WRITE,
 			MAP_SHARED, (uint64_t)file, 0);
 	else

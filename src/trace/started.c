@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "count.h"
+#include "files.h"
 #include "places.h"
 #include "served.h"
 
@@ -38,7 +39,7 @@ static bool counts_served(struct trace_evidence *trace)
 		fact_set(&trace->served, FACT_ABSENT, "none of these calls is in the vDSO");
 	else if (gains_privileges(&trace->program))
 		fact_set(&trace->served, FACT_ABSENT, GAINS);
-	else
+	else if (proc_is_ours(&trace->served))
 		return served_is_harmless(&trace->served);
 	return false;
 }

@@ -135,8 +135,11 @@ static bool count_running(struct cli *cli)
 	struct trace_evidence *trace = &work->report.trace;
 	const struct trace_request *request = trace->request;
 	const char *doing = request->system_wide ? "counting on all CPUs" : "counting";
+	struct fact why = {0};
 	bool is_counted;
 
+	if (!proc_is_ours(&why))
+		return cli_error("cannot count what runs already: %s", why.reason);
 	if (!request->system_wide && kill(trace->program.pid, 0) < 0 && errno == ESRCH)
 		return cli_error("process %d: %s", trace->program.pid, strerror(ESRCH));
 	fact_set(&trace->served, FACT_ABSENT, "counted only for a program that trace starts");
@@ -248,7 +251,8 @@ static bool measure(struct cli *cli)
 	run->privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
 	run->report = print_interval;
 	run->argument = cli;
-	if (!request->system_wide && !request->as_if_fallback && !request->leaves_untouched)
+	if (!request->system_wide && !request->as_if_fallback && !request->leaves_untouched &&
+		proc_is_ours(&why))
 		run->call_places = &trace->call_places;
 	if (!(cli->operand_count ? count_program(cli) : count_running(cli)))
 		return false;
