@@ -7,6 +7,7 @@
 #define VDSOCHECK_BASE_PRIVILEGES_H
 
 #include <linux/capability.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Sets of capabilities, see capabilities(7). */
@@ -23,6 +24,9 @@
  * nothing where a seccomp filter is around it.
  */
 void privileges_keep(uint64_t kept);
+
+/* Says whether the process has all of these capabilities in effect. */
+bool privileges_have(uint64_t wanted);
 
 /* From now on no program that is run has more privileges than this process: root's, above all. */
 void privileges_gain_none(void);

@@ -34,6 +34,15 @@ void privileges_keep(uint64_t kept)
 		syscall(SYS_capset, &header, sets);
 }
 
+bool privileges_have(uint64_t wanted)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+	return syscall(SYS_capget, &header, sets) == 0 &&
+	       !(wanted & ~(sets[0].effective | (uint64_t)sets[1].effective << 32));
+}
+
 void privileges_gain_none(void)
 {
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

@@ -26,6 +26,12 @@ int trace_program_find(const char *name, struct trace_program *program);
  */
 void trace_program_inspect(struct trace_program *program);
 
+/*
+ * Says whether the file gives privileges to a program that executes it: it is set-user-ID or
+ * set-group-ID or has capabilities.
+ */
+bool trace_program_gains(const char *path);
+
 /* Sets it by the bytes of the file. */
 void trace_program_read(struct trace_program *program, const unsigned char *bytes, size_t length);
 
@@ -180,6 +186,10 @@ void trace_compare(const struct trace_run *run, off_t input);
 bool trace_running(struct trace_run *run);
 
 /* ---- ptrace.c ---- */
+
+/* A tracer without the first, or a filter set without the second, takes a program's privileges. */
+#define TRACE_PRIVILEGES PRIVILEGES(CAP_SYS_PTRACE)
+#define TRACE_FILTER_PRIVILEGES PRIVILEGES(CAP_SYS_ADMIN)
 
 /*
  * Runs the program under a seccomp filter until it and its children have ended, and counts its

@@ -52,6 +52,12 @@ static void write_run(const struct trace_evidence *trace, struct page *page)
 		page_add(page,
 			"; %" PRIu64 " program%s ptrace(2) in vain, being traced: run it as root",
 			trace->kept, trace->kept == 1 ? " calls" : "s call");
+	if (trace->weakened)
+		page_add(page,
+			"; %" PRIu64 " program%s not get the privileges of %s file, such as "
+			"set-user-ID, being traced: run it as root",
+			trace->weakened, trace->weakened == 1 ? " did" : "s did",
+			trace->weakened == 1 ? "its" : "their");
 	if (trace->was_refused_strict)
 		page_add(page, "; it was refused seccomp's strict mode, which excludes the filter "
 			       "that counts: run it as root");

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -61,6 +62,16 @@ int trace_program_find(const char *name, struct trace_program *program)
 	}
 	text_clean(program->path, sizeof(program->path), result ? name : program->file);
 	return result;
+}
+
+bool trace_program_gains(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 &&
+	       (status.st_mode & S_ISUID ||
+		       (status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) ||
+		       getxattr(path, "security.capability", NULL, 0) > 0);
 }
 
 /* ---- its file ---- */

@@ -22,6 +22,7 @@
 
 #include "base/child.h"
 #include "base/memory.h"
+#include "base/privileges.h"
 #include "base/text.h"
 #include "count.h"
 #include "places.h"
@@ -61,6 +62,7 @@ struct tracer {
 	uint64_t others[64];    /* hashes of programs that do not call ptrace(2) */
 	unsigned options;       /* of ptrace */
 	uint64_t filters;       /* of the program that are not its own */
+	bool is_weak;           /* programs do not get the privileges of their files */
 	struct traced *threads; /* in no order */
 	size_t count, room;
 	struct served_table **left; /* of programs that were let go */
@@ -227,6 +229,15 @@ static void take_end(struct tracer *tracer, struct traced *thread, int signal)
 	span_free(status);
 }
 
+/* At the event of execve(2), when the program has its privileges, or has lost them. */
+static void note_privileges(const struct tracer *tracer, pid_t id)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", id);
+	tracer->run->trace->weakened += tracer->is_weak && trace_program_gains(path);
+}
+
 /*
  * Keeps the list of threads. A new one is known by its own first stop or by that of the thread that
  * started it, whichever comes first; execve(2) by another than the first thread takes its ID away.
@@ -261,6 +272,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 		trace_run_take(run, id, served_maps(thread ? thread->table : NULL));
 		if ((pid_t)message != id)
 			drop_thread(tracer, (pid_t)message);
+		note_privileges(tracer, id);
 		thread = find_thread(tracer, id);
 		if (thread) {
 			if (served_drop(tracer->run->trace, thread->table))
@@ -473,6 +485,7 @@ static void explain_refusal(pid_t pid, int error, struct fact *why)
 static bool seize_program(struct tracer *tracer, unsigned options, struct fact *why)
 {
 	struct trace_run *run = tracer->run;
+	struct fact ignored;
 
 	tracer->options = FOLLOW | options;
 	if (run->serves)
@@ -481,6 +494,11 @@ static bool seize_program(struct tracer *tracer, unsigned options, struct fact *
 		explain_refusal(run->program, errno, why);
 		return false;
 	}
+	/* The kernel asks for the capabilities that the tracer has when it attaches. */
+	tracer->is_weak =
+		proc_is_ours(&ignored) && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
+		!privileges_have(tracer->has_filter ? TRACE_PRIVILEGES | TRACE_FILTER_PRIVILEGES
+						    : TRACE_PRIVILEGES);
 	add_thread(tracer, run->program, NULL);
 	tracer->source.change = take_change;
 	trace_run_add(run, &tracer->source);

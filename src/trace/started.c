@@ -6,11 +6,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/privileges.h"
 #include "count.h"
 #include "files.h"
 #include "places.h"
@@ -20,14 +19,10 @@
 #define GAINS "it is set-user-ID or set-group-ID or has capabilities, which it would lose"
 #define TRACES "it calls ptrace(2), which fails while it is traced"
 
-/* Unless root traces it, such a program has the privileges of its caller alone. */
-static bool gains_privileges(const struct trace_program *program)
+/* Says whether the program would lose privileges for lack of ours. */
+static bool loses_privileges(const struct trace_program *program, uint64_t needed)
 {
-	struct stat status;
-
-	return geteuid() != 0 && stat(program->file, &status) == 0 &&
-	       (status.st_mode & (S_ISUID | S_ISGID) ||
-		       getxattr(program->file, "security.capability", NULL, 0) > 0);
+	return trace_program_gains(program->file) && !privileges_have(needed);
 }
 
 /* Says whether the program is to be seized, to count its calls into the vDSO. */
@@ -37,7 +32,7 @@ static bool counts_served(struct trace_evidence *trace)
 		fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
 	else if (!served_has_call(trace->request->plan))
 		fact_set(&trace->served, FACT_ABSENT, "none of these calls is in the vDSO");
-	else if (gains_privileges(&trace->program))
+	else if (loses_privileges(&trace->program, TRACE_PRIVILEGES))
 		fact_set(&trace->served, FACT_ABSENT, GAINS);
 	else if (proc_is_ours(&trace->served))
 		return served_is_harmless(&trace->served);
@@ -136,7 +131,7 @@ bool trace_started(struct trace_run *run, struct fact *why)
 	}
 	if (count_by_events(run))
 		return true;
-	if (gains_privileges(&trace->program))
+	if (loses_privileges(&trace->program, TRACE_PRIVILEGES | TRACE_FILTER_PRIVILEGES))
 		fact_set(why, FACT_DENIED, GAINS);
 	else if (trace->program.calls_ptrace)
 		fact_set(why, FACT_DENIED, TRACES);
