@@ -291,27 +291,23 @@ static bool set_options(const struct traced *thread, unsigned options)
 }
 
 /*
- * Makes a program count its calls into the vDSO at the end of execve(2). Returns a signal that
- * arrived and has to be delivered. If we are killed it must not go on with registers that are not
- * its own. The program that we started has no filter of its own yet; for the calls that are made in
- * the name of others, root suspends their filters.
+ * Makes a program count its calls into the vDSO at the end of execve(2). If we are killed it must
+ * not go on with registers that are not its own. The program that we started has no filter of its
+ * own yet; for the calls that are made in the name of others, root suspends their filters.
  */
-static int begin_served(struct tracer *tracer, struct traced *thread)
+static void begin_served(struct tracer *tracer, struct traced *thread)
 {
 	const unsigned options = tracer->options | PTRACE_O_EXITKILL;
 	uint64_t around = UINT64_MAX;
-	int signal = 0;
 
 	set_options(thread, options);
 	if (tracer->has_begun && !set_options(thread, options | PTRACE_O_SUSPEND_SECCOMP))
 		around = tracer->filters;
 	tracer->has_begun = true;
-	if (served_open(tracer->run->trace, thread->id, around, &thread->table, &signal) ==
-		INJECTED_BROKEN)
+	if (served_open(tracer->run->trace, thread->id, around, &thread->table) == INJECTED_BROKEN)
 		syscall(SYS_tgkill, thread->id, thread->id, SIGKILL);
 	set_options(thread, tracer->options);
 	thread->loading = thread->table;
-	return signal;
 }
 
 /* A number for the file of a program: the first line of its memory map without the addresses. */
@@ -349,14 +345,12 @@ static bool calls_ptrace(struct tracer *tracer, const struct traced *thread)
  * Until the libraries are mapped a program stops at each system call. One without a C library may
  * never do what is waited for.
  */
-static int count_served(struct tracer *tracer, struct traced *thread)
+static void count_served(struct tracer *tracer, struct traced *thread)
 {
-	int signal = 0;
-
 	if (!thread || tracer->is_ending || (thread->table && !thread->loading))
-		return 0;
+		return;
 	if (!thread->loading) {
-		signal = begin_served(tracer, thread);
+		begin_served(tracer, thread);
 	} else if (served_is_loaded(thread->id) || ++thread->stops == LOADING_STOPS) {
 		served_learn(thread->table, thread->id, &tracer->libraries);
 		thread->loading = false;
@@ -365,7 +359,6 @@ static int count_served(struct tracer *tracer, struct traced *thread)
 		thread->is_free = !tracer->has_filter;
 		tracer->run->trace->kept += tracer->has_filter;
 	}
-	return signal;
 }
 
 static bool stops_a_group(int signal)
@@ -396,7 +389,7 @@ static void take_stop(struct tracer *tracer, pid_t id, int status)
 	else if (event)
 		note_event(tracer, id, event);
 	else if (signal == SYSCALL_STOP)
-		delivered = count_served(tracer, find_thread(tracer, id));
+		count_served(tracer, find_thread(tracer, id));
 	else
 		take_signal(tracer, id, signal);
 	thread = find_thread(tracer, id);

@@ -98,15 +98,15 @@ static void read_map(struct served_table *table, pid_t pid)
 	table->maps = maps;
 }
 
-enum injected served_open(struct trace_evidence *trace, pid_t thread, uint64_t around,
-	struct served_table **table, int *signal)
+enum injected served_open(
+	struct trace_evidence *trace, pid_t thread, uint64_t around, struct served_table **table)
 {
 	enum injected result = INJECTED_NOT;
 	int file = -1;
 
 	*table = NULL;
 	if (!may_have_own_filter(thread, around, &trace->uncounted_why))
-		result = served_inject(trace, thread, &file, signal, &trace->uncounted_why);
+		result = served_inject(trace, thread, &file, &trace->uncounted_why);
 	if (result == INJECTED) {
 		fact_set_known(&trace->served);
 		*table = xcalloc(1, sizeof(**table));

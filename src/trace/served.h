@@ -119,12 +119,11 @@ enum injected { INJECTED, INJECTED_NOT, INJECTED_GONE, INJECTED_BROKEN };
 /*
  * Makes the program count its calls, at the stop of a thread at the end of execve(2)
  * (PTRACE_SYSCALL from PTRACE_EVENT_EXEC on), in the open file *table. If not, the reason is in
- * *why, and after INJECTED_NOT the program is as it was. *signal becomes a signal that arrived and
- * has to be delivered. The system calls that are made in the program's name are taken off the
- * counts of BPF programs.
+ * *why, and after INJECTED_NOT the program is as it was. The system calls that are made in the
+ * program's name are taken off the counts of BPF programs.
  */
 enum injected served_inject(
-	struct trace_evidence *trace, pid_t thread, int *table, int *signal, struct fact *why);
+	struct trace_evidence *trace, pid_t thread, int *table, struct fact *why);
 
 /*
  * Removes flags from the first argument of the system call that a thread is to make, at its stop by
@@ -153,7 +152,8 @@ bool served_is_loaded(pid_t thread);
 
 struct served_table;
 
-/* The number of seccomp filters of a process, 0: our own. Linux before 5.9 shows that there are some. */
+/* The number of seccomp filters of a process, 0: our own. Linux before 5.9 shows that there are
+ * some. */
 #define SERVED_SOME_FILTERS UINT64_MAX
 uint64_t served_count_filters(pid_t pid);
 
@@ -162,8 +162,8 @@ uint64_t served_count_filters(pid_t pid);
  * it for our system calls. *table is NULL without INJECTED, and trace->uncounted is one more, with
  * the reason beside it, if the program goes on.
  */
-enum injected served_open(struct trace_evidence *trace, pid_t thread, uint64_t around,
-	struct served_table **table, int *signal);
+enum injected served_open(
+	struct trace_evidence *trace, pid_t thread, uint64_t around, struct served_table **table);
 
 /*
  * Tries in a child whether a seccomp filter that the program will inherit ends a process for the

@@ -39,7 +39,7 @@ struct target {
 	pid_t thread;
 	struct user_regs_struct before;
 	uint64_t instruction; /* that makes a system call */
-	int signal;           /* that came and is to be delivered */
+	bool was_stopped;     /* with its process, which is stopped still or was continued */
 	unsigned char *image; /* of its vDSO, at this address in the program */
 	uint64_t vdso;
 };
@@ -122,15 +122,15 @@ static void registers_call(
 /*
  * Lets the thread go on to its next stop at a system call. False if it ended instead: its end is
  * left for the caller's own wait. Other stops are those of a filter and of SIGSTOP, which cannot be
- * blocked.
+ * blocked: the process is stopped at once, but for this thread, so that SIGCONT finds it so.
  */
 static bool go_on(struct target *target)
 {
 	siginfo_t info;
-	int status;
+	int status, signal = 0;
 
 	for (;;) {
-		if (ptrace(PTRACE_SYSCALL, target->thread, NULL, NULL) < 0)
+		if (ptrace(PTRACE_SYSCALL, target->thread, NULL, (void *)(uintptr_t)signal) < 0)
 			return false;
 		do {
 			info.si_pid = 0;
@@ -144,8 +144,8 @@ static bool go_on(struct target *target)
 			return false;
 		if (WSTOPSIG(status) == SYSCALL_STOP)
 			return true;
-		if (status >> 16 == 0)
-			target->signal = WSTOPSIG(status);
+		signal = status >> 16 ? 0 : WSTOPSIG(status);
+		target->was_stopped |= status >> 16 == PTRACE_EVENT_STOP;
 	}
 }
 
@@ -351,7 +351,7 @@ static bool restore(struct target *target, const sigset_t *mask)
 }
 
 enum injected served_inject(
-	struct trace_evidence *trace, pid_t thread, int *table, int *signal, struct fact *why)
+	struct trace_evidence *trace, pid_t thread, int *table, struct fact *why)
 {
 	struct target target = {.trace = trace, .thread = thread};
 	enum injected result = INJECTED;
@@ -372,9 +372,11 @@ enum injected served_inject(
 	target.image = xmalloc(SERVED_IMAGE_MAX);
 	error = give_stubs(&target, table);
 	free(target.image);
-	*signal = target.signal;
 	if (error)
 		explain(error, why);
+	/* It takes part in the stop of its process, unless that was continued by now. */
+	if (target.was_stopped)
+		ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);
 	if (!restore(&target, &before))
 		result = errno == ESRCH ? INJECTED_GONE : INJECTED_BROKEN;
 	else if (error)
@@ -462,12 +464,11 @@ size_t served_system_call(const struct trace_plan *plan, pid_t thread)
 }
 #else
 enum injected served_inject(
-	struct trace_evidence *trace, pid_t thread, int *table, int *signal, struct fact *why)
+	struct trace_evidence *trace, pid_t thread, int *table, struct fact *why)
 {
 	(void)trace;
 	(void)thread;
 	(void)table;
-	(void)signal;
 	fact_set(why, FACT_ABSENT, "reads of the clock are counted on x86-64 and arm64 only");
 	return INJECTED_NOT;
 }
