@@ -32,6 +32,14 @@ struct clocksource_evidence {
 	struct number_fact tick_ns; /* the kernel's tick, of jiffies: the clock's only steps */
 };
 
+/* The name that was read last; "": unknown. */
+static inline const char *clocksource_in_use(const struct clocksource_evidence *clocksource)
+{
+	return *clocksource->changed_to                    ? clocksource->changed_to
+	       : fact_is_known(&clocksource->current_fact) ? clocksource->current
+	                                                   : "";
+}
+
 #define VDSO_NAME_SIZE 48
 #define VDSO_EXPORT_MAX 48
 

@@ -112,6 +112,12 @@ bool warp_measure_shown(const struct cli *cli, const char *doing, const struct c
 
 void warp_release(struct warp_evidence *warp);
 
+/* False, too, where the number of CPUs that are online is not known. */
+static inline bool host_has_one_cpu(const struct number_fact *online)
+{
+	return fact_is_known(&online->fact) && online->value == 1;
+}
+
 /* True if a bound of this many ns is the counter's resolution: no reading differed. */
 bool warp_is_one_tick(const struct warp_drift *drift, double ns);
 

@@ -50,9 +50,7 @@ static void measure_run(struct bench *bench, struct bench_run *run)
 	if (signal)
 		fact_set(&run->fact, FACT_FAILED, "the call ends with %s",
 			fault_signal_name(signal));
-	else if (!run->calls)
-		fact_set(&run->fact, FACT_UNREAD, "stopped before its first call");
-	else
+	else if (run->calls)
 		fact_set_known(&run->fact);
 }
 
@@ -72,6 +70,7 @@ static void measure_runs(void *argument)
 				*run = (struct bench_run){.subject = subject,
 					.cpu = pinned,
 					.wanted = plan->counts[i]};
+				fact_set(&run->fact, FACT_UNREAD, "stopped before it was done");
 				measure_run(bench, run);
 			}
 		}

@@ -166,9 +166,10 @@ struct bench {
 	volatile bool stop;            /* set by the owner, from a signal handler: end soon */
 	volatile uint64_t done;        /* part of `total` that is done, for a progress display */
 	volatile uint64_t total;
-	bool stopped;     /* it was stopped before it was complete */
-	bool found;       /* there is a number at all; bench_evaluate() */
-	struct fact fact; /* known: what was planned was measured */
+	unsigned stop_polls; /* looks at the child since it is to stop */
+	bool stopped;        /* it was stopped before it was complete */
+	bool found;          /* there is a number at all; bench_evaluate() */
+	struct fact fact;    /* known: what was planned was measured */
 	size_t row_count;
 	struct bench_row *rows;
 	size_t baseline_count; /* 0 without rows */

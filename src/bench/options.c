@@ -239,7 +239,9 @@ bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 	if (plan->histogram && (plan->count_count || plan->threads))
 		return cli_usage_error("--histogram cannot be combined with %s",
 			plan->count_count ? "--calls" : "--threads");
-	if (plan->time_ns && plan->count_count && !plan->threads)
+	if (plan->threads && plan->count_count)
+		return cli_usage_error("--threads and --calls are mutually exclusive");
+	if (plan->time_ns && plan->count_count)
 		return cli_usage_error("--duration and --calls are mutually exclusive");
 	/* A name must be known, and must choose a call: an option without effect is refused. */
 	if ((word = find_unmatched(plan, LIST_CALLS, false)))

@@ -5,6 +5,10 @@
 #include "measure/cpus.h"
 #include "model.h"
 
+/* A child ends within moments of the signal. One that is stopped itself is ended after two seconds.
+ */
+#define STOP_POLLS_MAX 20
+
 struct bench *bench_new(const struct bench_plan *plan, struct fact *why)
 {
 	const char *missing = plan->count_count || plan->threads ? "not asked for"
@@ -51,8 +55,9 @@ struct number_fact bench_pin(const struct bench_plan *plan, size_t place)
 
 bool bench_show_progress(void *argument)
 {
-	const struct bench *bench = argument;
+	struct bench *bench = argument;
 
 	progress_show(bench->total ? (double)bench->done / (double)bench->total : 0);
-	return false;
+	bench->stop_polls += bench->stop;
+	return bench->stop_polls > STOP_POLLS_MAX;
 }

@@ -35,6 +35,8 @@ static int print_judged(struct cli *cli, const char *file)
 		fact_set_real(&request->diagnosis.cost.rate, request->rate);
 	policy_judge(&request->policy, &request->evidence, request->diagnosis.verdict.kind,
 		&request->outcome);
+	request->outcome.exit_status =
+		(unsigned)interrupt_status((int)request->outcome.exit_status);
 	cli_print(cli, request);
 	request->printed = true;
 	return cli->format->status ? cli->format->status(request)
@@ -105,9 +107,13 @@ static int check_run(struct cli *cli)
 		gather_evidence(&cli->root, evidence, depth == DEPTH_ALL, &cli->deadline);
 		diagnose(evidence, &request->diagnosis);
 		/* The kernel log is read only if there is something to explain or to show. */
-		if (!stop && (request->diagnosis.wants_log || cli->style.verbose ||
-				     cli->format->needs & NEEDS_LOG)) {
-			kernel_log_collect(&cli->root, &evidence->kernel_log);
+		if (request->diagnosis.wants_log || cli->style.verbose ||
+			cli->format->needs & NEEDS_LOG) {
+			if (stop)
+				fact_set(&evidence->kernel_log.fact, FACT_UNREAD,
+					"interrupted before it was read");
+			else
+				kernel_log_collect(&cli->root, &evidence->kernel_log);
 			diagnose(evidence, &request->diagnosis);
 		}
 		if (request->identity || cli->format->needs & NEEDS_IDENTITY)

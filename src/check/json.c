@@ -69,7 +69,7 @@ static const struct field requirement_fields[] = {
 #define OF struct outcome
 
 static const struct field outcome_fields[] = {
-	{INTEGER("exit_status", exit_status, 3), .options = FIELD_FILLED,
+	{INTEGER("exit_status", exit_status, 255), .options = FIELD_FILLED,
 		.answers = verdict_answers, .doc = "1, too: a requirement is not met"},
 	{LIST("policy", requirements, count, requirement_fields), .options = FIELD_FILLED,
 		.doc = "requirements given by options"},

@@ -41,7 +41,8 @@ struct requirement {
 };
 
 struct outcome {
-	uint32_t exit_status; /* 1 if a requirement is not met, else that of the verdict */
+	uint32_t exit_status; /* 1 if a requirement is not met, else that of the verdict; 128+N:
+	                         interrupted */
 	size_t count, unmet;
 	struct requirement requirements[3];
 };

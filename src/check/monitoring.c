@@ -20,7 +20,7 @@ int check_nagios_status(const void *result)
 
 	if (outcome->unmet)
 		return 2;
-	return outcome->exit_status == 2 ? 3 : (int)outcome->exit_status;
+	return outcome->exit_status < 2 ? (int)outcome->exit_status : 3;
 }
 
 /* A '|' would begin the perfdata. */
@@ -162,7 +162,7 @@ void check_report_line(const void *result, const struct style *style, FILE *out)
 		: request->file            ? document_name(request->file)
 					   : "");
 	write_word(out, 8, verdict_answers[diagnosis->verdict.kind].word);
-	write_word(out, 9, fact_is_known(&clocksource->current_fact) ? clocksource->current : "");
+	write_word(out, 9, clocksource_in_use(clocksource));
 	write_word(out, 7, check_mode_word(&evidence->vclock));
 	fprintf(out, "%7s ", ns);
 	write_word(out, 24, diagnosis->cause_count ? diagnosis->causes[0].id : "");

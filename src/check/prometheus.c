@@ -62,7 +62,7 @@ static void write_clocksource(const struct evidence *evidence, FILE *out)
 	struct metric metric = {.name = "clocksource_info",
 		.help = "Current clocksource and the vDSO's clock mode."};
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
-	const char *current = fact_is_known(&clocksource->current_fact) ? clocksource->current : "";
+	const char *current = clocksource_in_use(clocksource);
 	const char *mode = check_mode_word(&evidence->vclock);
 
 	if (!*current && !*mode)

@@ -20,7 +20,7 @@
 #define TIMINGS_LEAST 2
 
 /* Returns why the measurement is incomplete; NULL: it is whole. */
-static const char *find_gap(const struct candidate *candidate)
+static const char *find_gap(const struct candidate *candidate, const struct number_fact *online)
 {
 	const struct warp_result *warp = &candidate->warp.results[WARP_MONOTONIC];
 	const struct fact *facts[] = {&candidate->evidence.proof.fact,
@@ -32,16 +32,18 @@ static const char *find_gap(const struct candidate *candidate)
 		if (!fact_is_known(facts[i]))
 			return facts[i]->reason;
 	}
+	if (candidate->warp.cpu_count == 1 && !host_has_one_cpu(online))
+		return "this process may run on one CPU only, which was compared with no other";
 	return candidate->timing_count < TIMINGS_LEAST ? "the calls could not be timed twice"
 	                                               : NULL;
 }
 
-static void conclude_candidate(struct candidate *candidate)
+static void conclude_candidate(struct candidate *candidate, const struct number_fact *online)
 {
 	const double *timings = candidate->timings_ns;
 	bool is_whole = fact_is_known(&candidate->fact);
 	double least = NAN, greatest = NAN;
-	const char *gap = find_gap(candidate);
+	const char *gap = find_gap(candidate, online);
 
 	for (size_t i = 0; is_whole && i < candidate->timing_count; i++) {
 		least = fmin(least, timings[i]);
@@ -130,6 +132,15 @@ const struct answer compare_answers[] = {
 	{0},
 };
 
+static size_t count_measured(const struct run *run)
+{
+	size_t measured = 0;
+
+	for (size_t i = 0; i < run->count; i++)
+		measured += run->candidates[i].state >= CANDIDATE_WARPS;
+	return measured;
+}
+
 /* Nothing is recommended after a run that ended early. */
 static void judge(struct compare *compare)
 {
@@ -138,10 +149,8 @@ static void judge(struct compare *compare)
 	const struct answer *unknown = &compare_answers[UNKNOWN], *ok = &compare_answers[OK];
 	const char *name = compare->sw.original, *cost = as_ns(in_use->cost_ns);
 	struct report *report = &compare->report;
-	size_t measured = 0;
+	size_t measured = count_measured(run);
 
-	for (size_t i = 0; i < run->count; i++)
-		measured += run->candidates[i].state >= CANDIDATE_WARPS;
 	if (!fact_is_known(&run->why))
 		report_answer(report, unknown, NULL, NULL,
 			"no recommendation; %s was in use. %zu of %zu clocksources %s measured: "
@@ -196,7 +205,9 @@ static void advise(struct compare *compare)
 		return;
 	}
 	if (answer == &compare_answers[OK]) {
-		fact_set(fact, FACT_ABSENT, "no other clocksource is clearly faster");
+		fact_set(fact, FACT_ABSENT, "no other clocksource %s",
+			count_measured(&compare->run) > 1 ? "is clearly faster"
+							  : "could be measured");
 		return;
 	}
 	fact_set_known(fact);
@@ -219,7 +230,7 @@ void compare_conclude(struct compare *compare)
 	struct candidate *all = run->candidates;
 
 	for (size_t i = 0; i < run->count; i++) {
-		conclude_candidate(&all[i]);
+		conclude_candidate(&all[i], &compare->host.host.cpu_count);
 		all[i].in_use = i == 0;
 		all[i].gain = find_gain(&all[0], &all[i]);
 	}

@@ -107,20 +107,12 @@ static bool judge_faults(struct counter *counter)
 	const struct warp_result *found = &warp->results[WARP_COUNTER];
 	const char *name = counter->view.x86 ? "TSC" : "counter";
 	double off_ppm = rate_difference(&counter->rates[RATE_LOG], &counter->rates[RATE_MEASURED]);
-	size_t moved = 0;
 
-	while (moved < warp->pair_count && warp->pairs[moved].state != WARP_PAIR_MOVED)
-		moved++;
 	if (fact_is_known(&found->fact) && found->warps)
 		report_answer(report, unsafe, "counters-disagree", NULL,
 			"programs must not read the %s here: CPU %d was up to %" PRId64
 			" ns behind CPU %d.",
 			name, found->cpu_behind, found->largest_ns, found->cpu_ahead);
-	else if (moved < warp->pair_count)
-		report_answer(report, unsafe, "counters-drift", NULL,
-			"programs must not read the %s here: those of CPU %d and CPU %d drift "
-			"apart.",
-			name, warp->pairs[moved].cpu, warp->pairs[moved].other_cpu);
 	else if (counter->view.standing == COUNTER_FAULTY)
 		report_answer(report, unsafe, "kernel-found-faulty", NULL,
 			"programs must not read the %s here: the kernel found it wrong and does not "
@@ -186,8 +178,7 @@ static bool judge_doubts(struct counter *counter)
 	else if (!fact_is_known(&found->fact))
 		report_answer(report, unknown, "not-tested", NULL,
 			"the %s could not be tested on all CPUs: %s.", name, found->fact.reason);
-	else if (warp->cpu_count == 1 &&
-		 !(fact_is_known(&host->cpu_count.fact) && host->cpu_count.value == 1))
+	else if (warp->cpu_count == 1 && !host_has_one_cpu(&host->cpu_count))
 		report_answer(report, unknown, "one-cpu", NULL,
 			"this process may run on CPU %d only, and the %s of CPUs cannot be compared.",
 			warp->cpus[0], name);

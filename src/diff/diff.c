@@ -59,15 +59,6 @@ static void compare_costs(struct diff *diff)
 {
 	const struct evidence *old = &diff->old.evidence, *new = &diff->new.evidence;
 
-	if (fact_is_known(&old->timing.counter_ns.fact) &&
-		fact_is_known(&new->timing.counter_ns.fact))
-		add_cost(diff,
-			(struct diff_cost){.call = "counter",
-				.clock = "",
-				.path = PATH_COUNT,
-				.old = {old->timing.counter_ns.value, old->timing.counter_ns.value},
-				.new = {new->timing.counter_ns.value,
-					new->timing.counter_ns.value}});
 	for (size_t i = 0; i < old->call_count; i++) {
 		const struct call_evidence *call = &old->calls[i];
 		const struct call_evidence *now = call_evidence_of(new, call->call, call->clock);
@@ -86,6 +77,15 @@ static void compare_costs(struct diff *diff)
 					       .new = times_of(paths[1])});
 		}
 	}
+	if (fact_is_known(&old->timing.counter_ns.fact) &&
+		fact_is_known(&new->timing.counter_ns.fact))
+		add_cost(diff,
+			(struct diff_cost){.call = "counter",
+				.clock = "",
+				.path = PATH_COUNT,
+				.old = {old->timing.counter_ns.value, old->timing.counter_ns.value},
+				.new = {new->timing.counter_ns.value,
+					new->timing.counter_ns.value}});
 }
 
 /* ---- states and suspects ---- */

@@ -120,7 +120,7 @@ static void read_operand(struct fleet *fleet, const char *path)
 		.stop = &stop};
 	struct fact why = {0};
 
-	if (document_read_all(path, &reader, &why))
+	if (document_read_all(path, &reader, &why) || stop)
 		return;
 	cli_error("%s: %s", document_name(path), why.reason);
 	fleet->not_found = true;
@@ -175,8 +175,8 @@ static void count_in(struct fleet *fleet, int grouping, const char *name)
 static void sum_up(struct fleet *fleet)
 {
 	enum verdict_kind worst = fleet->broken ? VERDICT_UNKNOWN : VERDICT_OK;
-	char broken[64] = "";
-	size_t ok;
+	char shown[96], broken[64] = "";
+	size_t ok, of_worst = 0;
 
 	qsort(fleet->hosts, fleet->count, sizeof(*fleet->hosts), compare_hosts);
 	for (size_t i = 0; i < fleet->count; i++) {
@@ -200,8 +200,16 @@ static void sum_up(struct fleet *fleet)
 	if (fleet->broken)
 		snprintf(broken, sizeof(broken), " %zu document%s not read.", fleet->broken,
 			fleet->broken == 1 ? " was" : "s were");
-	report_answer(&fleet->report, &verdict_answers[worst], NULL, NULL,
-		"%zu of %zu host%s %s ok.%s", ok, fleet->count, fleet->count == 1 ? "" : "s",
+	for (size_t i = 0; i < fleet->count; i++)
+		of_worst += worst != VERDICT_OK && fleet->hosts[i].verdict == worst;
+	if (of_worst)
+		snprintf(shown, sizeof(shown), "%zu of %zu host%s %s this verdict, %zu", of_worst,
+			fleet->count, fleet->count == 1 ? "" : "s", of_worst == 1 ? "has" : "have",
+			ok);
+	else
+		snprintf(shown, sizeof(shown), "%zu of %zu host%s", ok, fleet->count,
+			fleet->count == 1 ? "" : "s");
+	report_answer(&fleet->report, &verdict_answers[worst], NULL, NULL, "%s %s ok.%s", shown,
 		ok == 1 ? "is" : "are", broken);
 	if (fleet->not_found)
 		fleet->report.exit_status = EXIT_TROUBLE;
@@ -229,6 +237,8 @@ static void print_bar(const void *object, const void *whole, FILE *out)
 	const struct fleet_group *group = object;
 	const size_t *all = whole;
 
+	if (BAR_WIDTH < 1)
+		fputc(' ', out);
 	for (int i = 0; i < BAR_WIDTH * (double)group->hosts / (double)*all; i++)
 		fputc('#', out);
 }

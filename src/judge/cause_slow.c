@@ -128,7 +128,7 @@ static const struct cause_row arm_counter_erratum = {"arm-counter-erratum", GROU
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode, .advice = {&other_arm_cpu}};
 
 static const struct cause_row clocksource_changing = {"clocksource-changing", GROUP_ANY,
-	"The clocksource changed while vdsocheck ran, and with it how the calls are served.",
+	"The clocksource changed while vdsocheck ran.",
 	.signs = "The clocksource had another name at the end of the check, or calls fell back at "
 		 "times and the kernel log shows a return to an earlier clocksource.",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_changing,

@@ -119,9 +119,9 @@ static void summarize(const struct evidence *evidence, struct wall_clock *wall)
 	}
 	if (wall->state == WALL_CLOCK_UNKNOWN && wall->restored) {
 		ADD(wall->summary,
-			"this guest was restored, migrated or paused %s ago, and no other clock shows "
-			"whether its time was set since. Compare 'date -u' with the host's; 'chronyc "
-			"tracking' or 'timedatectl' shows whether NTP sets it.",
+			"this guest was restored, migrated or paused (or a CPU was added) %s ago, and "
+			"no other clock shows whether its time was set since. Compare 'date -u' with "
+			"the host's; 'timedatectl' shows whether NTP sets it.",
 			age);
 		return;
 	}

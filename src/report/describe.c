@@ -174,11 +174,12 @@ void strbuf_add_host(const struct evidence *evidence, size_t most, struct strbuf
 
 void strbuf_add_ntp(const struct ntp_evidence *ntp, struct strbuf *sb)
 {
-	if (fact_is_known(&ntp->fact))
-		strbuf_add(sb, "%s, offset %.1f us, maximum error %.1f ms%s",
-			ntp->synchronized ? "synchronized" : "not synchronized",
+	if (!fact_is_known(&ntp->fact))
+		strbuf_add(sb, "not known (%s)", ntp->fact.reason);
+	else if (!ntp->synchronized)
+		strbuf_add(sb, "not synchronized");
+	else
+		strbuf_add(sb, "synchronized, offset %.1f us, maximum error %.1f ms%s",
 			(double)ntp->offset_ns / 1e3, (double)ntp->max_error_us / 1e3,
 			ntp->leap_pending ? ", leap second pending" : "");
-	else
-		strbuf_add(sb, "not known (%s)", ntp->fact.reason);
 }

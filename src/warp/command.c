@@ -47,7 +47,8 @@ static const struct warp_result *worst_clock(const struct warp_evidence *warp)
 	return worst;
 }
 
-void warp_judge(const struct warp_evidence *warp, struct report *report)
+void warp_judge(
+	const struct warp_evidence *warp, const struct number_fact *online, struct report *report)
 {
 	static const char again[] = "Test for longer (-d), or when the host is less busy.";
 	static const char *const go_back =
@@ -93,10 +94,15 @@ void warp_judge(const struct warp_evidence *warp, struct report *report)
 				? again
 				: "Run vdsocheck to find out what is wrong with the vDSO.",
 			"CLOCK_MONOTONIC could not be read: %s.", monotonic->fact.reason);
+	else if (warp->cpu_count == 1 && !host_has_one_cpu(online))
+		report_answer(report, &answers[UNKNOWN], "one-cpu-allowed",
+			"Allow more CPUs: taskset(1), AllowedCPUs= of systemd, or the cpuset of the "
+			"container.",
+			"this process may run on CPU %d only, and no two CPUs could be compared.",
+			warp->cpus[0]);
 	else if (warp->cpu_count == 1)
 		report_answer(report, &answers[OK], "one-cpu", NULL,
-			"no clock ran backwards on CPU %d, the only one available; there is "
-			"nothing to compare it with.",
+			"no clock ran backwards on CPU %d, the only one of this host.",
 			warp->cpus[0]);
 	/* Threads that never ran at the same time saw no warp and could not have seen one. */
 	else if (!fact_is_known(&monotonic->max_offset.fact))
@@ -149,7 +155,8 @@ const struct field warp_clock_fields[] = {
 
 static const struct field warp_result_fields[] = {
 	{.key = "clock", .kind = FIELD_INLINE, .fields = warp_clock_fields},
-	{LARGEST_WARP("cpu_behind", cpu_behind), .title = "CPUs", .width = 11, .cell = print_cpus,
+	{LARGEST_WARP("cpu_behind", cpu_behind), .options = FIELD_SPARE, .title = "CPUs",
+		.width = 11, .cell = print_cpus,
 		.doc = "CPU on which the clock was behind in the largest warp"},
 	{LARGEST_WARP("cpu_ahead", cpu_ahead),
 		.doc = "CPU on which the later time was read before"},
@@ -372,7 +379,8 @@ static void write_drift(const struct warp_evidence *warp, struct page *page)
 }
 
 /* Lists what was not tested, not counted, or cut short. */
-static void write_notes(const struct warp_evidence *warp, struct page *page)
+static void write_notes(
+	const struct warp_evidence *warp, const struct number_fact *online, struct page *page)
 {
 	unsigned discarded =
 		warp->results[WARP_REALTIME].discarded + warp->results[WARP_TIMEOFDAY].discarded;
@@ -386,6 +394,9 @@ static void write_notes(const struct warp_evidence *warp, struct page *page)
 	if (warp->cpu_count != warp->allowed)
 		page_line(page, "CPUs", "tested %zu of the %zu CPUs available to this process",
 			warp->cpu_count, warp->allowed);
+	else if (fact_is_known(&online->fact) && online->value != (int64_t)warp->allowed)
+		page_line(page, "CPUs", "tested the %zu available to this process, of %" PRId64,
+			warp->allowed, online->value);
 	if (discarded)
 		page_line(page, "set", "the clock was set during the test; %u %s discarded",
 			discarded, discarded == 1 ? "slice was" : "slices were");
@@ -407,7 +418,7 @@ static void warp_text(const void *data, struct page *page)
 		fprintf(page->out, "\n  apart: upper bound on the offset between any two CPUs.\n");
 		write_pairs(warp, page);
 		write_drift(warp, page);
-		write_notes(warp, page);
+		write_notes(warp, &run->evidence.host.cpu_count, page);
 	}
 }
 
@@ -428,7 +439,7 @@ static bool measure(struct cli *cli)
 	if (!warp_measure_shown(
 		    cli, "reading the clocks on all CPUs", &calls, WARP_ALL_CLOCKS, &run->warp))
 		return false;
-	warp_judge(&run->warp, &run->report);
+	warp_judge(&run->warp, &run->evidence.host.cpu_count, &run->report);
 	report_check_clocksource(cli, &run->evidence.clocksource);
 	return true;
 }

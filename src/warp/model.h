@@ -157,7 +157,8 @@ struct warp_run {
 };
 
 /* Sets the answer; pure. */
-void warp_judge(const struct warp_evidence *warp, struct report *report);
+void warp_judge(
+	const struct warp_evidence *warp, const struct number_fact *online, struct report *report);
 
 extern const struct field warp_fields[];
 

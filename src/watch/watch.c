@@ -250,8 +250,11 @@ static void begin_event(struct watch *watch, enum watch_event_kind kind)
 		event->before = event->now;
 		event->now = &watch->checks[event->now == watch->checks];
 	}
+	/* A second signal ends a check, or a hook, at once. */
+	sigprocmask(SIG_SETMASK, &watch->unblocked, NULL);
 	if (kind != WATCH_TEST && kind != WATCH_END)
 		check_again(watch);
+	interrupts_block(&watch->unblocked);
 }
 
 /* The time that the clock stood still is shown as 0 where it is less than its error. */
@@ -273,6 +276,7 @@ static bool report_event(struct cli *cli, struct watch *watch)
 	const char *program = watch->program;
 	struct fact why = {0};
 	struct rusage usage;
+	bool done;
 
 	if (event->before)
 		watch_log_find(&event->before->evidence.kernel_log,
@@ -297,7 +301,12 @@ static bool report_event(struct cli *cli, struct watch *watch)
 		return false;
 	if (event->kind != WATCH_END)
 		watch_notify(event);
-	if (!event->before || !program || watch_hook_run(program, event, &why))
+	if (!event->before || !program)
+		return true;
+	sigprocmask(SIG_SETMASK, &watch->unblocked, NULL);
+	done = watch_hook_run(program, event, &why);
+	interrupts_block(&watch->unblocked);
+	if (done)
 		return true;
 	cli_error("--exec: %s: %s", program, why.reason);
 	return event->kind != WATCH_TEST;

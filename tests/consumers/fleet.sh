@@ -23,7 +23,7 @@ check_ssh_example() {
 	collect
 	verify 'fleet: the example with ssh sums up the hosts, and names the one that was not reached' \
 		'[ "$status" -eq 1 ]' \
-		'head -n 1 "$out" | grep -qx "FALLBACK: 1 of 2 hosts is ok. 1 document was not read."' \
+		'head -n 1 "$out" | grep -qx "FALLBACK: 1 of 2 hosts has this verdict, 1 is ok. 1 document was not read."' \
 		'grep -q "clocks/gone.json:1: empty" "$err"'
 	rm "$work/many/clocks/gone.json"
 	example_of_manual 'vdsocheck --json --from clocks/*.json >clocks.jsonl' vdsocheck-fleet \
@@ -46,7 +46,7 @@ check_ansible_example() {
 	verify 'fleet: the example with Ansible does not fail on a slow host' '[ "$status" -eq 0 ]'
 	run vdsocheck fleet "$work/many/clocks"
 	verify 'fleet: the example with Ansible collects a document of each host' '[ "$status" -eq 1 ]' \
-		'head -n 1 "$out" | grep -q "0 of 2 hosts are ok"' 'grep -q "/web-2\.json$" "$out"'
+		'head -n 1 "$out" | grep -q "2 of 2 hosts have this verdict, 0 are ok"' 'grep -q "/web-2\.json$" "$out"'
 }
 
 is_empty() { [ ! -s "$1" ]; }

@@ -197,12 +197,14 @@ static void an_unverified_clocksource_is_not_recommended(void **state)
 	assert_ptr_equal(rank()->fastest, &candidates[0]);
 }
 
-static void one_cpu_needs_no_comparison(void **state)
+static void the_only_cpu_of_a_host_needs_no_comparison(void **state)
 {
 	(void)state;
 	candidates[1].warp.cpu_count = 1;
 	fact_set(&candidates[1].warp.results[WARP_MONOTONIC].max_offset.fact, FACT_ABSENT,
 		"one CPU only");
+	assert_int_equal(concluded(1)->state, CANDIDATE_INCOMPLETE);
+	fact_set_number(&compare.host.host.cpu_count, 1);
 	assert_int_equal(concluded(1)->state, CANDIDATE_MEASURED);
 }
 
@@ -245,7 +247,7 @@ int main(void)
 		RANKING_TEST(a_clocksource_that_warps_is_not_recommended),
 		RANKING_TEST(a_change_from_a_clocksource_that_warps_is_recommended),
 		RANKING_TEST(an_unverified_clocksource_is_not_recommended),
-		RANKING_TEST(one_cpu_needs_no_comparison),
+		RANKING_TEST(the_only_cpu_of_a_host_needs_no_comparison),
 		RANKING_TEST(a_refused_clocksource_is_not_recommended),
 		RANKING_TEST(an_early_end_allows_no_recommendation),
 	};

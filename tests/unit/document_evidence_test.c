@@ -661,7 +661,7 @@ static void types_are_checked_strictly(void **state)
 	assert_refused_with(
 		"", 0, "verdict", json_string("fine"), "verdict is not an accepted value");
 	assert_refused_with("", 0, "exit_status", json_string("0"),
-		"exit_status is not an integer from 0 to 3");
+		"exit_status is not an integer from 0 to 255");
 	assert_refused_with("", 0, "causes", json_object(), "causes is not an array");
 	assert_refused_with("", 0, "host", json_array(), "host is not an object");
 	assert_refused_with("calls", 3, "reason", json_true(), "calls[3].reason is not a string");

@@ -120,7 +120,7 @@ static void the_pvclock_page_says_what_tsc_missed(void **state)
 	assert_int_equal(wall.source, WITNESS_PVCLOCK);
 	/* Both go on from the snapshot: how old that was no clock here knows. */
 	restore(7200, -0.003);
-	find(WALL_CLOCK_UNKNOWN, "restored, migrated or paused 2.0 hours ago");
+	find(WALL_CLOCK_UNKNOWN, "restored, migrated or paused (or a CPU was added) 2.0 hours ago");
 	/* A host that counted it before this kernel booted: its clock began after that. */
 	restore(7200, 2472);
 	evidence.base.uptime_s = -30;

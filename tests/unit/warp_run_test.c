@@ -378,6 +378,9 @@ static void finds_100_ns_under_load(void **state)
 		expect_hardly_visible(3 * TRIES);
 }
 
+static const struct number_fact several = {.fact.state = FACT_KNOWN, .value = 2};
+static const struct number_fact one_cpu = {.fact.state = FACT_KNOWN, .value = 1};
+
 static void runs_on_the_allowed_cpus_only(void **state)
 {
 	cpu_set_t all, one;
@@ -392,7 +395,10 @@ static void runs_on_the_allowed_cpus_only(void **state)
 	sched_setaffinity(0, sizeof(all), &all);
 	assert_int_equal(warp.cpu_count, 1);
 	assert_int_equal(warp.pair_count, 0);
-	warp_judge(&warp, &verdict);
+	warp_judge(&warp, &several, &verdict);
+	assert_string_equal(verdict.rule, "one-cpu-allowed");
+	assert_int_equal(verdict.exit_status, 2);
+	warp_judge(&warp, &one_cpu, &verdict);
 	assert_string_equal(verdict.rule, "one-cpu");
 	assert_int_equal(verdict.exit_status, 0);
 }
@@ -420,7 +426,7 @@ static void gives_the_reason_where_no_clock_can_be_read(void **state)
 	(void)state;
 	warp_measure(&none, &setup, &warp);
 	assert_int_equal(warp.fact.state, FACT_ABSENT);
-	warp_judge(&warp, &verdict);
+	warp_judge(&warp, &several, &verdict);
 	assert_string_equal(verdict.rule, "not-tested");
 }
 

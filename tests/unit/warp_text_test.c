@@ -49,7 +49,7 @@ static void render_warp(const struct warp_evidence *warp, bool json)
 		.evidence.clocksource = {.current_fact.state = FACT_KNOWN, .current = "hpet"},
 		.warp = *warp};
 	fact_set_text(&run.evidence.host.kernel, "6.1.0-9-amd64");
-	warp_judge(warp, &run.report);
+	warp_judge(warp, &run.evidence.host.cpu_count, &run.report);
 	free(bytes);
 	bytes = unit_print(json ? report_json : report_text, &run);
 }

@@ -31,12 +31,14 @@ static void set_warp(
 	evidence->results[id].cpu_ahead = later;
 }
 
+static const struct number_fact several = {.fact.state = FACT_KNOWN, .value = 2};
+
 static void expect_verdict(
 	const struct warp_evidence *evidence, const char *rule, int status, const char *words)
 {
 	struct report verdict;
 
-	warp_judge(evidence, &verdict);
+	warp_judge(evidence, &several, &verdict);
 	assert_string_equal(verdict.rule, rule);
 	assert_int_equal(verdict.exit_status, status);
 	assert_non_null(strstr(verdict.summary, words));
@@ -86,7 +88,7 @@ static void rules_counters(void **state)
 	set_warp(&evidence, WARP_COUNTER, 900, 1, 0);
 	expect_verdict(&evidence, "counters-disagree", 1, "CPU 1 was up to 900 ns behind CPU 0");
 	/* The clocksource in use is not known here: it may be tsc. */
-	warp_judge(&evidence, &verdict);
+	warp_judge(&evidence, &several, &verdict);
 	assert_null(strstr(verdict.advice, "Leave"));
 	assert_non_null(strstr(verdict.advice, "If tsc is in use"));
 }
@@ -110,12 +112,12 @@ static void a_clock_that_cannot_be_read_is_unknown_and_no_longer_test_is_advised
 		&evidence.results[WARP_MONOTONIC].fact, FACT_FAILED, "reading it ends with SIGBUS");
 	expect_verdict(&evidence, "not-read", 2, "reading it ends with SIGBUS");
 	evidence.cpu_count = 1;
-	warp_judge(&evidence, &verdict);
+	warp_judge(&evidence, &several, &verdict);
 	assert_string_equal(verdict.rule, "not-read");
 	assert_null(strstr(verdict.advice, "longer"));
 	/* A busy host gave it no CPU: the vDSO is not to blame. */
 	fact_set(&evidence.results[WARP_MONOTONIC].fact, FACT_UNREAD, "no CPU time");
-	warp_judge(&evidence, &verdict);
+	warp_judge(&evidence, &several, &verdict);
 	assert_non_null(strstr(verdict.advice, "less busy"));
 }
 
