@@ -24,9 +24,8 @@
 #include "base/answer.h"
 #include "evidence.h"
 
-/* The schemas of documents of `check` and of `bench`. */
+/* The schema of documents of `check`, the only ones that are read. */
 #define DOCUMENT_SCHEMA "vdsocheck/1"
-#define BENCH_SCHEMA "vdsocheck-bench/1"
 
 /* A check's documents are some ten kilobytes; a larger file is refused. */
 #define DOCUMENT_SIZE_MAX (1024 * 1024)
@@ -45,7 +44,7 @@ enum field_kind {
 	FIELD_KNOWN,   /* true where the row's fact is known, else false */
 	FIELD_REASON,  /* why the facts that name this key as their reason are not known */
 	FIELD_OBJECT,  /* a struct described by `fields` */
-	FIELD_INLINE,  /* a struct whose fields are written among these; is not read */
+	FIELD_INLINE,  /* a struct whose fields are among these */
 	FIELD_LIST,    /* an array of them, or of one value each if the only row has the key "" */
 	FIELD_WHOLE,   /* its fact's reason; while that is not known all rows below it are null */
 };
@@ -65,6 +64,7 @@ enum field_option {
 	FIELD_SPARE = 1 << 10,       /* the column is left out of a table that is too wide */
 	FIELD_OWN = 1 << 11,         /* of one host alone: two may differ */
 	FIELD_RARE = 1 << 12,        /* the column is left out of a table where all are null */
+	FIELD_UNREAD = 1 << 13,      /* FIELD_INLINE: only the types of its values are checked */
 };
 
 /* A bool, number or pointer that is zero where a value is null. */
@@ -92,15 +92,15 @@ struct field {
 	bool (*has)(const void *object);
 
 	/*
-	 * Makes the value of a row without a member, from the object and from the whole struct of
-	 * its part; json_null() for null. Reading checks the type; the value is left to `settle` of
-	 * the object that it is in.
+	 * Makes the value of a row without a member, from the object and from the whole, which is
+	 * the struct of the FIELD_INLINE around it or else of the document; json_null() for null.
+	 * Reading checks the type; the value is left to `settle` of the object that it is in.
 	 */
 	json_t *(*compute)(const void *object, const void *whole);
 
 	/*
-	 * Derives values that no row can, after those of an object in a FIELD_OBJECT or FIELD_LIST
-	 * were read. Returns the mistake in the object, or NULL.
+	 * Derives values that no row can, after those of an object in a FIELD_OBJECT, FIELD_INLINE
+	 * or FIELD_LIST were read. Returns the mistake in the object, or NULL.
 	 */
 	const char *(*settle)(void *object, const json_t *from);
 
@@ -185,25 +185,12 @@ struct field {
 #define REAL_FACT(name, member, digits)                                                            \
 	REAL(name, member.value, digits), .fact = FACT(member.fact), .options = FIELD_OWN_REASON
 
-/* A table and the struct that it describes; the keys of a document are those of its parts. */
-struct document_part {
-	const struct field *fields;
-	const void *from; /* the struct that is written */
-	void *to;         /* the struct that is read into; NULL: only types are checked */
-	const char *(*settle)(void *to, const json_t *from); /* see that of a field */
-	const char *schema; /* schema of its documents; NULL: DOCUMENT_SCHEMA */
-};
-
 /*
  * Writes the keys schema, version and command and those of the table as one object and a newline;
  * `compact`: on one line.
  */
 void document_write(
 	const char *schema, const struct field *fields, const void *from, bool compact, FILE *out);
-
-/* Does the same for parts, ended by one without fields. */
-void document_write_parts(
-	const char *schema, const struct document_part *parts, bool compact, FILE *out);
 
 /*
  * These make values for a `compute`: an object of rows, a list of `count` elements that are `size`
@@ -216,14 +203,14 @@ json_t *field_reason(const struct fact *fact);
 json_t *field_real(double value, int decimals);
 
 /*
- * Reads the `length` bytes of a document into the parts that are of its schema. `to` must point to
- * zeroed structs. Keys that no part knows are skipped. Returns false with the mistake, which names
- * the key by its path, in *why: a schema that no part is of, a key of another type, a number out of
+ * Reads the `length` bytes of a check's document into `to`, the struct of the table, in which all
+ * that is read must be zero. Keys that the table lacks are skipped. Returns false with the mistake,
+ * which names the key by its path, in *why: another schema, a key of another type, a number out of
  * its range, a needed key that is missing, and whatever a `settle` refuses. It also names the
  * version that wrote the document, if that is another one.
  */
 bool document_parse(
-	const char *bytes, size_t length, const struct document_part *parts, struct fact *why);
+	const char *bytes, size_t length, const struct field *fields, void *to, struct fact *why);
 
 /* Opens a file at a path of this host; "-" is standard input. Returns -1 with the reason. */
 int document_open(const char *path, struct fact *why);
@@ -232,12 +219,12 @@ int document_open(const char *path, struct fact *why);
 const char *document_name(const char *path);
 
 /* Reads the file at such a path, with document_parse()'s result. */
-bool document_read(const char *path, const struct document_part *parts, struct fact *why);
+bool document_read(const char *path, const struct field *fields, void *to, struct fact *why);
 
 /* Receives the documents of a file or a directory. */
 struct document_reader {
-	const struct document_part *parts;
-	void *to; /* what the parts are members of; zeroed before each document */
+	const struct field *fields;
+	void *to; /* their struct; zeroed before each document */
 	size_t size;
 	/*
 	 * Is called when a document is read. `place` is the file, with ":LINE" where it has
@@ -291,8 +278,7 @@ const struct fact *field_text(
 
 /* The keys of every command's document that say when the host was checked. */
 extern const struct field timestamp_fields[];
-struct document_part timestamp_part(
-	const struct timestamp_evidence *from, struct timestamp_evidence *to);
+const char *timestamp_settle(void *object, const json_t *from);
 
 /* Clocksource and host of a struct evidence, in documents of commands that do not judge them. */
 extern const struct field surroundings_fields[];
@@ -310,7 +296,12 @@ json_t *call_attempts(const void *object, const void *whole);
 /* The keys of struct ntp_evidence. */
 extern const struct field ntp_fields[];
 
-/* Describes the evidence of `vdsocheck check`. `from` or `to` may be NULL, here and above. */
-struct document_part evidence_part(const struct evidence *from, struct evidence *to);
+/* The other keys of a struct evidence in a check's document. */
+extern const struct field all_evidence_fields[];
+const char *evidence_settle(void *object, const json_t *from);
+
+/* Two rows, with which a struct evidence is written and read. */
+#define EVIDENCE_TIME(member) INLINE(member.timestamp, timestamp_fields), .settle = timestamp_settle
+#define EVIDENCE(member) INLINE(member, all_evidence_fields), .settle = evidence_settle
 
 #endif

@@ -70,7 +70,7 @@ static void release(void *data)
 	bench_free(((struct bench_report *)data)->bench);
 }
 
-static const struct report_type type = {.schema = BENCH_SCHEMA,
+static const struct report_type type = {.schema = "vdsocheck-bench/1",
 	.fields = bench_fields,
 	.indent = 16,
 	.measure = measure,

@@ -46,14 +46,12 @@ static int print_judged(struct cli *cli, const char *file)
 static int check_file(struct cli *cli, const char *path)
 {
 	struct check_request *request = cli->data;
-	struct document_part parts[CHECK_PART_COUNT];
 	struct fact why = {0};
 
 	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
 		fputs("vdsocheck: reading a document from the terminal, up to Ctrl-D\n", stderr);
 	memset(&request->evidence, 0, sizeof(request->evidence));
-	check_document_parts(parts, NULL, &request->evidence);
-	if (!document_read(path, parts, &why)) {
+	if (!document_read(path, check_fields, request, &why)) {
 		cli_error("%s: %s", document_name(path), why.reason);
 		return EXIT_TROUBLE;
 	}

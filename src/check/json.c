@@ -151,9 +151,7 @@ static json_t *lost_cpu_percent(const void *object, const void *whole)
 	const struct cost *cost = object;
 
 	(void)whole;
-	return fact_is_known(&cost->rate.fact)
-	               ? field_real(100 * cost_seconds(cost->rate.value, cost->lost_ns, 0), 1)
-	               : json_null();
+	return field_real(100 * cost_seconds(cost->rate.value, cost->lost_ns, 0), 1);
 }
 
 #undef OF
@@ -173,7 +171,7 @@ static const struct field cost_fields[] = {
 	{REAL("rate_per_s", rate.value, -1), .fact = FACT(rate.fact), .reason = "rate_reason",
 		.doc = "calls per second that the cost is worked out for"},
 	{COMPUTED("lost_cpu_percent", FIELD_REAL, lost_cpu_percent), .most = DOCUMENT_NS_MAX,
-		.fact = FACT(vdso_ns.fact),
+		.whole = FACT(rate.fact), .fact = FACT(vdso_ns.fact),
 		.doc = "percent of one CPU that is lost at this rate; null: cost or rate is "
 		       "unknown"},
 	{REASON("rate_reason"), .doc = "why there is no rate; null: there is one"},
@@ -256,13 +254,6 @@ static json_t *file_name(const void *object, const void *whole)
 	return json_string(harmless);
 }
 
-static const struct field file_fields[] = {
-	{COMPUTED("file", FIELD_STRING, file_name), .given = GIVEN(file),
-		.doc = "path of the document that was judged, or \"standard input\"; null: a host "
-		       "or a captured tree was"},
-	{0},
-};
-
 /* Puts the requirements that are not met first. */
 static json_t *summary(const void *object, const void *whole)
 {
@@ -275,34 +266,22 @@ static json_t *summary(const void *object, const void *whole)
 	return json_string(text.text);
 }
 
-static const struct field summary_fields[] = {
+const struct field check_fields[] = {
+	{COMPUTED("file", FIELD_STRING, file_name), .given = GIVEN(file),
+		.doc = "path of the document that was judged, or \"standard input\"; null: a host "
+		       "or a captured tree was"},
+	{EVIDENCE_TIME(evidence)},
+	{INLINE(diagnosis, verdict_fields), .options = FIELD_UNREAD},
 	{COMPUTED("summary", FIELD_STRING, summary), .options = FIELD_FILLED,
 		.doc = "verdict in a sentence, after the requirements that are not met"},
+	{INLINE(diagnosis, rule_fields), .options = FIELD_UNREAD},
+	{INLINE(outcome, outcome_fields), .options = FIELD_UNREAD},
+	{EVIDENCE(evidence)},
+	{INLINE(diagnosis, diagnosis_fields), .options = FIELD_UNREAD},
 	{0},
 };
 
-void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
-	const struct check_request *from, struct evidence *to)
-{
-	const struct diagnosis *diagnosis = from ? &from->diagnosis : NULL;
-
-	parts[0] = (struct document_part){.fields = file_fields, .from = from};
-	parts[1] =
-		timestamp_part(from ? &from->evidence.timestamp : NULL, to ? &to->timestamp : NULL);
-	parts[2] = (struct document_part){.fields = verdict_fields, .from = diagnosis};
-	parts[3] = (struct document_part){.fields = summary_fields, .from = from};
-	parts[4] = (struct document_part){.fields = rule_fields, .from = diagnosis};
-	parts[5] = (struct document_part){
-		.fields = outcome_fields, .from = from ? &from->outcome : NULL};
-	parts[6] = evidence_part(from ? &from->evidence : NULL, to);
-	parts[7] = (struct document_part){.fields = diagnosis_fields, .from = diagnosis};
-	parts[8] = (struct document_part){0};
-}
-
 void check_report_json(const void *result, const struct style *style, FILE *out)
 {
-	struct document_part parts[CHECK_PART_COUNT];
-
-	check_document_parts(parts, result, NULL);
-	document_write_parts(DOCUMENT_SCHEMA, parts, style->compact, out);
+	document_write(DOCUMENT_SCHEMA, check_fields, result, style->compact, out);
 }

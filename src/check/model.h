@@ -132,15 +132,11 @@ void check_report_write_file(const struct check_request *request, FILE *out);
 
 /* ---- json.c: documents as they are read ---- */
 
-#define CHECK_PART_COUNT 9 /* with the empty one at the end */
-
 /*
- * Fills in the parts of a document that is written `from`, or read into `to`, which has to be
- * zeroed; with neither, those of its schema. Of a document the evidence alone is read, since it is
- * judged anew. Facts whose keys are missing or null are not known.
+ * The keys of a struct check_request. Of a document the evidence alone is read, since it is judged
+ * anew. Facts whose keys are missing or null are not known.
  */
-void check_document_parts(struct document_part parts[CHECK_PART_COUNT],
-	const struct check_request *from, struct evidence *to);
+extern const struct field check_fields[];
 
 /* ---- describe.c: words that several formats have in common ---- */
 

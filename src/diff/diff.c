@@ -452,14 +452,21 @@ static void diff_text(const void *data, struct page *page)
 
 /* ---- the command ---- */
 
+#undef OF
+#define OF struct diff_document
+
+const struct field diff_document_fields[] = {
+	{EVIDENCE_TIME(evidence)},
+	{EVIDENCE(evidence)},
+	{0},
+};
+
 static bool read_document(struct diff_document *document, const char *path)
 {
-	const struct document_part parts[] = {timestamp_part(NULL, &document->evidence.timestamp),
-		evidence_part(NULL, &document->evidence), {0}};
 	struct fact why = {0};
 
 	text_clean(document->file, sizeof(document->file), document_name(path));
-	if (!document_read(path, parts, &why))
+	if (!document_read(path, diff_document_fields, document, &why))
 		return cli_error("%s: %s", document->file, why.reason);
 	return true;
 }

@@ -52,6 +52,9 @@ struct diff {
 	struct diff_property states[4], suspects[DIFF_SUSPECT_MAX];
 };
 
+/* The keys that are read of a document. */
+extern const struct field diff_document_fields[];
+
 /* Judges both documents, compares them, and sets the answer; pure. */
 void diff_compare(struct diff *diff);
 

@@ -13,7 +13,7 @@
 /* No host has been up for a century. */
 #define UPTIME_MAX 3200000000
 
-static const char *settle_timestamp(void *object, const json_t *from)
+const char *timestamp_settle(void *object, const json_t *from)
 {
 	const struct timestamp_evidence *timestamp = object;
 
@@ -40,13 +40,6 @@ const struct field timestamp_fields[] = {
 	{REASON("uptime_reason")},
 	{0},
 };
-
-struct document_part timestamp_part(
-	const struct timestamp_evidence *from, struct timestamp_evidence *to)
-{
-	return (struct document_part){
-		.fields = timestamp_fields, .from = from, .to = to, .settle = settle_timestamp};
-}
 
 /* ---- clocksource ---- */
 
@@ -413,7 +406,7 @@ static const struct field base_fields[] = {
 /* ---- the document ---- */
 
 /* A document without calls is that of a captured tree; with calls it needs those that decide. */
-static const char *settle_evidence(void *object, const json_t *from)
+const char *evidence_settle(void *object, const json_t *from)
 {
 	const struct evidence *evidence = object;
 	size_t found = 0;
@@ -446,7 +439,7 @@ static const char *settle_evidence(void *object, const json_t *from)
 #undef OF
 #define OF struct evidence
 
-static const struct field evidence_fields[] = {
+const struct field all_evidence_fields[] = {
 	{FLAG("measured", live), .options = FIELD_NEEDED | FIELD_FILLED,
 		.doc = "whether a running host was measured; false: a captured tree"},
 	{OBJECT("clocksource", clocksource, clocksource_fields),
@@ -475,9 +468,3 @@ static const struct field evidence_fields[] = {
 		       "guest is restored, migrated, or paused and resumed"},
 	{0},
 };
-
-struct document_part evidence_part(const struct evidence *from, struct evidence *to)
-{
-	return (struct document_part){
-		.fields = evidence_fields, .from = from, .to = to, .settle = settle_evidence};
-}

@@ -25,14 +25,11 @@ json_t *field_command(const char *schema);
 extern const struct field proof_fields[], timing_fields[], call_fields[];
 const char *settle_call(void *object, const json_t *from);
 
-/* Returns the schema of the documents that the part is read from. */
-const char *field_schema(const struct document_part *part);
-
-/* Reads a JSON object into the parts of its schema, with document_parse()'s result. */
-bool field_read(const struct document_part *parts, const json_t *root, struct fact *why);
+/* Reads a JSON object into the struct of the table, with document_parse()'s result. */
+bool field_read(const struct field *fields, const json_t *root, void *to, struct fact *why);
 
 /* read.c and stream.c refuse documents in the same way; the first takes the object over. */
-bool document_read_parts(json_t *root, const struct document_part *parts, struct fact *why);
+bool document_read_json(json_t *root, const struct field *fields, void *to, struct fact *why);
 void document_refuse_syntax(const json_error_t *error, const char *where, struct fact *why);
 #define DOCUMENT_TOO_LARGE "larger than any document of vdsocheck"
 

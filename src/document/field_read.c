@@ -92,8 +92,8 @@ static void read_word(
 	refuse(reader, field->key, "is not an accepted value");
 }
 
-static void read_object(
-	struct reader *reader, const struct document_part *part, const json_t *from);
+static void read_object(struct reader *reader, const struct field *fields,
+	const char *(*settle)(void *object, const json_t *from), const json_t *from, void *object);
 static void read_value(
 	struct reader *reader, const struct field *field, const json_t *value, void *object);
 
@@ -101,8 +101,6 @@ static void read_value(
 static void read_member(struct reader *reader, const struct field *field, const json_t *value,
 	const size_t *index, void *to)
 {
-	const struct document_part part = {
-		.fields = field->fields, .to = to, .settle = field->settle};
 	size_t outer = strlen(reader->path);
 
 	text_append(reader->path, sizeof(reader->path), "%s", field->key);
@@ -113,7 +111,7 @@ static void read_member(struct reader *reader, const struct field *field, const 
 	if (!*field->fields->key)
 		read_value(reader, field->fields, value, to);
 	else if (!value || json_is_object(value))
-		read_object(reader, &part, value);
+		read_object(reader, field->fields, field->settle, value, to);
 	else
 		refuse(reader, "", "is not an object");
 	reader->path[outer] = '\0';
@@ -175,7 +173,7 @@ static void read_value(
 		read_list(reader, field, value, field->compute ? NULL : object);
 		break;
 	case FIELD_WHOLE:  /* read_reason() reads it */
-	case FIELD_INLINE: /* only in documents that are not read */
+	case FIELD_INLINE: /* read_object() does */
 		break;
 	}
 }
@@ -245,40 +243,39 @@ static void read_reason(
 		refuse(reader, field->key, "is present without the measurement that it belongs to");
 }
 
-static void read_object(struct reader *reader, const struct document_part *part, const json_t *from)
+/* Without an `object` only types are checked. */
+static void read_object(struct reader *reader, const struct field *fields,
+	const char *(*settle)(void *object, const json_t *from), const json_t *from, void *object)
 {
 	const struct field *whole = NULL;
 	const char *wrong;
 
-	for (const struct field *field = part->fields; field->key; field++) {
-		read_field(reader, field, whole, from, part->to);
+	for (const struct field *field = fields; field->key; field++) {
+		bool is_stored = object && !(field->options & FIELD_UNREAD);
+
+		if (field->kind == FIELD_INLINE)
+			read_object(reader, field->fields, field->settle, from,
+				is_stored ? (char *)object + field->at : NULL);
+		else
+			read_field(reader, field, whole, from, object);
 		if (field->kind == FIELD_WHOLE)
 			whole = field;
 	}
-	if (!part->to || reader->failed)
+	if (!object || reader->failed)
 		return;
-	wrong = part->settle ? part->settle(part->to, from) : NULL;
+	wrong = settle ? settle(object, from) : NULL;
 	if (wrong)
 		refuse(reader, "", "%s", wrong);
-	for (const struct field *field = part->fields; field->key; field++) {
+	for (const struct field *field = fields; field->key; field++) {
 		if (field->fact)
-			read_reason(reader, field, from, part->to);
+			read_reason(reader, field, from, object);
 	}
 }
 
-const char *field_schema(const struct document_part *part)
+bool field_read(const struct field *fields, const json_t *root, void *to, struct fact *why)
 {
-	return part->schema ? part->schema : DOCUMENT_SCHEMA;
-}
-
-bool field_read(const struct document_part *parts, const json_t *root, struct fact *why)
-{
-	const char *schema = json_string_value(json_object_get(root, "schema"));
 	struct reader reader = {.why = why};
 
-	for (; parts->fields; parts++) {
-		if (strcmp(field_schema(parts), schema) == 0)
-			read_object(&reader, parts, root);
-	}
+	read_object(&reader, fields, NULL, root, to);
 	return !reader.failed;
 }

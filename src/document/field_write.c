@@ -219,7 +219,9 @@ static void write_into(
 		char key[FIELD_KEY_SIZE];
 
 		if (field->kind == FIELD_INLINE) {
-			write_into(to, field->fields, field_member(field, object), whole);
+			const void *part = field_member(field, object);
+
+			write_into(to, field->fields, part, part);
 			continue;
 		}
 		if (field->options & FIELD_COLUMN)
@@ -265,21 +267,12 @@ json_t *field_command(const char *schema)
 	return dash ? json_stringn(dash + 1, strcspn(dash + 1, "-/")) : json_string("check");
 }
 
-void document_write_parts(
-	const char *schema, const struct document_part *parts, bool compact, FILE *out)
+void document_write(
+	const char *schema, const struct field *fields, const void *from, bool compact, FILE *out)
 {
 	json_t *root = json_pack("{ssssso}", "schema", schema, "version", vdsocheck_version,
 		"command", field_command(schema));
 
-	for (; parts->fields; parts++)
-		write_into(root, parts->fields, parts->from, parts->from);
+	write_into(root, fields, from, from);
 	field_dump(root, compact, out);
-}
-
-void document_write(
-	const char *schema, const struct field *fields, const void *from, bool compact, FILE *out)
-{
-	const struct document_part parts[] = {{.fields = fields, .from = from}, {0}};
-
-	document_write_parts(schema, parts, compact, out);
 }

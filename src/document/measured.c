@@ -24,13 +24,11 @@ static const char *const method_words[] = {
 
 #define OF struct proof_evidence
 
-/* Counts the deciding calls, with the vDSO and with libc; null where the proof was not taken. */
+/* Counts the deciding calls, with the vDSO and with libc. */
 static json_t *proof_total(const struct evidence *evidence, bool entered)
 {
 	json_int_t total = 0;
 
-	if (!fact_is_known(&evidence->proof.fact))
-		return json_null();
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct path_evidence *path = evidence->calls[i].path;
 
@@ -57,9 +55,10 @@ const struct field proof_fields[] = {
 		.doc = "whether the proof was taken; false: see reason"},
 	{WORD("method", method, method_words),
 		.doc = "how entries into the kernel were counted; null: not taken"},
-	{COMPUTED("calls", FIELD_INTEGER, proof_calls), .most = INT64_MAX,
+	{COMPUTED("calls", FIELD_INTEGER, proof_calls), .whole = FACT(fact), .most = INT64_MAX,
 		.doc = "deciding calls made under the proof, by the vDSO and by libc; null: not taken"},
-	{COMPUTED("entered_kernel", FIELD_INTEGER, proof_entered), .most = INT64_MAX,
+	{COMPUTED("entered_kernel", FIELD_INTEGER, proof_entered), .whole = FACT(fact),
+		.most = INT64_MAX,
 		.doc = "how many of these calls entered the kernel; null: not taken"},
 	{INTEGER("cpus", cpus, UINT32_MAX), .whole = FACT(fact),
 		.doc = "CPUs that the calls were spread over"},

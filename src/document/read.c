@@ -14,28 +14,21 @@
 #include "base/version.h"
 #include "field.h"
 
-/* Refuses what is not a document of the schema of a part. */
-static bool check_schema(const json_t *root, const struct document_part *parts, struct fact *why)
+/* Refuses what is not a check's document. */
+static bool check_schema(const json_t *root, struct fact *why)
 {
 	const json_t *value = json_object_get(root, "schema");
 	const json_t *version = json_object_get(root, "version");
-	char schema[32], accepted[80] = "";
-	bool is_accepted = false;
+	char schema[32];
 
 	text_clean_span(schema, sizeof(schema),
 		(struct span){json_string_value(value), json_string_length(value)});
-	for (const char *last = ""; parts->fields; last = field_schema(parts++)) {
-		is_accepted = is_accepted || strcmp(schema, field_schema(parts)) == 0;
-		if (strcmp(field_schema(parts), last) != 0)
-			text_append(accepted, sizeof(accepted), "%s'%s'", *last ? " or " : "",
-				field_schema(parts));
-	}
 	if (!json_is_object(root))
 		fact_set(why, FACT_FAILED, "not a JSON object");
 	else if (!json_is_string(value))
 		fact_set(why, FACT_FAILED, "schema is %s", value ? "not a string" : "missing");
-	else if (!is_accepted)
-		fact_set(why, FACT_FAILED, "schema is '%s', not %s", schema, accepted);
+	else if (strcmp(schema, DOCUMENT_SCHEMA) != 0)
+		fact_set(why, FACT_FAILED, "schema is '%s', not '" DOCUMENT_SCHEMA "'", schema);
 	else if (version && !json_is_string(version))
 		fact_set(why, FACT_FAILED, "version is not a string");
 	else
@@ -66,11 +59,11 @@ static void add_version(const json_t *root, struct fact *why)
 			vdsocheck_version);
 }
 
-bool document_read_parts(json_t *root, const struct document_part *parts, struct fact *why)
+bool document_read_json(json_t *root, const struct field *fields, void *to, struct fact *why)
 {
-	bool read = check_schema(root, parts, why);
+	bool read = check_schema(root, why);
 
-	if (read && !field_read(parts, root, why)) {
+	if (read && !field_read(fields, root, to, why)) {
 		add_version(root, why);
 		read = false;
 	}
@@ -81,14 +74,14 @@ bool document_read_parts(json_t *root, const struct document_part *parts, struct
 }
 
 bool document_parse(
-	const char *bytes, size_t length, const struct document_part *parts, struct fact *why)
+	const char *bytes, size_t length, const struct field *fields, void *to, struct fact *why)
 {
 	json_error_t error;
 	json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
 	char where[32];
 
 	if (root)
-		return document_read_parts(root, parts, why);
+		return document_read_json(root, fields, to, why);
 	snprintf(where, sizeof(where), "line %d: ", error.line);
 	document_refuse_syntax(&error, where, why);
 	return false;
@@ -108,7 +101,7 @@ const char *document_name(const char *path)
 	return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-bool document_read(const char *path, const struct document_part *parts, struct fact *why)
+bool document_read(const char *path, const struct field *fields, void *to, struct fact *why)
 {
 	int file = document_open(path, why), error;
 	bool parsed = false;
@@ -126,7 +119,7 @@ bool document_read(const char *path, const struct document_part *parts, struct f
 	else if (!length)
 		fact_set(why, FACT_FAILED, "empty: no document");
 	else
-		parsed = document_parse(bytes, length, parts, why);
+		parsed = document_parse(bytes, length, fields, to, why);
 	free(bytes);
 	if (file != STDIN_FILENO)
 		close(file);

@@ -55,7 +55,7 @@ static void read_file(const struct place *place, int file)
 		struct fact why = {0};
 
 		memset(reader->to, 0, reader->size);
-		kind = document_stream_next(&stream, reader->parts, &line, &why);
+		kind = document_stream_next(&stream, reader->fields, reader->to, &line, &why);
 		/* An interrupt may have cut a document off. */
 		if (kind == DOCUMENT_END || (kind == DOCUMENT_BROKEN && *reader->stop))
 			break;

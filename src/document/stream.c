@@ -110,8 +110,8 @@ static void skip_broken(struct document_stream *stream, struct fact *why)
 	}
 }
 
-enum document_found document_stream_next(struct document_stream *stream,
-	const struct document_part *parts, unsigned long *line, struct fact *why)
+enum document_found document_stream_next(struct document_stream *stream, const struct field *fields,
+	void *to, unsigned long *line, struct fact *why)
 {
 	json_error_t error;
 	json_t *root;
@@ -133,7 +133,7 @@ enum document_found document_stream_next(struct document_stream *stream,
 		JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &error);
 	if (root) {
 		stream_advance(stream, (size_t)error.position);
-		return document_read_parts(root, parts, why) ? DOCUMENT_READ : DOCUMENT_BROKEN;
+		return document_read_json(root, fields, to, why) ? DOCUMENT_READ : DOCUMENT_BROKEN;
 	}
 	if (length == DOCUMENT_SIZE_MAX &&
 		json_error_code(&error) == json_error_premature_end_of_input) {

@@ -37,7 +37,7 @@ bool document_stream_has_more(struct document_stream *stream);
  * Reads the next document as document_parse() does. *line is the line that it begins at; if it is
  * broken, *line may be the one where it breaks, and *why has the mistake.
  */
-enum document_found document_stream_next(struct document_stream *stream,
-	const struct document_part *parts, unsigned long *line, struct fact *why);
+enum document_found document_stream_next(struct document_stream *stream, const struct field *fields,
+	void *to, unsigned long *line, struct fact *why);
 
 #endif

@@ -92,6 +92,8 @@ static void add_host(void *argument, const char *place)
 
 static const struct field document_fields[] = {
 	{TEXT("file", file)},
+	{EVIDENCE_TIME(evidence)},
+	{EVIDENCE(evidence)},
 	{0},
 };
 
@@ -105,13 +107,7 @@ static void note_broken(void *argument, const char *place, const char *why)
 
 static void read_operand(struct fleet *fleet, const char *path)
 {
-	const struct document_part parts[] = {
-		timestamp_part(NULL, &document.evidence.timestamp),
-		evidence_part(NULL, &document.evidence),
-		{.fields = document_fields, .to = &document},
-		{0},
-	};
-	const struct document_reader reader = {.parts = parts,
+	const struct document_reader reader = {.fields = document_fields,
 		.to = &document,
 		.size = sizeof(document),
 		.take = add_host,

@@ -75,10 +75,13 @@ const struct field report_fields[] = {
 void report_json(const void *result, const struct style *style, FILE *out)
 {
 	const struct report *report = result;
-	const struct document_part parts[] = {{.fields = report_fields, .from = report},
-		{.fields = report->type->fields, .from = report}, {0}};
+	const struct field fields[] = {
+		{.key = "", .kind = FIELD_INLINE, .fields = report_fields},
+		{.key = "", .kind = FIELD_INLINE, .fields = report->type->fields},
+		{0},
+	};
 
-	document_write_parts(report->type->schema, parts, style->compact, out);
+	document_write(report->type->schema, fields, report, style->compact, out);
 }
 
 /* ---- for people ---- */

@@ -15,14 +15,12 @@
 static void compare_with_itself(const char *bytes, size_t length)
 {
 	static struct diff diff;
-	const struct document_part parts[] = {timestamp_part(NULL, &diff.old.evidence.timestamp),
-		evidence_part(NULL, &diff.old.evidence), {0}};
 	struct fact why = {0};
 
 	memset(&diff, 0, sizeof(diff));
 	diff.report.type = diff_command.report;
 	strcpy(diff.old.file, "old");
-	if (!document_parse(bytes, length, parts, &why)) {
+	if (!document_parse(bytes, length, diff_document_fields, &diff.old, &why)) {
 		if (!*why.reason)
 			abort();
 		return;

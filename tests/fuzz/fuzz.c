@@ -85,11 +85,13 @@ static const struct format *format_of(size_t size)
 
 bool fuzz_parse(const char *bytes, size_t length, struct evidence *evidence, struct fact *why)
 {
-	struct document_part parts[CHECK_PART_COUNT];
+	static struct check_request request;
+	bool parsed;
 
-	memset(evidence, 0, sizeof(*evidence));
-	check_document_parts(parts, NULL, evidence);
-	return document_parse(bytes, length, parts, why);
+	memset(&request, 0, sizeof(request));
+	parsed = document_parse(bytes, length, check_fields, &request, why);
+	*evidence = request.evidence;
+	return parsed;
 }
 
 void fuzz_judge(const struct evidence *evidence, size_t size)

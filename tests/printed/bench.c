@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "bench/model.h"
+#include "check/model.h"
 #include "cli/driver.h"
 #include "collect.h"
 #include "commands.h"
@@ -35,18 +36,17 @@ static struct call_table calls;
 
 static void put_evidence(const struct bench_scenario *scenario)
 {
-	static struct evidence host; /* as a document has it; bench collects these parts alone */
-	struct document_part parts[] = {evidence_part(NULL, &host), {0}};
+	static struct check_request document; /* bench collects parts of its evidence alone */
 	struct fact why = {0};
 	char path[256];
 
-	memset(&host, 0, sizeof(host));
+	memset(&document, 0, sizeof(document));
 	memset(&evidence, 0, sizeof(evidence));
 	snprintf(path, sizeof(path), "tests/hosts/%s/document.json", scenario->host);
-	if (!document_read(path, parts, &why))
+	if (!document_read(path, check_fields, &document, &why))
 		fail_msg("%s: %s", path, why.reason);
-	evidence.clocksource = host.clocksource;
-	evidence.host = host.host;
+	evidence.clocksource = document.evidence.clocksource;
+	evidence.host = document.evidence.host;
 	fact_set_text(&evidence.timestamp.time, "2026-11-21T15:02:11Z");
 	fact_set_real(&evidence.timestamp.uptime_s, 86400.2);
 	fact_set_text(&evidence.host.arch, "x86_64");

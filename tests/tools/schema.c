@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "check/model.h"
 #include "commands.h"
 #include "document/field.h"
@@ -172,12 +171,11 @@ static void put_words(json_t *schema, const struct field *fields, const struct f
 }
 
 static void put_fields(
-	json_t *schema, json_t *properties, json_t *required, const struct document_part *parts);
+	json_t *schema, json_t *properties, json_t *required, const struct field *fields);
 
 /* `fields` is the table that the row is in. */
 static json_t *value_schema(const struct field *fields, const struct field *field)
 {
-	const struct document_part inner[] = {{.fields = field->fields}, {0}};
 	json_int_t least = field->options & FIELD_SIGNED ? -field->most : 0;
 	const char *type = type_name(field->kind);
 	json_t *schema = json_object(), *items;
@@ -192,10 +190,10 @@ static json_t *value_schema(const struct field *fields, const struct field *fiel
 		field_put(schema, "maximum", json_integer(field->most));
 	}
 	if (field->kind == FIELD_OBJECT)
-		put_fields(schema, json_object(), json_array(), inner);
+		put_fields(schema, json_object(), json_array(), field->fields);
 	if (field->kind == FIELD_LIST && *field->fields->key) {
 		items = json_pack("{ss}", "type", "object");
-		put_fields(items, json_object(), json_array(), inner);
+		put_fields(items, json_object(), json_array(), field->fields);
 		field_put(schema, "items", items);
 	} else if (field->kind == FIELD_LIST) {
 		field_put(schema, "items", value_schema(field->fields, field->fields));
@@ -231,15 +229,14 @@ static void put_table(json_t *properties, json_t *required, const struct field *
  * the keys of a head.
  */
 static void put_fields(
-	json_t *schema, json_t *properties, json_t *required, const struct document_part *parts)
+	json_t *schema, json_t *properties, json_t *required, const struct field *fields)
 {
-	for (; parts->fields; parts++)
-		put_table(properties, required, parts->fields);
+	put_table(properties, required, fields);
 	field_put(schema, "properties", properties);
 	field_put(schema, "required", required);
 }
 
-static bool write_schema(const char *name, const struct document_part *parts, FILE *out)
+static bool write_schema(const char *name, const struct field *fields, FILE *out)
 {
 	const char *number = strchr(name, '/');
 	json_t *schema = json_pack("{ss so ss+ ss}", "$schema",
@@ -251,56 +248,35 @@ static bool write_schema(const char *name, const struct document_part *parts, FI
 		"version of vdsocheck that wrote the document", "type", "string", "command",
 		"description", "command that wrote it", "const", field_command(name));
 
-	put_fields(schema, head, json_pack("[sss]", "schema", "version", "command"), parts);
+	put_fields(schema, head, json_pack("[sss]", "schema", "version", "command"), fields);
 	field_dump(schema, false, out);
 	return true;
 }
 
-/* ---- the documents ---- */
-
-static const struct {
-	const char *name, *schema;
-	const struct field *fields;
-} documents[] = {
-	{"watch", WATCH_JSON_SCHEMA, watch_event_fields},
-};
-
-/* Returns report_fields with the command's answers. */
-static const struct field *answered_fields(const struct answer *answers)
-{
-	static struct field rows[8];
-	size_t count = 0;
-
-	for (; report_fields[count].key; count++) {
-		rows[count] = report_fields[count];
-		if (rows[count].kind == FIELD_WORD || rows[count].kind == FIELD_INTEGER)
-			rows[count].answers = answers;
-	}
-	return rows;
-}
-
 static bool print_schema(const char *name)
 {
-	struct document_part check_parts[CHECK_PART_COUNT];
+	struct field head[8], fields[] = {{.key = "", .kind = FIELD_INLINE, .fields = head},
+				      {.key = "", .kind = FIELD_INLINE}, {0}};
+	size_t count = 0;
 
-	check_document_parts(check_parts, NULL, NULL);
 	if (strcmp(name, "check") == 0)
-		return write_schema(DOCUMENT_SCHEMA, check_parts, stdout);
+		return write_schema(DOCUMENT_SCHEMA, check_fields, stdout);
+	if (strcmp(name, "watch") == 0)
+		return write_schema(WATCH_JSON_SCHEMA, watch_event_fields, stdout);
 	for (size_t i = 0; command_list[i]; i++) {
-		const struct report_type *type = command_list[i]->report;
-		const struct document_part parts[] = {
-			{.fields = answered_fields(command_list[i]->answers)},
-			{.fields = type ? type->fields : NULL}, {0}};
+		const struct command *command = command_list[i];
 
-		status = command_list[i]->status;
-		if (type && strcmp(name, command_list[i]->name) == 0)
-			return write_schema(type->schema, parts, stdout);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
-		const struct document_part parts[] = {{.fields = documents[i].fields}, {0}};
-
-		if (strcmp(name, documents[i].name) == 0)
-			return write_schema(documents[i].schema, parts, stdout);
+		if (!command->report || strcmp(name, command->name) != 0)
+			continue;
+		/* report_fields, with the answers of the command. */
+		do {
+			head[count] = report_fields[count];
+			if (head[count].kind == FIELD_WORD || head[count].kind == FIELD_INTEGER)
+				head[count].answers = command->answers;
+		} while (report_fields[count++].key);
+		fields[1].fields = command->report->fields;
+		status = command->status;
+		return write_schema(command->report->schema, fields, stdout);
 	}
 	return false;
 }

@@ -456,11 +456,8 @@ static void numbers_of_json_are_the_measured_ones(void **state)
 
 static bool parse(const char *bytes, size_t length, struct fact *why)
 {
-	struct document_part parts[CHECK_PART_COUNT];
-
 	memset(&request.evidence, 0, sizeof(request.evidence));
-	check_document_parts(parts, NULL, &request.evidence);
-	return document_parse(bytes, length, parts, why);
+	return document_parse(bytes, length, check_fields, &request, why);
 }
 
 /* A document judged again, on another machine, says the same as here. */

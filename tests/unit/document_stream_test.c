@@ -36,8 +36,7 @@ static char *render(bool compact)
 /* Reads `length` bytes as a file, and returns how many documents or broken ones were in it. */
 static size_t read_bytes(const char *bytes, size_t length)
 {
-	static struct evidence evidence;
-	struct document_part parts[] = {evidence_part(NULL, &evidence), {0}};
+	static struct check_request request;
 	int file = memfd_create("stream", MFD_CLOEXEC);
 	struct document_stream documents;
 	struct fact why = {0};
@@ -49,12 +48,13 @@ static size_t read_bytes(const char *bytes, size_t length)
 	document_stream_start(&documents, file);
 	for (;; count++) {
 		assert_true(count < COUNT(found));
-		memset(&evidence, 0, sizeof(evidence));
-		found[count] = document_stream_next(&documents, parts, &lines[count], &why);
+		memset(&request, 0, sizeof(request));
+		found[count] = document_stream_next(
+			&documents, check_fields, &request, &lines[count], &why);
 		if (found[count] == DOCUMENT_END)
 			break;
 		if (found[count] == DOCUMENT_READ)
-			assert_string_equal(evidence.clocksource.current, "hpet");
+			assert_string_equal(request.evidence.clocksource.current, "hpet");
 		else
 			strcpy(reason, why.reason);
 	}
@@ -210,15 +210,15 @@ static void too_deep_ones_are_refused(void **state)
 static void a_directory_is_no_document(void **state)
 {
 	struct document_stream documents;
-	const struct document_part parts[] = {{0}};
+	const struct field none[] = {{0}};
 	struct fact why = {0};
 	unsigned long at;
 
 	(void)state;
 	document_stream_start(&documents, document_open("/", &why));
-	assert_int_equal(document_stream_next(&documents, parts, &at, &why), DOCUMENT_BROKEN);
+	assert_int_equal(document_stream_next(&documents, none, NULL, &at, &why), DOCUMENT_BROKEN);
 	assert_string_equal(why.reason, "Is a directory");
-	assert_int_equal(document_stream_next(&documents, parts, &at, &why), DOCUMENT_END);
+	assert_int_equal(document_stream_next(&documents, none, NULL, &at, &why), DOCUMENT_END);
 	document_stream_end(&documents);
 }
 
