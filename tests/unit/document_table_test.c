@@ -39,6 +39,14 @@ static const struct field column_fields[] = {
 	{0},
 };
 
+static const struct field rare_fields[] = {
+	{NS("ns", ns), .given = GIVEN(timed), .options = FIELD_RARE, .title = "ns", .width = 7},
+	{TEXT("name", name), .title = "call", .left = true},
+	{INTEGER("twice", calls, 1000000), .options = FIELD_RARE, .title = "twice", .left = true,
+		.cell = print_doubled},
+	{0},
+};
+
 #undef OF
 
 static void check_table(
@@ -112,6 +120,25 @@ static void null_is_a_dash(void **state)
 		"  a           -     0     -\n");
 }
 
+static void a_column_may_be_left_out_where_all_are_null(void **state)
+{
+	static const struct row rows[] = {{"a", false, 12.3, 0}, {"bc", true, 12.3, 2}};
+	static const char *const texts[] = {"  call\n  a\n", "     ns  call  twice\n"
+							     "      -  a     -\n"
+							     "   12.3  bc    4\n"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct memory_stream stream;
+
+		table_write(&(struct table){.fields = rare_fields, TABLE_ROWS(rows, i + 1)},
+			memory_stream_open(&stream));
+		memory_stream_close(&stream);
+		assert_string_equal(stream.text, texts[i]);
+		free(stream.text);
+	}
+}
+
 static void markdown_has_a_rule_and_no_padding(void **state)
 {
 	static const struct row row = {"a", true, 12.3, 1};
@@ -161,6 +188,7 @@ int main(void)
 		cmocka_unit_test(a_long_cell_widens_its_column_and_is_not_cut),
 		cmocka_unit_test(narrow_lines_have_narrower_columns_then_fewer),
 		cmocka_unit_test(null_is_a_dash),
+		cmocka_unit_test(a_column_may_be_left_out_where_all_are_null),
 		cmocka_unit_test(markdown_has_a_rule_and_no_padding),
 		cmocka_unit_test(a_column_may_be_blank_where_it_repeats_the_one_above),
 		cmocka_unit_test(a_document_has_no_column_and_its_own_decimals),
