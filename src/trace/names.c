@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads mangled symbols by libiberty, which knows those of C++ and both of Rust's. */
+/*
+ * Reads mangled symbols by libiberty, which knows those of C++ and both of Rust's; and source lines
+ * and inlined functions by libdw. A dynamic program loads that where there is debug information to
+ * read: no other run takes longer for it, and it need not be installed.
+ */
 #include "names.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/memory.h"
 
 /*
  * libiberty's; <demangle.h> lies in a place of its own on each distribution. They return memory of
@@ -31,4 +39,142 @@ void name_read(struct span symbol, char *to, size_t size)
 #endif
 	text_clean_span(to, size, name ? text_span(name) : symbol);
 	free(name);
+}
+
+/* ---- debug information ---- */
+
+#if defined(LIBDW) || defined(LIBDW_LINKED)
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#define EACH_FUNCTION(apply)                                                                       \
+	apply(dwarf_attr_integrate) apply(dwarf_begin) apply(dwarf_child) apply(dwarf_formstring)  \
+		apply(dwarf_get_units) apply(dwarf_getsrc_die) apply(dwarf_haspc)                  \
+			apply(dwarf_lineno) apply(dwarf_linesrc) apply(dwarf_siblingof)            \
+				apply(dwarf_tag)
+
+static struct {
+#define DECLARE(name) __typeof__(name) *name;
+	EACH_FUNCTION(DECLARE)
+} libdw;
+
+/* Returns NULL, or why there is none. */
+static const char *load(void)
+{
+	bool is_there = true;
+#ifdef LIBDW_LINKED
+#define FIND(name) libdw.name = name;
+#else
+#define FIND(name) is_there = is_there && (libdw.name = dlsym(library, #name));
+	void *library;
+
+	/* For these servers it would load an HTTP client. They are not asked. */
+	unsetenv("DEBUGINFOD_URLS");
+	library = dlopen("libdw.so.1", RTLD_LAZY);
+	is_there = library;
+#endif
+	EACH_FUNCTION(FIND)
+	return is_there ? NULL : "libdw.so.1 cannot be loaded";
+}
+
+/* The linkage name of C++ and Rust is the qualified one; C has the other. */
+static const char *find_name(Dwarf_Die *die)
+{
+	static const unsigned kinds[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
+	const char *name = NULL;
+	Dwarf_Attribute attribute;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !name; i++)
+		name = libdw.dwarf_formstring(
+			libdw.dwarf_attr_integrate(die, kinds[i], &attribute));
+	return name;
+}
+
+/*
+ * Goes down to the innermost, and adds names on the way back. dwarf_getscopes(3) does not look into
+ * namespaces, which functions of Rust are in.
+ */
+static void read_inlined(Dwarf_Die *outer, uint64_t address, struct place_source *source)
+{
+	Dwarf_Die die;
+	int end = libdw.dwarf_child(outer, &die);
+
+	for (; end == 0; end = libdw.dwarf_siblingof(&die, &die)) {
+		int kind = libdw.dwarf_tag(&die);
+		bool has_code = libdw.dwarf_haspc(&die, address) == 1;
+		const char *name = NULL;
+
+		if (has_code || kind == DW_TAG_namespace || kind == DW_TAG_structure_type)
+			read_inlined(&die, address, source);
+		if (has_code && kind == DW_TAG_inlined_subroutine)
+			name = find_name(&die);
+		if (name && source->inlined_count < ARRAY_SIZE(source->inlined))
+			name_read(text_span(name), source->inlined[source->inlined_count++],
+				sizeof(*source->inlined));
+	}
+}
+
+/* Not every compiler writes the index that finds the unit of an address. */
+static void read_source(Dwarf *dwarf, uint64_t address, struct place_source *source)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die;
+
+	while (libdw.dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+		Dwarf_Line *line = NULL;
+		const char *path;
+		int number = 0;
+
+		if (libdw.dwarf_haspc(&die, address) == 1)
+			line = libdw.dwarf_getsrc_die(&die, address);
+		path = libdw.dwarf_linesrc(line, NULL, NULL);
+		if (!path || libdw.dwarf_lineno(line, &number) < 0 || number <= 0)
+			continue;
+		source->line = (uint32_t)number;
+		text_clean(source->path, sizeof(source->path), path);
+		read_inlined(&die, address, source);
+		fact_set_known(&source->fact);
+		return;
+	}
+}
+
+/* Debug information may name more files, which may be devices: none can be opened. */
+static const char *read_all(int file, struct trace_place *const *places, size_t count)
+{
+	const char *why = load();
+	struct rlimit files;
+	Dwarf *dwarf;
+
+	if (why)
+		return why;
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 ||
+		setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, files.rlim_max}) < 0)
+		return "the number of open files cannot be limited";
+	dwarf = libdw.dwarf_begin(file, DWARF_C_READ);
+	for (size_t i = 0; i < count && dwarf; i++)
+		read_source(dwarf, places[i]->offset, &places[i]->source);
+	setrlimit(RLIMIT_NOFILE, &files);
+	return NULL;
+}
+#else
+static const char *read_all(int file, struct trace_place *const *places, size_t count)
+{
+	(void)file, (void)places, (void)count;
+	return "this program was built without libdw";
+}
+#endif
+
+void sources_read(int file, struct trace_place *const *places, size_t count)
+{
+	const char *why = file < 0 ? NULL : read_all(file, places, count);
+
+	if (file >= 0)
+		close(file);
+	for (size_t i = 0; i < count; i++) {
+		if (fact_is_known(&places[i]->source.fact))
+			continue;
+		fact_set(&places[i]->source.fact, why ? FACT_FAILED : FACT_ABSENT, "%s",
+			why ? why : "there is no debug information for it");
+	}
 }

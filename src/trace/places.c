@@ -19,7 +19,6 @@
 #include "base/time.h"
 #include "jitted.h"
 #include "names.h"
-#include "sources.h"
 
 #define SYMBOLS_NS (2 * NS_PER_SECOND)
 
