@@ -153,20 +153,26 @@ static bool find_directory(char *path, uint64_t id, unsigned depth)
 	return is_found;
 }
 
+bool cgroup_find_below(const char *root, uint64_t id, char path[CGROUP_SIZE])
+{
+	const size_t length = strlen(root);
+
+	text_clean(path, CGROUP_SIZE, root);
+	if (!find_directory(path, id, DEPTH_MAX))
+		return false;
+	text_clean(path, CGROUP_SIZE, path + length);
+	return true;
+}
+
 void cgroup_find(uint64_t id, char path[CGROUP_SIZE])
 {
 	static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
 	struct stat status;
-	size_t length;
 
 	for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
-		text_clean(path, CGROUP_SIZE, roots[i]);
-		length = strlen(path);
-		if (stat(path, &status) == 0 && status.st_ino == CGROUP_ROOT_ID &&
-			find_directory(path, id, DEPTH_MAX)) {
-			text_clean(path, CGROUP_SIZE, path + length);
+		if (stat(roots[i], &status) == 0 && status.st_ino == CGROUP_ROOT_ID &&
+			cgroup_find_below(roots[i], id, path))
 			return;
-		}
 	}
 	path[0] = '\0';
 }

@@ -260,6 +260,9 @@ void cgroup_read(const struct root *root, pid_t pid, char path[CGROUP_SIZE]);
 /* Finds the path of a group of cgroups v2 by its ID; "": there is none. */
 void cgroup_find(uint64_t id, char path[CGROUP_SIZE]);
 
+/* Does that below this folder. False: it is not there. */
+bool cgroup_find_below(const char *root, uint64_t id, char path[CGROUP_SIZE]);
+
 /* Names the unit, the container with the first digits of its ID, and its pod; else the path. */
 void cgroup_describe(const char *path, char name[CGROUP_SIZE]);
 

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "trace/count.h"
+#include "unit/fake_root.h"
 #include "unit/unit.h"
 
 #define ID "0123456789ab4f5e6d7c8b9a0f1e2d3c4b5a69788796a5b4c3d2e1f00fedcba9"
@@ -78,6 +80,30 @@ static void a_group_is_named_by_its_manager(void **state)
 	}
 }
 
+/* A program that may make a group names it, with any byte but "/" and NUL. */
+static void the_path_of_a_group_has_no_control_characters(void **state)
+{
+	static const struct {
+		const char *made, *path;
+	} groups[] = {
+		{"/a.slice", "/a.slice"},
+		{"/a.slice/b\x1b[2J\n.service", "/a.slice/b?[2J?.service"},
+		{"/a.slice/b\x1b[2J\n.service/\xc2\x9b\r\t\x7f", "/a.slice/b?[2J?.service/?????"},
+	};
+	const struct fake_root *fake = *state;
+	char path[CGROUP_SIZE];
+	struct stat status;
+
+	fake_root_add(fake, "/a.slice/b\x1b[2J\n.service/\xc2\x9b\r\t\x7f/cgroup.procs", "");
+	fake_root_add(fake, "/c.slice/cgroup.procs", "");
+	for (size_t i = 0; i < COUNT(groups); i++) {
+		assert_int_equal(stat(fake_root_place(fake, groups[i].made), &status), 0);
+		assert_true(cgroup_find_below(fake->path, status.st_ino, path));
+		assert_string_equal(path, groups[i].path);
+	}
+	assert_false(cgroup_find_below(fake->path, UINT64_MAX, path));
+}
+
 static struct trace_request request;
 static struct trace_evidence trace = {.request = &request};
 
@@ -136,6 +162,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_path_is_that_of_the_manager),
 		cmocka_unit_test(a_group_is_named_by_its_manager),
+		cmocka_unit_test_setup_teardown(the_path_of_a_group_has_no_control_characters,
+			fake_root_setup, fake_root_teardown),
 		cmocka_unit_test(processes_of_a_group_are_added_up),
 		cmocka_unit_test(processes_with_the_most_calls_are_kept),
 	};
