@@ -77,6 +77,9 @@ bool number_parse_decimal(struct span text, double *value);
 /* Parses "0-3", or "8" for a range of one. */
 bool number_parse_range(struct span text, uint64_t *first, uint64_t *last);
 
+/* Parses a list of CPUs, "0-1,4": three of them, the last of which is 4. They rise. */
+bool number_parse_cpus(struct span text, uint64_t *count, uint64_t *last);
+
 /*
  * Numbers as people read them, in one of 16 buffers: good for the arguments of one printf(), and
  * for one thread. A count with separated thousands is "6,000". Nanoseconds are "72.4" or "1,841":

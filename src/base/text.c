@@ -240,6 +240,23 @@ bool number_parse_range(struct span text, uint64_t *first, uint64_t *last)
 	return number_parse(front, first) && number_parse(text, last) && *first <= *last;
 }
 
+bool number_parse_cpus(struct span text, uint64_t *count, uint64_t *last)
+{
+	uint64_t total = 0, first = 0, end = 0;
+
+	do {
+		const uint64_t before = end;
+
+		if (!number_parse_range(text_take_until(&text, ','), &first, &end) ||
+			(total && first <= before) || end >= INT32_MAX)
+			return false;
+		total += end - first + 1;
+	} while (text.length);
+	*count = total;
+	*last = end;
+	return true;
+}
+
 bool number_parse_hex(struct span text, uint64_t *value)
 {
 	return parse_in_base(text, 16, value);

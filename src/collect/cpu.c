@@ -124,28 +124,19 @@ static void take_model(struct span cpuinfo, struct text_fact *model)
 		fact_set(&model->fact, FACT_ABSENT, "no x86 model in /proc/cpuinfo");
 }
 
-/* Counts the CPUs of "0-3,8". */
 static void collect_count(const struct root *root, struct number_fact *count)
 {
 	static const char path[] = "/sys/devices/system/cpu/online";
 	char buffer[4096];
 	struct span list;
-	uint64_t total = 0, first = 0, last = 0;
+	uint64_t total, last;
 
 	if (!root_read(root, path, buffer, sizeof(buffer), &list, &count->fact))
 		return;
-	list = text_trim(list);
-	do {
-		bool is_range = number_parse_range(text_take_until(&list, ','), &first, &last) &&
-		                last <= INT32_MAX;
-
-		total += last - first + 1;
-		if (!is_range || total > INT32_MAX) {
-			fact_set(&count->fact, FACT_FAILED, "%s: not a list of CPUs", path);
-			return;
-		}
-	} while (list.length);
-	fact_set_number(count, (int64_t)total);
+	if (number_parse_cpus(text_trim(list), &total, &last))
+		fact_set_number(count, (int64_t)total);
+	else
+		fact_set(&count->fact, FACT_FAILED, "%s: not a list of CPUs", path);
 }
 
 static void collect_from_cpuinfo(const struct root *root, struct host_evidence *host)

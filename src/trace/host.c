@@ -59,19 +59,15 @@ void trace_host_measure(const struct root *root, struct evidence *host)
 size_t trace_host_cpus(void)
 {
 	int file = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
-	uint64_t first, last = 0;
+	uint64_t count, last;
 	size_t length = 0;
 	char text[4096];
-	struct span list;
 
 	if (file < 0 || file_read_all(file, text, sizeof(text), &length) != 0)
 		length = 0;
 	if (file >= 0)
 		close(file);
-	list = text_trim((struct span){text, length});
-	while (list.length) {
-		if (!number_parse_range(text_take_until(&list, ','), &first, &last))
-			last = 0;
-	}
-	return last && last < INT32_MAX ? (size_t)last + 1 : (size_t)sysconf(_SC_NPROCESSORS_CONF);
+	if (number_parse_cpus(text_trim((struct span){text, length}), &count, &last))
+		return (size_t)last + 1;
+	return (size_t)sysconf(_SC_NPROCESSORS_CONF);
 }

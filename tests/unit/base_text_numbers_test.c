@@ -55,6 +55,41 @@ static void ranges_have_a_first_and_a_last(void **state)
 		assert_false(number_parse_range(text_span(bad[i]), &first, &last));
 }
 
+static void lists_of_cpus_rise(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t count, last;
+	} lists[] = {
+		{"0", 1, 0},
+		{"0-1,4", 3, 4},
+		{"7", 1, 7},
+		{"0,2,4-5,1023", 5, 1023},
+		{"2147483646", 1, INT32_MAX - 1},
+		{"", 0, 0},
+		{",", 0, 0},
+		{"0-1,,4", 0, 0},
+		{"0-1 4", 0, 0},
+		{"4,0-1", 0, 0},
+		{"0-1,1", 0, 0},
+		{"3-1", 0, 0},
+		{"0-2147483647", 0, 0},
+		{"0,0-18446744073709551615", 0, 0},
+		{"0\n1", 0, 0},
+		{"all", 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(lists); i++) {
+		uint64_t count = 0, last = 0;
+
+		assert_int_equal(number_parse_cpus(text_span(lists[i].text), &count, &last),
+			lists[i].count > 0);
+		assert_int_equal(count, lists[i].count);
+		assert_int_equal(last, lists[i].last);
+	}
+}
+
 static void decimals_have_up_to_nine_digits_after_the_point(void **state)
 {
 	static const char *const bad[] = {"", ".", "1.", "1.5.5", "1..5", "-1.5", "1. 5", "1.5e3",
@@ -225,6 +260,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_have_a_first_and_a_last),
+		cmocka_unit_test(lists_of_cpus_rise),
 		cmocka_unit_test(the_whole_range_is_accepted),
 		cmocka_unit_test(anything_else_is_refused_and_leaves_the_value),
 		cmocka_unit_test(decimals_have_up_to_nine_digits_after_the_point),
