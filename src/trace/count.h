@@ -54,10 +54,11 @@ size_t trace_host_cpus(void);
  */
 struct trace_source {
 	/*
-	 * Adds what was counted since the last time to the evidence: at the end, and before the
-	 * memory of a process goes (0: of none), which has this map; it may be empty.
+	 * Adds what was counted since the last time to the evidence: at the end (ending is 0), or
+	 * what it can only add while a process has its memory, which ends, or before it executes
+	 * another program: then it had this map, which may be empty.
 	 */
-	void (*take)(struct trace_source *source, pid_t ending, struct span maps);
+	void (*take)(struct trace_source *source, pid_t ending, const struct span *maps);
 
 	/* Is called some times a second. */
 	void (*poll)(struct trace_source *source);
@@ -115,7 +116,7 @@ void trace_run_add(struct trace_run *run, struct trace_source *source);
 void trace_run_remove(struct trace_run *run, const struct trace_source *source);
 
 /* Call the functions of all sources. */
-void trace_run_take(struct trace_run *run, pid_t ending, struct span maps);
+void trace_run_take(struct trace_run *run, pid_t ending, const struct span *maps);
 void trace_run_stop(struct trace_run *run);
 
 /*

@@ -99,16 +99,20 @@ INLINE uint64_t process_id(void)
 	return here.tgid;
 }
 
+/* Adds 1 to a number that all CPUs have in common. */
+INLINE void raise(uint32_t index)
+{
+	uint64_t *number = NUMBER(index);
+
+	if (number)
+		__sync_fetch_and_add(number, 1);
+}
+
 INLINE void follow(uint64_t task)
 {
-	uint64_t *unfollowed;
-
 	/* Others than those that are followed already may be too many. */
-	if (insert(VALUE(EVENT_FOLLOWED), &task, &task, BPF_ANY) == 0)
-		return;
-	unfollowed = NUMBER(EVENT_UNFOLLOWED);
-	if (unfollowed)
-		__sync_fetch_and_add(unfollowed, 1);
+	if (insert(VALUE(EVENT_FOLLOWED), &task, &task, BPF_ANY) != 0)
+		raise(EVENT_UNFOLLOWED);
 }
 
 INLINE bool is_followed(uint64_t process)
@@ -162,6 +166,7 @@ INLINE void count(uint64_t index, uint64_t where)
 	slot->where = where;
 	slot->key = key;
 	add(slot, now);
+	raise(EVENT_TAKEN);
 }
 
 /* ---- the programs, by the arguments of their tracepoints ---- */

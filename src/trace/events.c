@@ -29,6 +29,8 @@
 #define READING_PART 20
 #define READING_LEAST_NS 100000000
 
+#define PROCESS_FLAGS 4096
+
 /* A slot as it was when it was read last. */
 struct seen_slot {
 	uint64_t key, where, count;
@@ -49,11 +51,13 @@ struct trace_events {
 	struct bpf_insn code[EVENT_CODE_MAX];
 	int links[EVENT_TRACEPOINT_COUNT]; /* programs at their tracepoints */
 	size_t map_count, link_count;
-	size_t rows[EVENT_INDEXES]; /* of the plan */
-	struct event_counts counts; /* of a CPU, as they were read */
-	struct seen_counts *seen;   /* of each of cpus */
-	uint64_t reading;           /* the number of the last one */
-	int64_t next_ns;            /* time of the next reading, by CLOCK_MONOTONIC */
+	size_t rows[EVENT_INDEXES];    /* of the plan */
+	struct event_counts counts;    /* of a CPU, as they were read */
+	struct seen_counts *seen;      /* of each of cpus */
+	uint64_t reading;              /* the number of the last one */
+	uint64_t taken;                /* EVENT_TAKEN at that time */
+	bool has_slots[PROCESS_FLAGS]; /* by process ID: it may have some */
+	int64_t next_ns;               /* time of the next reading, by CLOCK_MONOTONIC */
 };
 
 static long call_bpf(enum bpf_cmd command, union bpf_attr *attributes)
@@ -259,7 +263,7 @@ struct trace_events *trace_events_make(const struct trace_plan *plan, struct fac
 
 /* Adds the calls since the last time to the evidence, and to their place. */
 static void add_calls(const struct trace_events *events, struct seen_slot *seen, uint64_t count,
-	pid_t gone, const struct span *maps)
+	pid_t ending, const struct span *maps)
 {
 	const struct trace_run *run = events->run;
 	const uint32_t call = (uint32_t)(seen->key >> 32);
@@ -281,32 +285,43 @@ static void add_calls(const struct trace_events *events, struct seen_slot *seen,
 		places_count(run->call_places, seen->place, seen->is_jitted, place.count);
 	else
 		seen->place = places_add_of(run->call_places, &place, (uint64_t)process, process,
-			process == gone ? maps : NULL, seen->where, &seen->is_jitted);
+			process == ending ? maps : NULL, seen->where, &seen->is_jitted);
 	seen->has_place = true;
 }
 
-/*
- * All calls since the last time are of the key that a slot has now. The process `gone`, which had
- * this memory map, executes another program.
- */
-static void add_slot(const struct trace_events *events, struct seen_slot *seen,
-	const struct event_slot *slot, pid_t gone, const struct span *maps)
+/* All calls since the last time are of the key that a slot has now. */
+static void add_slot(struct trace_events *events, struct seen_slot *seen,
+	const struct event_slot *slot, pid_t ending, const struct span *maps)
 {
+	const uint32_t process = (uint32_t)slot->key;
+
 	seen->has_place &= seen->key == slot->key && seen->where == slot->where;
 	seen->key = slot->key;
 	seen->where = slot->where;
-	add_calls(events, seen, slot->count, gone, maps);
-	seen->has_place &= !gone || (pid_t)(uint32_t)seen->key != gone;
+	add_calls(events, seen, slot->count, ending, maps);
+	seen->has_place &= !ending || (pid_t)process != ending;
+	events->has_slots[process % PROCESS_FLAGS] = true;
 }
 
-static void take(struct trace_source *source, pid_t gone, struct span maps)
+/*
+ * Each CPU's counts are 35 KB. When a process ends they are read for the places in its memory that
+ * are new, and when it executes another program for what it counted at its old places, too.
+ */
+static void take(struct trace_source *source, pid_t ending, const struct span *maps)
 {
 	struct trace_events *events = (struct trace_events *)source;
 	struct trace_evidence *trace = events->run->trace;
 	int64_t begin_ns = trace_clock_ns(CLOCK_MONOTONIC);
-	bool is_read =
-		begin_reading(events) && use_array(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM,
-						 EVENT_UNFOLLOWED, &trace->threads_uncounted);
+	uint64_t taken = 0;
+	bool is_read = use_array(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM, EVENT_TAKEN, &taken);
+
+	if (is_read && ending && taken == events->taken &&
+		!(maps && events->has_slots[(uint32_t)ending % PROCESS_FLAGS]))
+		return;
+	events->taken = taken;
+	is_read = is_read && begin_reading(events) &&
+	          use_array(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM, EVENT_UNFOLLOWED,
+			  &trace->threads_uncounted);
 
 	for (uint32_t cpu = 0; cpu < events->cpus && is_read; cpu++) {
 		struct seen_counts *seen = &events->seen[cpu];
@@ -314,10 +329,10 @@ static void take(struct trace_source *source, pid_t gone, struct span maps)
 		is_read =
 			use_array(events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, cpu, &events->counts);
 		for (size_t i = 0; i < EVENT_SLOTS && is_read; i++)
-			add_slot(events, &seen->slots[i], &events->counts.slots[i], gone, &maps);
+			add_slot(events, &seen->slots[i], &events->counts.slots[i], ending, maps);
 		for (size_t i = 0; i < 2 * EVENT_INDEXES && is_read; i++) {
 			seen->rest[i].key = (uint64_t)i << 32;
-			add_calls(events, &seen->rest[i], events->counts.rest[i], gone, &maps);
+			add_calls(events, &seen->rest[i], events->counts.rest[i], ending, maps);
 		}
 	}
 	if (!is_read)
@@ -329,7 +344,7 @@ static void take(struct trace_source *source, pid_t gone, struct span maps)
 static void poll_counts(struct trace_source *source)
 {
 	if (trace_clock_ns(CLOCK_MONOTONIC) >= ((struct trace_events *)source)->next_ns)
-		take(source, 0, (struct span){NULL, 0});
+		take(source, 0, NULL);
 }
 
 /* ---- the source ---- */

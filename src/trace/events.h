@@ -31,7 +31,7 @@
 
 /* Values that are filled into programs before they are loaded; the first are open files of maps. */
 enum event_value {
-	EVENT_NUMBERS,  /* array: number of a call -> uint64_t as above, and the two below */
+	EVENT_NUMBERS,  /* array: number of a call -> uint64_t as above, and those below */
 	EVENT_COUNTS,   /* array: CPU -> struct event_counts */
 	EVENT_FOLLOWED, /* hash: address of the kernel's structure of a thread -> unused */
 	EVENT_MAP_COUNT,
@@ -43,10 +43,14 @@ enum event_value {
 	EVENT_VALUE_COUNT
 };
 
-/* Number of the reading that goes on; and of the threads that there was no room to follow. */
+/*
+ * Number of the reading that goes on; how often a slot got a key; and the number of threads that
+ * there was no room to follow.
+ */
 #define EVENT_READING EVENT_CALLS
-#define EVENT_UNFOLLOWED (EVENT_CALLS + 1)
-#define EVENT_NUMBER_COUNT (EVENT_CALLS + 2)
+#define EVENT_TAKEN (EVENT_CALLS + 1)
+#define EVENT_UNFOLLOWED (EVENT_CALLS + 2)
+#define EVENT_NUMBER_COUNT (EVENT_CALLS + 3)
 
 #define EVENT_FOLLOWED_MAX 32768
 

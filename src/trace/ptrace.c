@@ -248,12 +248,13 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	struct traced *thread = find_thread(tracer, id);
 	struct trace_run *run = tracer->run;
 	unsigned long message = 0;
+	struct span maps;
 
 	if (event == PTRACE_EVENT_STOP) {
 		add_thread(tracer, id, NULL);
 	} else if (event == PTRACE_EVENT_EXIT) {
 		if (syscall(SYS_tgkill, id, id, 0) == 0) {
-			trace_run_take(run, 0, (struct span){NULL, 0});
+			trace_run_take(run, id, NULL);
 			if (thread && thread->table)
 				served_end(thread->table, id);
 		}
@@ -269,7 +270,8 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 	} else {
 		tracer->has_executed = true;
 		/* The memory that its calls came from is gone. Its map was read before. */
-		trace_run_take(run, id, served_maps(thread ? thread->table : NULL));
+		maps = served_maps(thread ? thread->table : NULL);
+		trace_run_take(run, id, &maps);
 		if ((pid_t)message != id)
 			drop_thread(tracer, (pid_t)message);
 		note_privileges(tracer, id);

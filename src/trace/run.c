@@ -40,7 +40,7 @@ void trace_run_remove(struct trace_run *run, const struct trace_source *source)
 	}
 }
 
-void trace_run_take(struct trace_run *run, pid_t ending, struct span maps)
+void trace_run_take(struct trace_run *run, pid_t ending, const struct span *maps)
 {
 	for (struct trace_source *source = run->sources; source; source = source->next) {
 		if (source->take)

@@ -15,7 +15,7 @@ static void take(struct trace_run *run)
 	struct trace_evidence *trace = run->trace;
 	const struct timing_evidence *timing = &trace->host.timing;
 
-	trace_run_take(run, 0, (struct span){NULL, 0});
+	trace_run_take(run, 0, NULL);
 	trace_run_counted(run);
 	trace_callers_finish(trace, run->trace->request->shown,
 		fact_is_known(&timing->syscall_floor_ns.fact) ? timing->syscall_floor_ns.value : 1);

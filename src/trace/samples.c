@@ -286,7 +286,7 @@ static void poll_rings(struct trace_source *source)
 	}
 }
 
-static void take(struct trace_source *source, pid_t ending, struct span maps)
+static void take(struct trace_source *source, pid_t ending, const struct span *maps)
 {
 	(void)ending;
 	(void)maps;

@@ -114,7 +114,7 @@ static bool count_by_events(struct trace_run *run)
 			trace_run_cancel(run);
 		else if (!(is_counted = trace_follow(run)))
 			*why = run->trace->served;
-		trace_run_take(run, 0, (struct span){NULL, 0});
+		trace_run_take(run, 0, NULL);
 	}
 	trace_events_free(events);
 	return is_counted;

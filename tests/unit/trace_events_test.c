@@ -348,6 +348,7 @@ static void an_idle_slot_gets_another_key_and_its_count_goes_on(void **state)
 	for (int i = 0; i < 3; i++)
 		enter(NATIVE, by_syscall(1));
 	assert_int_equal(count_of(0x5000, 1000, 1, 0), 7 + 3);
+	assert_int_equal(kernel.numbers[EVENT_TAKEN], 1);
 	assert_int_equal(kernel.counts.rest[INDEX + 1], 0);
 	/* It was in use at the reading before, and is not read yet. */
 	fill(10);
