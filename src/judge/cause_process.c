@@ -145,7 +145,6 @@ static const struct cause_row no_compat_vdso = {"no-compat-vdso", GROUP_VDSO,
 	.signs = "A 32-bit vdsocheck gets no vDSO from an arm64 kernel.",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_32_bits, .advice = {&use_64_bit_or_compat}};
 
-/* Its vDSO makes the system calls itself (um/vdso/um_vdso.c, 3.2 to 7.2). */
 static const struct cause_row uml = {"uml", GROUP_PROCESS,
 	"The vDSO of User-Mode Linux makes a system call for each clock call.",
 	.signs = "/proc/cpuinfo has the vendor_id User Mode Linux.", .certainty = CERTAINTY_PROVEN,
@@ -201,7 +200,8 @@ void cause_process(const struct view *v, struct cause_list *list)
 		{&no_vdso, .applies = is_missing && !is_x86_64 && !is_aarch64, .detail = why},
 		{&vdso32_disabled, .applies = is_x86_64, .detail = why},
 		{&no_compat_vdso, .applies = is_aarch64, .detail = why},
-		{&uml, .applies = fallback && hypervisor_is(evidence, "uml")},
+		{&uml, .applies = (fallback || v->expected == VERDICT_FALLBACK) &&
+	                          hypervisor_is(evidence, "uml")},
 		{&wsl1, .applies = fallback && platform_is(evidence, "wsl1")},
 		{&arm_compat_disabled,
 			.applies = v->falls_back &&

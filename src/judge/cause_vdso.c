@@ -16,8 +16,9 @@ static bool has_no_clock(const struct view *v)
 {
 	const struct vdso_evidence *vdso = &v->evidence->vdso;
 
+	/* User-Mode Linux is a cause of its own. */
 	if (v->vdso_without_clock)
-		return true;
+		return !hypervisor_is(v->evidence, "uml");
 	if (v->verdict != VERDICT_FALLBACK || !fact_is_known(&vdso->fact) || v->vdso.proven ||
 		vdso->led_away)
 		return false;

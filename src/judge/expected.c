@@ -41,6 +41,9 @@ bool kernel_vdso_has_no_clock(const struct evidence *evidence)
 		{"openrisc", NEVER, 0}, {"parisc", NEVER, 0}, {"riscv32", NEVER, 0},
 		{"sh", NEVER, 0}, {"xtensa", NEVER, 0}};
 
+	/* That of User-Mode Linux makes the system calls itself (um/vdso/um_vdso.c, 3.2 to 7.2). */
+	if (hypervisor_is(evidence, "uml"))
+		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
 		if (arch_starts(evidence, first[i].machine))
 			return kernel_is_before(evidence, first[i].major, first[i].minor);
