@@ -61,6 +61,9 @@ static const struct mark hypervisor_marks[] = {
 	{"/proc/device-tree/fw-cfg@10100000", "", "qemu"},
 	{"/proc/sysinfo", "KVM/Linux", "kvm"},
 	{"/proc/sysinfo", "z/VM", "zvm"},
+	/* WSL 2 has no firmware's names. */
+	{"/proc/sys/kernel/osrelease", "WSL2", "microsoft"},
+	{"/proc/sys/kernel/osrelease", "-microsoft-standard", "microsoft"},
 };
 
 /* A machine without a hypervisor carries its cloud's name, too. */

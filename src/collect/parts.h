@@ -36,9 +36,9 @@ void hypervisor_collect(const struct root *root, struct text_fact *hypervisor);
 
 /*
  * Fills host->platform from DMI, ACPI, kernel strings and marker files; host->hypervisor is
- * filled before. One of: aws-xen, azure, oracle-cloud and the other clouds of platform.c, vmware,
- * firecracker, cloud-hypervisor, microvm (KVM without firmware tables), lpar, qubes, wsl1, wsl2,
- * gvisor, bare-metal. Absent: none of them.
+ * filled before. One of: aws-xen, azure, oracle-cloud and the other clouds of platform.c, whose
+ * machines may be without a hypervisor; vmware, firecracker, cloud-hypervisor, microvm (KVM without
+ * firmware tables), lpar, qubes, wsl1, wsl2, gvisor, bare-metal. Absent: none of them.
  */
 void platform_collect(const struct root *root, struct host_evidence *host);
 

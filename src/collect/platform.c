@@ -39,7 +39,7 @@ static const struct mark platforms[] = {
 #define ASSET_TAG "/sys/class/dmi/id/chassis_asset_tag"
 
 /*
- * The names of clouds, of which a machine without a hypervisor may bear one, too: those of
+ * The names of clouds, which their machines without a hypervisor bear, too: those of
  * cloud-init's ds-identify (22.4 to 26.2) and of systemd's virt.c, and of others by their kernels'
  * "DMI: " lines. tests/lore/clouds.txt has each.
  */
@@ -107,7 +107,7 @@ static const char *find_platform(const struct root *root, const struct host_evid
 	bool is_virtual = fact_is_known(&host->hypervisor.fact);
 	bool has_names = root_exists(root, "/sys/class/dmi/id");
 
-	if (!word && is_virtual)
+	if (!word)
 		word = mark_find(root, clouds, ARRAY_SIZE(clouds));
 	if (word)
 		return word;

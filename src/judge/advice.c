@@ -26,17 +26,18 @@ static const struct way *way_find(const struct view *v, const struct way *ways)
 
 /* Each boot loader has its own way to take this step. */
 #define DROP_STEP .text = "change the kernel command line", .ways = advice_remove_boot
+#define REBOOT_STEP .command = "sudo reboot", .ways = advice_reboots
 
 const struct advice_row advice_drop_tsc_boot = {"drop-tsc-boot-parameters", RANK_UNDO,
 	.text = "Remove {boot} from the kernel command line and reboot: the kernel then makes its "
 		"own choice.",
-	.steps = {{DROP_STEP}, {.command = "sudo reboot"},
+	.steps = {{DROP_STEP}, {REBOOT_STEP},
 		{.text = "if this fails, undo step 1", .command = "vdsocheck warp && vdsocheck"}},
 	.risk = "The parameter may be there because the TSC is unstable: see old kernel logs."};
 
 const struct advice_row advice_drop_boot = {"drop-boot-parameters", RANK_UNDO,
 	.text = "Remove {boot} from the kernel command line and reboot.",
-	.steps = {{DROP_STEP}, {.command = "sudo reboot"}, {.command = "vdsocheck"}},
+	.steps = {{DROP_STEP}, {REBOOT_STEP}, {.command = "vdsocheck"}},
 	.risk = "Find out why the parameter was set before you remove it."};
 
 static const char *target_paravirtual(const struct view *v)
@@ -122,6 +123,20 @@ const struct advice_row advice_move = {"move-to-another-host", RANK_UPDATE, .act
 			  .ways = advice_moves,
 			  .needs_way = true},
 		{.command = "vdsocheck"}},
+	.risk = MOVE_RISK};
+
+/* It takes the place of advice for the owner of a machine's firmware. */
+const struct advice_row advice_replace_machine = {"replace-machine", RANK_UPDATE,
+	.actor = ACTOR_PROVIDER, .irreversible = true,
+	.text = "Ask your provider to update this machine's firmware or to replace the machine; in "
+		"some clouds a stop and a start replace it. Do not force the TSC.",
+	.where = HERE,
+	.steps = {{.text = "stop it and start it again, where that replaces it",
+			  .ways = advice_moves},
+		{.command = "vdsocheck"}},
+	.ask = "The kernel of this machine, which runs without a hypervisor, does not use its TSC, "
+	       "so every clock read is a system call. Can its firmware be updated, or the machine "
+	       "be replaced?",
 	.risk = MOVE_RISK};
 
 const struct advice_row advice_send_report = {"send-report", RANK_ASK,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The ways to take a step that differ by boot loader or by cloud: to add parameters to the kernel
- * command line, to remove them, and to move a guest to another host.
+ * command line, to remove them, to reboot, and to move a guest to another host.
  */
 #include "rules.h"
 
@@ -57,6 +57,15 @@ const struct way advice_remove_boot[] = {
 			 "line of the entries in loader/entries"}},
 	{"proxmox-boot-tool", "Proxmox VE on ZFS", {.command = "sudoedit " PROXMOX_FILE}},
 	{"cmdline.txt", "Raspberry Pi", {.command = "sudoedit " PI_FILE}},
+	{"wsl2", "WSL 2",
+		{.text = "edit kernelCommandLine in the file .wslconfig of the Windows user's "
+			 "folder"}},
+	{0},
+};
+
+/* A reboot inside WSL keeps its virtual machine, which has the command line. */
+const struct way advice_reboots[] = {
+	{"wsl2", NULL, {.text = "in Windows", .command = "wsl --shutdown"}},
 	{0},
 };
 

@@ -169,7 +169,8 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 	const struct cause_case cases[] = {
 		{&tsc_unsynchronized, .applies = is_wanted && v->tsc_unsynchronized,
 			.line = v->tsc_distrust,
-			FITS(!v->guest && is_at_boot, !v->guest && warp && !is_at_boot,
+			FITS(!v->guest && is_at_boot && !v->is_rented,
+				!v->guest && warp && (!is_at_boot || v->is_rented),
 				!v->guest && !warp, has_host && !v->has_switch, has_host)},
 		{&kvm_clock_cpu_added,
 			.applies = v->on_kvm_clock && (v->falls_back || !evidence->live) && added,

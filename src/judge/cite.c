@@ -149,8 +149,12 @@ static void add(struct cause_list *list, const struct view *v, const struct caus
 	if (row->with_switch)
 		cite_switch_after(v, cause, found->line);
 	for (size_t i = 0; i < CAUSE_ADVICE_MAX && row->advice[i]; i++) {
+		const struct advice_row *advice = row->advice[i];
+
+		if (v->is_rented && advice->actor == ACTOR_FIRMWARE && !advice->boot)
+			advice = &advice_replace_machine;
 		if (!found->fits || found->fits[i])
-			list->advice[list->advice_count++] = row->advice[i];
+			list->advice[list->advice_count++] = advice;
 	}
 	list->count++;
 }

@@ -68,6 +68,7 @@ bool explain_advice(size_t place, struct advice *advice)
 	}
 	for (size_t i = 0; i < ADVICE_GENERAL; i++)
 		add_advice(&list, advice_general[i]);
+	add_advice(&list, &advice_replace_machine);
 	add_advice(&list, &advice_send_report);
 	return place < list.count && advice_make(NULL, list.rows[place], advice);
 }

@@ -60,8 +60,9 @@ struct way {
 	struct step_row step;
 };
 
-/* The ways to change the kernel command line, and to stop a cloud's guest and start it again. */
-extern const struct way advice_add_boot[], advice_remove_boot[], advice_moves[];
+/* The ways to change the kernel command line, to reboot, and to stop a cloud's guest and start it.
+ */
+extern const struct way advice_add_boot[], advice_remove_boot[], advice_reboots[], advice_moves[];
 
 /* A sentence for kernels before major.minor alone, such as on a parameter that they ignore. */
 struct remark {
@@ -189,7 +190,8 @@ size_t cause_list_rows(const struct cause_row *rows[CAUSE_ROW_MAX]);
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
 	advice_update_firmware, advice_ask_about_unstable_tsc, advice_find_which_clock,
 	advice_ask_which_clock, advice_ask_for_invariant_tsc, advice_ask_hyperv_for_tsc,
-	advice_restart_for_tsc, advice_send_report, advice_switch_to_own_counter;
+	advice_replace_machine, advice_restart_for_tsc, advice_send_report,
+	advice_switch_to_own_counter;
 
 /* The step that switches to {to}, after a guard that ends with "&&", or none. */
 #define SWITCH_STEP(guard)                                                                         \

@@ -69,6 +69,16 @@ static bool is_counter_trapped(const struct evidence *evidence)
 
 #define FASTER_THAN_ENTRY 0.5
 
+/* The firmware of such a machine is its provider's; other platforms are not a cloud's. */
+static bool is_rented(const struct host_evidence *host)
+{
+	static const char others[] = "bare-metal lpar gvisor wsl1 wsl2 qubes firecracker "
+				     "cloud-hypervisor microvm vmware";
+
+	return host->hypervisor.fact.state == FACT_ABSENT && fact_is_known(&host->platform.fact) &&
+	       !text_has_word(text_span(others), host->platform.value);
+}
+
 static void add_host(struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
@@ -76,6 +86,7 @@ static void add_host(struct view *v)
 	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
 
 	v->guest = fact_is_known(&host->hypervisor.fact);
+	v->is_rented = is_rented(host);
 	v->ec2_xen = platform_is(evidence, "aws-xen");
 	v->gvisor = platform_is(evidence, "gvisor");
 	v->emulated = fact_is_known(&host->emulator.fact);

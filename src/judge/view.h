@@ -99,6 +99,7 @@ struct view {
 	/* The host and this process. */
 	bool guest, ec2_xen, gvisor, emulated, on_powerpc;
 	bool on_tcg;                /* QEMU emulates this guest's CPUs */
+	bool is_rented;             /* a cloud's machine without a hypervisor */
 	bool may_be_restored;       /* from snapshots, as a matter of course */
 	bool counter_off;           /* for this process: reading it raises a signal */
 	bool counter_trapped;       /* each read of it is intercepted or emulated */

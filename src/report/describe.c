@@ -113,7 +113,7 @@ static void add_machine(const struct host_evidence *host, struct strbuf *sb)
 	else if (is_guest)
 		strbuf_add(sb, "%s guest", hypervisor);
 	if (cloud)
-		strbuf_add(sb, "%s%s", is_guest ? " on " : "", cloud);
+		strbuf_add(sb, "%s on %s", is_guest ? "" : "bare metal", cloud);
 	else if (product)
 		strbuf_add(sb, is_guest ? " (%s)" : "%s", product);
 }

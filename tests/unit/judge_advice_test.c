@@ -592,12 +592,12 @@ static void the_way_of_this_system_comes_first(void **state)
 		"sudo grubby --update-kernel=ALL --remove-args='clocksource=hpet'");
 	assert_string_equal(advice[0].steps[0].undo,
 		"sudo grubby --update-kernel=ALL --args='clocksource=hpet'");
-	assert_int_equal(advice[0].keep_count, 6);
+	assert_int_equal(advice[0].keep_count, ADVICE_KEEP_MAX);
 	assert_string_equal(advice[0].keep[0].command, advice[0].steps[0].command);
 	fact_set_text(&evidence.host.boot_tool, "another");
 	find(&evidence);
 	assert_string_equal(advice[0].steps[0].command, "");
-	assert_int_equal(advice[0].keep_count, 6);
+	assert_int_equal(advice[0].keep_count, ADVICE_KEEP_MAX);
 }
 
 static void alternatives_have_the_same_effect(void **state)
