@@ -45,6 +45,7 @@ WATCH_SLEEPER := $(BUILD)/tests/watch/sleeper
 # CYCLES=500: times that a process is attached to and let go.
 check-trace: $(TEST_BINARY) $(TRACE_CALLER) $(TRACE_CONTRACT) $(TRACE_PRELOAD) $(TEST_TOOLS)
 	$(QUIET)tests/trace/run $(TEST_BINARY) $(BUILD)/tests $(CYCLES)
+	$(QUIET)tests/trace/same $(TEST_BINARY) $(BUILD)/tests
 
 .PHONY: check-watch
 check-watch: $(TEST_BINARY) $(TEST_TOOLS) $(WATCH_SLEEPER)

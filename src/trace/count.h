@@ -27,8 +27,8 @@ int trace_program_find(const char *name, struct trace_program *program);
 void trace_program_inspect(struct trace_program *program);
 
 /*
- * Says whether the file gives privileges to a program that executes it: it is set-user-ID or
- * set-group-ID or has capabilities.
+ * Says whether the file gives privileges that we lack to a program that executes it: it is
+ * set-user-ID or set-group-ID or has capabilities.
  */
 bool trace_program_gains(const char *path);
 

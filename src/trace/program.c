@@ -69,8 +69,9 @@ bool trace_program_gains(const char *path)
 	struct stat status;
 
 	return stat(path, &status) == 0 &&
-	       (status.st_mode & S_ISUID ||
-		       (status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) ||
+	       ((status.st_mode & S_ISUID && status.st_uid != geteuid()) ||
+		       (status.st_mode & S_ISGID && status.st_mode & S_IXGRP &&
+			       status.st_gid != getegid()) ||
 		       getxattr(path, "security.capability", NULL, 0) > 0);
 }
 

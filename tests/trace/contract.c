@@ -23,9 +23,20 @@
  *	contract locks               locks its memory, and prints how many KiB that is
  *	contract spawns N FILE       N children that execute true; writes to the file how many of
  *	                             them ended otherwise than by 0 or SIGKILL
+ *	contract state               prints what execve(2) keeps: users, capabilities, signals,
+ *	                             limits, timers, descriptors
+ *	contract stops               how its parent sees a child that stops itself and is continued
+ *	contract pairs N             N times SIGSTOP and then SIGCONT for a child that executes itself
+ *	                             again and again; prints how often it was stopped after that
+ *	contract clones              children by clone(2) and clone3(2) that ask not to be traced and
+ *	                             read the clock by system call
+ *	contract family N            N children by fork(2) and vfork(2), some of which execute true
+ *	contract dies SIGNAL         by this signal, of itself or of a timer
+ *	contract tight WORD...       becomes the program with the least address space that it runs in
  */
 /* clang-format on */
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/bpf.h>
 #include <linux/filter.h>
@@ -44,6 +55,7 @@
 #include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -242,6 +254,7 @@ static int read_counter(void)
 #endif
 }
 
+/* Not by ptrace(3): this file would be known as that of a tracer. */
 static int try_ptrace(void)
 {
 	pid_t child = fork();
@@ -250,7 +263,7 @@ static int try_ptrace(void)
 	if (child == 0)
 		for (;;)
 			pause();
-	result = ptrace(PTRACE_SEIZE, child, NULL, NULL);
+	result = syscall(SYS_ptrace, PTRACE_SEIZE, child, NULL, NULL);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	return result < 0;
@@ -327,6 +340,214 @@ static int spawn_many(long count, const char *path)
 	return !file;
 }
 
+/* ---- programs that end in the same way without a tracer, see tests/trace/same ---- */
+
+static void print_lines(const char *path, const char *const *keys)
+{
+	FILE *file = fopen(path, "r");
+	char line[4096];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		for (const char *const *key = keys; *key; key++) {
+			if (strncmp(line, *key, strlen(*key)) == 0)
+				fputs(line, stdout);
+		}
+	}
+	if (file)
+		fclose(file);
+}
+
+static int print_state(void)
+{
+	static const char *const keys[] = {"Uid:", "Gid:", "Groups:", "Cap",
+		"SigBlk:", "SigIgn:", "SigCgt:", "SigPnd:", "Umask:", "Cpus_allowed_list:", NULL};
+	struct itimerval timer;
+	struct rlimit limit;
+
+	print_lines("/proc/self/status", keys);
+	for (unsigned i = 0; i < RLIM_NLIMITS; i++) {
+		if (getrlimit(i, &limit) == 0)
+			printf("limit %u %lu %lu\n", i, (unsigned long)limit.rlim_cur,
+				(unsigned long)limit.rlim_max);
+	}
+	for (int i = 0; i < 3; i++) {
+		if (getitimer(i, &timer) == 0)
+			printf("timer %d %d\n", i, timer.it_value.tv_sec || timer.it_value.tv_usec);
+	}
+	for (int i = 0; i < 1024; i++) {
+		if (fcntl(i, F_GETFD) >= 0)
+			printf("descriptor %d\n", i);
+	}
+	printf("%d %d %d %d %d\n", prctl(PR_GET_DUMPABLE), prctl(PR_GET_SECUREBITS),
+		prctl(PR_GET_KEEPCAPS), getpgrp() == getpid(), getsid(0) == getpid());
+	return 0;
+}
+
+static int watch_stops(void)
+{
+	static const int signals[] = {SIGSTOP, SIGTSTP};
+	int status, ends[2];
+	char byte;
+	pid_t child;
+
+	if (pipe(ends) < 0 || (child = fork()) < 0)
+		return 77;
+	for (int i = 0; child == 0 && i < 2; i++) {
+		raise(signals[i]);
+		if (read(ends[0], &byte, 1) != 1)
+			_exit(6);
+	}
+	if (child == 0)
+		_exit(5);
+	for (int i = 0; i < 2; i++) {
+		waitpid(child, &status, WUNTRACED);
+		printf("%x\n", (unsigned)status);
+		kill(child, SIGCONT);
+		waitpid(child, &status, WCONTINUED);
+		printf("%x\n", (unsigned)status);
+		if (write(ends[1], "", 1) != 1)
+			return 6;
+	}
+	waitpid(child, &status, 0);
+	printf("%x\n", (unsigned)status);
+	return 0;
+}
+
+/* Writes a byte into standard output, whose reader may be late, and executes itself. */
+static int execute_again(void)
+{
+	(void)!write(STDOUT_FILENO, "", 1);
+	execl("/proc/self/exe", "contract", "again", (char *)NULL);
+	return 127;
+}
+
+/* Says whether the child writes within a time. */
+static int goes_on(int file, int tries)
+{
+	const struct timespec moment = {.tv_nsec = 10000000};
+	char bytes[4096];
+
+	while (read(file, bytes, sizeof(bytes)) > 0)
+		;
+	while (tries--) {
+		nanosleep(&moment, NULL);
+		if (read(file, bytes, sizeof(bytes)) > 0)
+			return 1;
+	}
+	return 0;
+}
+
+static int stop_and_continue(long count)
+{
+	long stopped = 0;
+	int ends[2];
+	pid_t child;
+
+	if (pipe2(ends, O_NONBLOCK) < 0 || (child = fork()) < 0)
+		return 77;
+	if (child == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		_exit(execute_again());
+	}
+	for (long i = 0; i < count; i++) {
+		const struct timespec moment = {.tv_nsec = rand() % 200000};
+
+		kill(child, SIGSTOP);
+		nanosleep(&moment, NULL);
+		kill(child, SIGCONT);
+		if (!goes_on(ends[0], 500)) {
+			stopped++;
+			kill(child, SIGCONT);
+		}
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	printf("%ld\n", stopped);
+	return 0;
+}
+
+/* The kernel's struct of the first version. */
+struct arguments_of_clone {
+	uint64_t flags, pidfd, child, parent, signal, stack, size, tls;
+};
+
+static int clone_by(int is_third)
+{
+	struct arguments_of_clone arguments = {.flags = CLONE_UNTRACED, .signal = SIGCHLD};
+	struct timespec now;
+	int status = 0;
+	long child;
+
+	if (is_third)
+		child = syscall(SYS_clone3, &arguments, sizeof(arguments));
+	else
+		child = syscall(SYS_clone, CLONE_UNTRACED | SIGCHLD, NULL, NULL, NULL, NULL);
+	if (child == 0)
+		_exit(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now) ? errno : 0);
+	if (child < 0)
+		return -errno;
+	waitpid((pid_t)child, &status, __WALL);
+	return status;
+}
+
+static pid_t start_child(long which)
+{
+	pid_t child = which % 2 ? fork() : vfork();
+
+	if (child == 0 && which % 3)
+		execl("/bin/true", "true", (char *)NULL);
+	if (child == 0)
+		_exit((int)(which % 7));
+	return child;
+}
+
+static int start_family(long count)
+{
+	long ended = 0;
+	int status;
+
+	for (long i = 0; i < count; i++) {
+		waitpid(start_child(i), &status, 0);
+		ended += status;
+	}
+	printf("%lx\n", ended);
+	return 0;
+}
+
+static int die_by(int signal)
+{
+	const struct itimerval soon = {.it_value.tv_usec = 50000};
+
+	if (signal != SIGALRM)
+		return raise(signal);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	for (;;)
+		read_clock(1000);
+}
+
+static int become_tight(char **words)
+{
+	for (rlim_t size = 1 << 20; size < 1 << 28; size += 1 << 16) {
+		const struct rlimit limit = {size, size};
+		int status = 1, silent;
+		pid_t child = fork();
+
+		if (child == 0) {
+			silent = open("/dev/null", O_WRONLY);
+			dup2(silent, STDOUT_FILENO);
+			dup2(silent, STDERR_FILENO);
+			setrlimit(RLIMIT_AS, &limit);
+			_exit(become(words));
+		}
+		waitpid(child, &status, 0);
+		if (status == 0) {
+			setrlimit(RLIMIT_AS, &limit);
+			return become(words);
+		}
+	}
+	return 77;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -364,5 +585,21 @@ int main(int argc, char **argv)
 		return read_counter();
 	if (strcmp(what, "strict") == 0)
 		return read_strictly();
+	if (strcmp(what, "state") == 0)
+		return print_state();
+	if (strcmp(what, "stops") == 0)
+		return watch_stops();
+	if (strcmp(what, "again") == 0)
+		return execute_again();
+	if (strcmp(what, "pairs") == 0)
+		return stop_and_continue(count);
+	if (strcmp(what, "clones") == 0)
+		return printf("%x %x\n", (unsigned)clone_by(0), (unsigned)clone_by(1)) < 0;
+	if (strcmp(what, "family") == 0)
+		return start_family(count);
+	if (strcmp(what, "dies") == 0)
+		return die_by((int)count);
+	if (strcmp(what, "tight") == 0)
+		return become_tight(argv + 2);
 	return strcmp(what, "sent") == 0 ? be_sent() : 2;
 }
