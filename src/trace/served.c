@@ -62,6 +62,22 @@ static bool may_have_own_filter(pid_t pid, uint64_t around, struct fact *why)
 	return true;
 }
 
+/* The counters take address space, which a program that limits it may need. */
+static bool has_limited_space(pid_t pid, struct fact *why)
+{
+	struct span limits = proc_read(pid, "limits", SERVED_PAGE), line;
+	bool is_limited = false;
+
+	for (struct span rest = limits; text_next_line(&rest, &line);) {
+		if (text_take_prefix(&line, "Max address space"))
+			is_limited = !text_starts(text_trim(line), "unlimited");
+	}
+	span_free(limits);
+	if (is_limited)
+		fact_set(why, FACT_DENIED, "its address space is limited (ulimit -v)");
+	return is_limited;
+}
+
 /* Makes the calls that served_inject() makes, which sees what they return. */
 static void try_calls(void *unused)
 {
@@ -105,7 +121,8 @@ enum injected served_open(
 	int file = -1;
 
 	*table = NULL;
-	if (!may_have_own_filter(thread, around, &trace->uncounted_why))
+	if (!may_have_own_filter(thread, around, &trace->uncounted_why) &&
+		!has_limited_space(thread, &trace->uncounted_why))
 		result = served_inject(trace, thread, &file, &trace->uncounted_why);
 	if (result == INJECTED) {
 		fact_set_known(&trace->served);
