@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,6 +64,7 @@ struct tracer {
 	unsigned options;       /* of ptrace */
 	uint64_t filters;       /* of the program that are not its own */
 	bool is_weak;           /* programs do not get the privileges of their files */
+	struct rlimit files;    /* limit of our descriptors, before it was raised */
 	struct traced *threads; /* in no order */
 	size_t count, room;
 	struct served_table **left; /* of programs that were let go */
@@ -456,6 +458,8 @@ static void finish(struct tracer *tracer)
 	struct trace_run *run = tracer->run;
 
 	trace_run_remove(run, &tracer->source);
+	if (tracer->files.rlim_max) /* the next run inherits it */
+		setrlimit(RLIMIT_NOFILE, &tracer->files);
 	while (tracer->count)
 		drop_thread(tracer, tracer->threads[0].id);
 	free(tracer->threads);
@@ -480,6 +484,7 @@ static void explain_refusal(pid_t pid, int error, struct fact *why)
 static bool seize_program(struct tracer *tracer, unsigned options, struct fact *why)
 {
 	struct trace_run *run = tracer->run;
+	struct rlimit limit;
 	struct fact ignored;
 
 	tracer->options = FOLLOW | options;
@@ -494,6 +499,11 @@ static bool seize_program(struct tracer *tracer, unsigned options, struct fact *
 		proc_is_ours(&ignored) && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
 		!privileges_have(tracer->has_filter ? TRACE_PRIVILEGES | TRACE_FILTER_PRIVILEGES
 						    : TRACE_PRIVILEGES);
+	/* Each program that is counted has a descriptor here. This one has its own limit by now. */
+	if (getrlimit(RLIMIT_NOFILE, &tracer->files) == 0) {
+		limit = (struct rlimit){tracer->files.rlim_max, tracer->files.rlim_max};
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 	add_thread(tracer, run->program, NULL);
 	tracer->source.change = take_change;
 	trace_run_add(run, &tracer->source);

@@ -175,9 +175,13 @@ static int64_t call(struct target *target, const char *name, const uint64_t argu
 /* Finds the vDSO. 0 or an errno value: ECANCELED of a program that gains privileges. */
 static int find_vdso(struct target *target)
 {
-	struct span vector = proc_read(target->thread, "auxv", SERVED_PAGE);
+	struct span vector;
 	uint64_t pair[2];
-	int error = vector.length ? ENOENT : EACCES;
+	int error;
+
+	errno = EACCES;
+	vector = proc_read(target->thread, "auxv", SERVED_PAGE);
+	error = vector.length ? ENOENT : errno;
 
 	for (size_t at = 0; at + sizeof(pair) <= vector.length; at += sizeof(pair)) {
 		memcpy(pair, vector.at + at, sizeof(pair));
