@@ -147,11 +147,11 @@ static void processes_with_the_most_calls_are_kept(void **state)
 	assert_int_equal(trace.callers.count, 3);
 	for (uint64_t i = 0; i < 3; i++)
 		assert_int_equal(trace.callers.list[i].calls, 99 - i);
-	/* 250 us in the vDSO are more than two calls of 120 us, and less than three. */
+	/* A sample in the vDSO is more than two calls of this cost, and less than three. */
 	for (size_t i = 0; i < 3; i++)
 		trace.callers.list[i].calls = i + 1;
 	trace.callers.list[0].in_vdso = 1;
-	trace_callers_finish(&trace, 2, 120000);
+	trace_callers_finish(&trace, 2, TRACE_SAMPLE_NS / 2.1);
 	assert_int_equal(trace.callers.list[0].in_vdso, 1);
 	assert_int_equal(trace.callers.list[1].calls, 3);
 	trace_callers_forget(&trace.callers);

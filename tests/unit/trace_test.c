@@ -293,12 +293,14 @@ static void no_system_calls_are_the_good_news(void **state)
 	assert_non_null(strstr(run.report.summary, "were not called"));
 }
 
-/* 5 s of a process with 4 s of CPU time, on a host where a read takes 28 ns. */
+/* 16,000 samples of a process that has 80% of a CPU, on a host where a read takes 28 ns. */
+static const double sample_s = TRACE_SAMPLE_NS / 1e9;
+
 static void set_samples(uint64_t in_vdso)
 {
 	make_host(false);
-	fact_set_real(&trace->duration_s, 5);
-	fact_set_real(&trace->cpu_s, 4);
+	fact_set_real(&trace->duration_s, 20000 * sample_s);
+	fact_set_real(&trace->cpu_s, 16000 * sample_s);
 	fact_set_known(&trace->sampled.fact);
 	trace->sampled.taken = 16000;
 	trace->sampled.in_vdso = in_vdso;
@@ -312,15 +314,26 @@ static void samples_in_the_vdso_are_a_share_with_its_error(void **state)
 	assert_int_equal(verdict(), TRACE_OK);
 	assert_true(fabs(diagnosis->inside.share_percent - 10) < 1e-9);
 	assert_true(fabs(diagnosis->inside.error_percent - 0.25) < 1e-9);
-	/* 0.4 s and three errors of 0.01 s, by 28 ns, in 5 s. */
-	assert_true(diagnosis->inside.reads_per_s_most > (0.4 + 0.03) / 28e-9 / 5);
-	assert_true(diagnosis->inside.reads_per_s_most < (0.4 + 0.032) / 28e-9 / 5);
+	/* 8% of a CPU and three errors of 0.2%, by 28 ns. */
+	assert_true(diagnosis->inside.reads_per_s_most > (0.08 + 0.006) / 28e-9);
+	assert_true(diagnosis->inside.reads_per_s_most < (0.08 + 0.0064) / 28e-9);
 	assert_non_null(strstr(run.report.summary,
 		"; 10.0% +/- 0.2% of its CPU time is spent reading the clock in the vDSO, at most "
 		"3,080,000 reads per s."));
 	/* A system call takes 530 ns. */
 	assert_true(fabs(diagnosis->inside.fallback_percent_most -
 			    diagnosis->inside.reads_per_s_most * 530e-9 * 100) < 1e-6);
+}
+
+static void samples_are_not_in_step_with_what_wakes_each_millisecond(void **state)
+{
+	unsigned hits[50] = {0};
+
+	(void)state;
+	for (uint64_t i = 0; i < 200; i++)
+		hits[i * TRACE_SAMPLE_NS % 1000000 * ARRAY_SIZE(hits) / 1000000]++;
+	for (size_t i = 0; i < ARRAY_SIZE(hits); i++)
+		assert_in_range(hits[i], 2, 6);
 }
 
 static void few_samples_in_the_vdso_are_a_bound_alone(void **state)
@@ -565,6 +578,7 @@ int main(void)
 		cmocka_unit_test(the_share_of_a_time_with_stops_is_a_lower_bound),
 		cmocka_unit_test(no_system_calls_are_the_good_news),
 		cmocka_unit_test(samples_in_the_vdso_are_a_share_with_its_error),
+		cmocka_unit_test(samples_are_not_in_step_with_what_wakes_each_millisecond),
 		cmocka_unit_test(few_samples_in_the_vdso_are_a_bound_alone),
 		cmocka_unit_test(samples_alone_are_no_verdict),
 		cmocka_unit_test(a_program_that_was_not_counted_is_unknown),
