@@ -26,6 +26,13 @@ struct frame_state {
 #define FRAME_WORD 8U
 
 /*
+ * Reads the state at the address `wanted` from the entry at this offset of the file, which is for
+ * the code from `location` on. False: it is not known.
+ */
+bool cfi_read(const struct elf *file, uint64_t at, uint64_t location, uint64_t wanted,
+	struct frame_state *state);
+
+/*
  * Follows the instruction at this offset of the file, relative to the stack pointer. Returns its
  * length; 0: C functions do not have this instruction before their first call, or the code after it
  * is not reached from it.

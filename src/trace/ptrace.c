@@ -27,6 +27,7 @@
 #include "base/text.h"
 #include "count.h"
 #include "places.h"
+#include "registers.h"
 #include "served.h"
 
 /* glibc has no name for it. */
@@ -175,15 +176,15 @@ static void take_filter_stop(struct tracer *tracer, pid_t id)
 		count_call(tracer, id, data % TRACE_ROW_MAX, data >= TRACE_ROW_MAX,
 			is_known ? &call : NULL);
 	} else if (data == TRACE_FILTER_UNTRACED) {
-		size_t row = served_system_call(tracer->run->trace->request->plan, id);
+		size_t row = registers_find_row(tracer->run->trace->request->plan, id);
 
 		if (row < TRACE_ROW_MAX)
 			count_call(tracer, id, row, false, is_known ? &call : NULL);
-		served_change_call(id, CLONE_UNTRACED);
+		registers_change_call(id, CLONE_UNTRACED);
 	} else if (data == TRACE_FILTER_STRICT) {
 		tracer->run->trace->was_refused_strict = true;
 	} else {
-		served_change_call(id, 0);
+		registers_change_call(id, 0);
 	}
 }
 
@@ -191,7 +192,7 @@ static void take_filter_stop(struct tracer *tracer, pid_t id)
 static void note_refused_call(struct tracer *tracer, pid_t id)
 {
 	struct trace_evidence *trace = tracer->run->trace;
-	size_t row = served_system_call(trace->request->plan, id);
+	size_t row = registers_find_row(trace->request->plan, id);
 
 	if (row < TRACE_ROW_MAX)
 		fact_set_number(&trace->sigsys_row, (int64_t)row);
@@ -355,7 +356,7 @@ static void count_served(struct tracer *tracer, struct traced *thread)
 		return;
 	if (!thread->loading) {
 		begin_served(tracer, thread);
-	} else if (served_is_loaded(thread->id) || ++thread->stops == LOADING_STOPS) {
+	} else if (registers_show_loaded(thread->id) || ++thread->stops == LOADING_STOPS) {
 		served_learn(thread->table, thread->id, &tracer->libraries);
 		thread->loading = false;
 	}
@@ -376,7 +377,7 @@ static void take_signal(struct tracer *tracer, pid_t id, int signal)
 	if (signal == SIGSYS)
 		take_sigsys(tracer, id);
 	else if (!stops_a_group(signal) && signal != SIGCONT)
-		served_restart_call(id);
+		registers_restart_call(id);
 }
 
 /* A thread that was killed by now takes no request: its end is reported next. */

@@ -125,29 +125,6 @@ enum injected { INJECTED, INJECTED_NOT, INJECTED_GONE, INJECTED_BROKEN };
 enum injected served_inject(
 	struct trace_evidence *trace, pid_t thread, int *table, struct fact *why);
 
-/*
- * Removes flags from the first argument of the system call that a thread is to make, at its stop by
- * a filter; without flags the call is not made, and fails with ENOSYS.
- */
-void served_change_call(pid_t thread, uint64_t flags);
-
-/*
- * Makes the kernel restart the system call that a signal has interrupted, at the stop for the
- * signal, if that has no handler. Linux wakes a traced thread for a signal that it ignores, and
- * some calls fail then with EINTR. Those with a time limit still do: it would begin anew. So do
- * all on arm64, where their first argument is no longer known.
- */
-void served_restart_call(pid_t thread);
-
-/* Finds the row of the system call that a thread is in; TRACE_ROW_MAX: there is none. */
-size_t served_system_call(const struct trace_plan *plan, pid_t thread);
-
-/*
- * Says at the stop of a thread at a system call whether its C library is loaded; it is not yet used
- * when that becomes true.
- */
-bool served_is_loaded(pid_t thread);
-
 /* ---- served.c: the tables of a run ---- */
 
 struct served_table;

@@ -7,9 +7,6 @@
  * execve(2) drops it. Nothing else of the program's memory is written. Signals are blocked until it
  * goes on, and its registers are as they were.
  */
-#if defined(__x86_64__)
-#include <asm/prctl.h>
-#endif
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,99 +20,24 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/child.h"
 #include "base/memory.h"
 #include "files.h"
+#include "registers.h"
 #include "served.h"
-
-#if defined(__x86_64__) || defined(__aarch64__)
 
 struct target {
 	struct trace_evidence *trace;
 	pid_t thread;
-	struct user_regs_struct before;
+	struct registers before;
 	uint64_t instruction; /* that makes a system call */
 	bool was_stopped;     /* with its process, which is stopped still or was continued */
 	unsigned char *image; /* of its vDSO, at this address in the program */
 	uint64_t vdso;
 };
-
-/* ---- the registers; those of 32-bit programs are refused with ENOEXEC ---- */
-
-#if defined(__x86_64__)
-/* The instruction that makes a system call. */
-static const unsigned char instruction[] = {0x0f, 0x05};
-
-static int registers_get(pid_t thread, struct user_regs_struct *registers)
-{
-	if (ptrace(PTRACE_GETREGS, thread, NULL, registers) < 0)
-		return -1;
-	if (registers->cs != 0x23)
-		return 0;
-	errno = ENOEXEC;
-	return -1;
-}
-
-static int registers_set(pid_t thread, struct user_regs_struct *registers)
-{
-	return (int)ptrace(PTRACE_SETREGS, thread, NULL, registers);
-}
-
-static void registers_call(
-	struct user_regs_struct *registers, long number, const uint64_t arguments[6])
-{
-	struct user_regs_struct *r = registers;
-	unsigned long long *const places[] = {&r->rdi, &r->rsi, &r->rdx, &r->r10, &r->r8, &r->r9};
-
-	r->rax = (unsigned long long)number;
-	r->orig_rax = (unsigned long long)-1; /* no system call is restarted */
-	for (int i = 0; i < 6; i++)
-		*places[i] = arguments[i];
-}
-
-#define INSTRUCTION_POINTER rip
-#define RESULT rax
-#define NUMBER orig_rax
-#define ARGUMENT rdi
-#else
-static const unsigned char instruction[] = {0x01, 0x00, 0x00, 0xd4};
-
-static int registers_get(pid_t thread, struct user_regs_struct *registers)
-{
-	struct iovec whole = {registers, sizeof(*registers)};
-
-	if (ptrace(PTRACE_GETREGSET, thread, (void *)NT_PRSTATUS, &whole) < 0)
-		return -1;
-	if (whole.iov_len == sizeof(*registers))
-		return 0;
-	errno = ENOEXEC;
-	return -1;
-}
-
-static int registers_set(pid_t thread, struct user_regs_struct *registers)
-{
-	struct iovec whole = {registers, sizeof(*registers)};
-
-	return (int)ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &whole);
-}
-
-static void registers_call(
-	struct user_regs_struct *registers, long number, const uint64_t arguments[6])
-{
-	registers->regs[8] = (unsigned long long)number;
-	for (int i = 0; i < 6; i++)
-		registers->regs[i] = arguments[i];
-}
-
-#define INSTRUCTION_POINTER pc
-#define RESULT regs[0]
-#define NUMBER regs[8]
-#define ARGUMENT regs[0]
-#endif
 
 /* ---- system calls in the program's name ---- */
 
@@ -152,20 +74,19 @@ static bool go_on(struct target *target)
 /* Makes the system call in the program's name. Returns its result, or a negative errno value. */
 static int64_t call(struct target *target, const char *name, const uint64_t arguments[6])
 {
-	struct user_regs_struct registers = target->before;
+	struct registers registers = target->before;
 	struct trace_evidence *trace = target->trace;
 	const struct trace_call *planned = trace_plan_call(trace->request->plan, name);
 	int number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, name);
 
-	registers.INSTRUCTION_POINTER = target->instruction;
-	registers_call(&registers, number, arguments);
-	if (registers_set(target->thread, &registers) < 0 || !go_on(target) || !go_on(target) ||
-		registers_get(target->thread, &registers) < 0)
+	registers_call(&registers, target->instruction, number, arguments);
+	if (registers_set(target->thread, &registers) != 0 || !go_on(target) || !go_on(target) ||
+		registers_get(target->thread, &registers) != 0)
 		return -ESRCH;
 	/* It is in the count of the BPF program, which is added later. Other runs have none. */
 	if (trace->method == TRACE_BY_BPF && planned)
 		trace->counts[TRACE_NATIVE][planned->row]--;
-	return (int64_t)registers.RESULT;
+	return registers_result(&registers);
 }
 
 #define CALL(target, name, ...) call(target, name, (const uint64_t[6]){__VA_ARGS__})
@@ -217,9 +138,9 @@ static int read_vdso(struct target *target, size_t *length)
 		return error;
 	*length = served_image_length(target->image, SERVED_PAGE);
 	if (*length && memory_read(target->thread, target->vdso, target->image, *length) == 0)
-		found = memmem(target->image, *length, instruction, sizeof(instruction));
+		found = registers_find_instruction(target->image, *length);
 	target->instruction = found ? target->vdso + (uint64_t)(found - target->image) : 0;
-	return found ? 0 : ENOEXEC;
+	return found ? 0 : ENODATA;
 }
 
 /* ---- the stubs ---- */
@@ -242,17 +163,14 @@ static bool write_words(pid_t thread, uint64_t to, const void *from, size_t leng
 static bool write_symbols(
 	const struct target *target, const struct served_symbols *symbols, bool back)
 {
-	for (size_t i = 0; i < symbols->count; i++) {
-		unsigned long value = symbols->values[i];
+	bool is_written = true;
 
-		if (back)
-			memcpy(&value, target->image + symbols->places[i], sizeof(value));
-		if (ptrace(PTRACE_POKEDATA, target->thread,
-			    (void *)(uintptr_t)(target->vdso + symbols->places[i]),
-			    (void *)value) < 0)
-			return false;
-	}
-	return true;
+	for (size_t i = 0; i < symbols->count && is_written; i++)
+		is_written = write_words(target->thread, target->vdso + symbols->places[i],
+			back ? (const void *)(target->image + symbols->places[i])
+			     : &symbols->values[i],
+			sizeof(symbols->values[i]));
+	return is_written;
 }
 
 /* Says whether it can be the file that was made: /proc may be that of another PID namespace. */
@@ -270,7 +188,7 @@ static bool is_new_file(int file)
  */
 static int64_t map_table(struct target *target, uint64_t name, int *table)
 {
-	static const char text[2 * sizeof(long)] = "vdsocheck";
+	static const char text[16] = "vdsocheck"; /* whole words */
 	char path[64];
 	int64_t file, result;
 
@@ -336,6 +254,13 @@ static void explain(int error, struct fact *why)
 		fact_set(why, FACT_ABSENT, "the program has no vDSO");
 	else if (error == ECANCELED)
 		fact_set(why, FACT_DENIED, "it runs with privileges that its caller lacks");
+	else if (error == ENODATA)
+		fact_set(why, FACT_ABSENT, "its vDSO is not understood");
+	else if (error == ENOTSUP)
+		fact_set(why, FACT_ABSENT,
+			"reads of the clock are counted on x86-64 and arm64 only");
+	else if (error == ENOEXEC)
+		fact_set(why, FACT_ABSENT, "a 32-bit program");
 	else if (error == ENOSYS)
 		fact_set(why, FACT_ABSENT,
 			"the kernel lacks process_vm_readv(2) or memfd_create(2)");
@@ -343,34 +268,45 @@ static void explain(int error, struct fact *why)
 		fact_set_errno(why, error, "mapping the counters");
 }
 
-/* A second try is for a refusal that passes: without its registers the program must not go on. */
-static bool restore(struct target *target, const sigset_t *mask)
+/*
+ * 0 or an errno value. A second try is for a refusal that passes: without its registers the program
+ * must not go on.
+ */
+static int restore(const struct target *target, const sigset_t *mask)
 {
+	int error = 0;
+
 	for (int tries = 0; tries < 2; tries++) {
-		if (registers_set(target->thread, &target->before) == 0 &&
-			ptrace(PTRACE_SETSIGMASK, target->thread, (void *)8, mask) == 0)
-			return true;
+		error = registers_set(target->thread, &target->before);
+		if (!error && ptrace(PTRACE_SETSIGMASK, target->thread, (void *)8, mask) == 0)
+			return 0;
 	}
-	return false;
+	return error ? error : errno;
+}
+
+/* Blocks all signals. 0 or an errno value. */
+static int block_signals(pid_t thread, sigset_t *before)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	return ptrace(PTRACE_GETSIGMASK, thread, (void *)8, before) < 0 ||
+	                       ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &all) < 0
+	               ? errno
+	               : 0;
 }
 
 enum injected served_inject(
 	struct trace_evidence *trace, pid_t thread, int *table, struct fact *why)
 {
 	struct target target = {.trace = trace, .thread = thread};
-	enum injected result = INJECTED;
-	sigset_t all, before;
-	int error;
+	sigset_t before;
+	int error = registers_get(thread, &target.before), left;
 
-	sigfillset(&all);
-	if (registers_get(thread, &target.before) < 0 ||
-		ptrace(PTRACE_GETSIGMASK, thread, (void *)8, &before) < 0 ||
-		ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &all) < 0) {
-		error = errno;
-		if (error == ENOEXEC)
-			fact_set(why, FACT_ABSENT, "a 32-bit program");
-		else
-			fact_set_errno(why, error, "ptrace");
+	if (!error)
+		error = block_signals(thread, &before);
+	if (error) {
+		explain(error, why);
 		return error == ESRCH ? INJECTED_GONE : INJECTED_NOT;
 	}
 	target.image = xmalloc(SERVED_IMAGE_MAX);
@@ -381,143 +317,11 @@ enum injected served_inject(
 	/* It takes part in the stop of its process, unless that was continued by now. */
 	if (target.was_stopped)
 		ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);
-	if (!restore(&target, &before))
-		result = errno == ESRCH ? INJECTED_GONE : INJECTED_BROKEN;
-	else if (error)
-		result = INJECTED_NOT;
-	if (result != INJECTED && *table >= 0)
+	left = restore(&target, &before);
+	if ((error || left) && *table >= 0)
 		close(*table);
-	return result;
-}
-
-void served_change_call(pid_t thread, uint64_t flags)
-{
-	struct user_regs_struct registers;
-	bool is_narrow = registers_get(thread, &registers) < 0;
-
-	if (is_narrow && errno != ENOEXEC)
-		return;
-#if defined(__x86_64__)
-	registers.rdi &= ~flags;
-	if (!flags) {
-		registers.orig_rax = (unsigned long long)-1;
-		registers.rax = (unsigned long long)-ENOSYS;
-	}
-#else
-	registers.regs[0] &= ~flags;
-	if (!flags) {
-		/* Those of 32-bit programs have 32 bits: the next one is in the high half. */
-		unsigned long long result = is_narrow ? UINT32_MAX : UINT64_MAX;
-		int none = -1;
-		struct iovec number = {&none, sizeof(none)};
-
-		ptrace(PTRACE_SETREGSET, thread, (void *)NT_ARM_SYSTEM_CALL, &number);
-		registers.regs[0] =
-			(registers.regs[0] & ~result) | ((unsigned long long)-ENOSYS & result);
-	}
-#endif
-	registers_set(thread, &registers);
-}
-
-/* The kernel's, which makes it restart a call unless a handler takes the signal. */
-#define ERESTARTNOHAND 514
-
-void served_restart_call(pid_t thread)
-{
-#if defined(__x86_64__)
-	struct user_regs_struct registers;
-	bool is_endless;
-
-	if (registers_get(thread, &registers) < 0 || registers.rax != (unsigned long long)-EINTR)
-		return;
-	switch (registers.orig_rax) {
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-		is_endless = (int)registers.r10 < 0;
-		break;
-	case SYS_epoll_pwait2:
-	case SYS_semtimedop:
-		is_endless = !registers.r10;
-		break;
-	case SYS_rt_sigtimedwait:
-		is_endless = !registers.rdx;
-		break;
-	case SYS_io_getevents:
-		is_endless = !registers.r8;
-		break;
-	default:
-		is_endless = registers.orig_rax == SYS_semop;
-		break;
-	}
-	registers.rax = (unsigned long long)-ERESTARTNOHAND;
-	if (is_endless)
-		registers_set(thread, &registers);
-#else
-	(void)thread;
-#endif
-}
-
-size_t served_system_call(const struct trace_plan *plan, pid_t thread)
-{
-	struct user_regs_struct registers;
-
-	if (registers_get(thread, &registers) < 0)
-		return TRACE_ROW_MAX;
-	return trace_plan_find(
-		plan, plan->arch[TRACE_NATIVE], registers.NUMBER, registers.ARGUMENT);
-}
-#else
-enum injected served_inject(
-	struct trace_evidence *trace, pid_t thread, int *table, struct fact *why)
-{
-	(void)trace;
-	(void)thread;
-	(void)table;
-	fact_set(why, FACT_ABSENT, "reads of the clock are counted on x86-64 and arm64 only");
-	return INJECTED_NOT;
-}
-
-void served_change_call(pid_t thread, uint64_t flags)
-{
-	(void)thread;
-	(void)flags;
-}
-
-void served_restart_call(pid_t thread)
-{
-	(void)thread;
-}
-
-size_t served_system_call(const struct trace_plan *plan, pid_t thread)
-{
-	(void)plan;
-	(void)thread;
-	return TRACE_ROW_MAX;
-}
-#endif
-
-/*
- * Loaders set up the first thread when they have mapped the libraries, before they bind them. On
- * arm64 glibc does so from 2.34 on; before, it protects what it has relocated. A program without a
- * C library sets up its signals.
- */
-bool served_is_loaded(pid_t thread)
-{
-#if defined(__x86_64__)
-	struct user_regs_struct registers;
-
-	if (registers_get(thread, &registers) < 0)
-		return true;
-	return (registers.orig_rax == SYS_arch_prctl && registers.rdi == ARCH_SET_FS) ||
-	       registers.orig_rax == SYS_set_tid_address;
-#elif defined(__aarch64__)
-	struct user_regs_struct registers;
-
-	return registers_get(thread, &registers) < 0 || registers.regs[8] == SYS_set_tid_address ||
-	       (registers.regs[8] == SYS_mprotect && registers.regs[2] == PROT_READ) ||
-	       registers.regs[8] == SYS_rt_sigaction;
-#else
-	(void)thread;
-	return true;
-#endif
+	return left == ESRCH ? INJECTED_GONE
+	       : left        ? INJECTED_BROKEN
+	       : error       ? INJECTED_NOT
+	                     : INJECTED;
 }
