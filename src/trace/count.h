@@ -87,12 +87,10 @@ struct trace_run {
 	/* These are set before it begins. */
 	const struct root *root;
 	struct trace_evidence *trace;
-	volatile bool stop;             /* for interrupts_catch() */
-	void (*show)(double done);      /* gets the part of the time limit that is over; or NULL */
-	uint64_t privileges;            /* needed after the run, see base/privileges.h */
-	bool serves;                    /* the program's calls into the vDSO are counted, too */
-	bool (*report)(void *argument); /* prints the counts of an interval; false ends the run */
-	void *argument;
+	volatile bool stop;        /* for interrupts_catch() */
+	void (*show)(double done); /* gets the part of the time limit that is over; or NULL */
+	uint64_t privileges;       /* needed after the run, see base/privileges.h */
+	bool serves;               /* the program's calls into the vDSO are counted, too */
 	struct trace_places *call_places; /* of system calls; NULL: not wanted */
 
 	/* The ways of counting set these while they count. */
@@ -106,7 +104,6 @@ struct trace_run {
 	int file; /* to the child: a byte lets it go on; its failure is read from it */
 	struct deadline deadline;
 	int64_t begin_ns;   /* of CLOCK_MONOTONIC */
-	int64_t next_ns;    /* the end of the interval, by the same clock */
 	double cpu_s;       /* of the program, once it has ended */
 	double begin_cpu_s; /* of a process that ran already, at the beginning */
 };
@@ -148,8 +145,8 @@ void trace_run_begin(struct trace_run *run);
  */
 int trace_run_wait(struct trace_run *run);
 
-/* Waits a moment, at most until a signal or the end of the interval; false: the run is over. */
-bool trace_run_pause(struct trace_run *run);
+/* Waits a moment, at most for so long or until a signal; false: the run is over. */
+bool trace_run_pause(struct trace_run *run, int64_t most_ns);
 
 /*
  * Reads a clock by a timer, since a seccomp filter may end a process for clock_gettime(2). Returns
@@ -182,9 +179,10 @@ void trace_compare(const struct trace_run *run, off_t input);
  * Counts the calls of the running process trace->program.pid and of the children that it starts,
  * until the run is over or the process ends, or those of the whole host, and fills in
  * trace->callers and trace->sampled, too. If only samples of the process could be taken,
- * trace->method_fact says why. False with the reason in trace->bpf.
+ * trace->method_fact says why. At the end of an interval, report(argument) prints the counts; false
+ * ends the run. False with the reason in trace->bpf.
  */
-bool trace_running(struct trace_run *run);
+bool trace_running(struct trace_run *run, bool (*report)(void *argument), void *argument);
 
 /* ---- ptrace.c ---- */
 

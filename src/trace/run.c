@@ -209,7 +209,6 @@ void trace_run_begin(struct trace_run *run)
 	                        : (struct deadline){0};
 	run->begin_cpu_s = run->program ? 0 : cpu_seconds(run->trace->program.pid);
 	run->begin_ns = trace_clock_ns(CLOCK_MONOTONIC);
-	run->next_ns = run->begin_ns + run->trace->request->interval_ns;
 }
 
 void trace_run_counted(struct trace_run *run)
@@ -257,16 +256,13 @@ static void look_around(struct trace_run *run)
 		kill(run->program, SIGTERM);
 }
 
-bool trace_run_pause(struct trace_run *run)
+bool trace_run_pause(struct trace_run *run, int64_t most_ns)
 {
-	int64_t left = deadline_left_ns(&run->deadline),
-		pause_ns = left < PAUSE_NS ? left : PAUSE_NS;
+	int64_t left = deadline_left_ns(&run->deadline), pause_ns = PAUSE_NS;
 
-	if (run->trace->request->interval_ns)
-		left = run->next_ns - trace_clock_ns(CLOCK_MONOTONIC);
-	if (left < pause_ns)
-		pause_ns = left > 0 ? left : 0;
-	nanosleep(&(struct timespec){.tv_nsec = (long)pause_ns}, NULL);
+	pause_ns = left < pause_ns ? left : pause_ns;
+	pause_ns = most_ns < pause_ns ? most_ns : pause_ns;
+	nanosleep(&(struct timespec){.tv_nsec = (long)(pause_ns > 0 ? pause_ns : 0)}, NULL);
 	look_around(run);
 	return !run->over;
 }

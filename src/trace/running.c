@@ -21,22 +21,18 @@ static void take(struct trace_run *run)
 		fact_is_known(&timing->syscall_floor_ns.fact) ? timing->syscall_floor_ns.value : 1);
 }
 
-/* Reports an interval, if it is over, and begins the next one with no counts. */
-static bool report_interval(struct trace_run *run)
+/* Prints an interval that is over, and begins the next one with no counts. */
+static bool report_interval(struct trace_run *run, bool (*report)(void *argument), void *argument)
 {
 	struct trace_evidence *trace = run->trace;
 
-	if (!run->trace->request->interval_ns || trace_clock_ns(CLOCK_MONOTONIC) < run->next_ns)
-		return true;
 	take(run);
-	if (!run->report(run->argument))
+	if (!report(argument))
 		return false;
 	memset(trace->counts, 0, sizeof(trace->counts));
 	trace->sampled.taken = trace->sampled.in_vdso = trace->sampled.lost = 0;
 	trace_callers_forget(&trace->callers);
 	run->begin_ns += (int64_t)(trace->duration_s.value * NS_PER_SECOND);
-	while (run->next_ns <= run->begin_ns)
-		run->next_ns += run->trace->request->interval_ns;
 	return true;
 }
 
@@ -46,8 +42,24 @@ static bool is_there(const struct trace_run *run)
 	       errno != ESRCH;
 }
 
+/* Waits until the run is over, and reports each interval. */
+static void watch(struct trace_run *run, bool (*report)(void *argument), void *argument)
+{
+	const int64_t interval_ns = run->trace->request->interval_ns;
+	int64_t next_ns = interval_ns ? run->begin_ns + interval_ns : INT64_MAX;
+
+	while (is_there(run) && trace_run_pause(run, next_ns - trace_clock_ns(CLOCK_MONOTONIC))) {
+		if (trace_clock_ns(CLOCK_MONOTONIC) < next_ns)
+			continue;
+		if (!report_interval(run, report, argument))
+			return;
+		while (next_ns <= run->begin_ns)
+			next_ns += interval_ns;
+	}
+}
+
 /* Where system calls are refused to be counted, samples say something of a process. */
-bool trace_running(struct trace_run *run)
+bool trace_running(struct trace_run *run, bool (*report)(void *argument), void *argument)
 {
 	struct trace_evidence *trace = run->trace;
 	struct fact *why = &trace->bpf;
@@ -63,8 +75,7 @@ bool trace_running(struct trace_run *run)
 	if (is_watched) {
 		trace_run_begin(run);
 		trace_samples_begin(samples);
-		while (is_there(run) && report_interval(run) && trace_run_pause(run))
-			;
+		watch(run, report, argument);
 		trace_run_stop(run);
 		take(run);
 	}

@@ -128,6 +128,24 @@ static bool count_program(struct cli *cli)
 	return true;
 }
 
+/* Prints an interval; but a file of --output is written when all are over. */
+static bool print_interval(void *argument)
+{
+	struct cli *cli = argument;
+	struct trace_work *work = cli->data;
+	struct trace_report *report = &work->report;
+
+	trace_judge(report);
+	cli_print(cli, report);
+	report->is_continued = true;
+	if (cli->output)
+		return true;
+	work->is_lost = !cli_flush(cli);
+	report->report.timestamp.time.fact = (struct fact){0};
+	timestamp_collect(&cli->root, &report->report.timestamp, &cli->deadline);
+	return !work->is_lost;
+}
+
 static bool count_running(struct cli *cli)
 {
 	struct trace_work *work = cli->data;
@@ -151,7 +169,7 @@ static bool count_running(struct cli *cli)
 	if (!request->interval_ns)
 		run->show = progress_show;
 	work_begin(cli, request->interval_ns ? NULL : doing, &run->stop);
-	is_counted = trace_running(run);
+	is_counted = trace_running(run, print_interval, cli);
 	work_end();
 	if (!is_counted && request->system_wide)
 		return cli_error("cannot count on the whole host: %s", trace->bpf.reason);
@@ -202,24 +220,6 @@ static bool is_one_target(const struct cli *cli)
 	return false;
 }
 
-/* Prints an interval; but a file of --output is written when all are over. */
-static bool print_interval(void *argument)
-{
-	struct cli *cli = argument;
-	struct trace_work *work = cli->data;
-	struct trace_report *report = &work->report;
-
-	trace_judge(report);
-	cli_print(cli, report);
-	report->is_continued = true;
-	if (cli->output)
-		return true;
-	work->is_lost = !cli_flush(cli);
-	report->report.timestamp.time.fact = (struct fact){0};
-	timestamp_collect(&cli->root, &report->report.timestamp, &cli->deadline);
-	return !work->is_lost;
-}
-
 static bool measure(struct cli *cli)
 {
 	struct trace_work *work = cli->data;
@@ -249,8 +249,6 @@ static bool measure(struct cli *cli)
 	run->root = &cli->root;
 	run->trace = trace;
 	run->privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
-	run->report = print_interval;
-	run->argument = cli;
 	if (!request->system_wide && !request->as_if_fallback && !request->leaves_untouched &&
 		proc_is_ours(&why))
 		run->call_places = &trace->call_places;
