@@ -15,7 +15,7 @@ SCHEMA_TOOL := $(BUILD)/tests/tools/schema
 SCHEMAS := check:vdsocheck $(foreach name,bench compare counter diff fleet trace warp watch,$(name):vdsocheck-$(name))
 COMPLETIONS_TOOL := $(BUILD)/tests/tools/completions
 CAUSES_TOOL := $(BUILD)/tests/tools/causes
-TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document counter_rate)
+TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document counter_rate hanging)
 CLI_PRELOADS := $(addprefix $(BUILD)/tests/,cli/children_stop.so cli/counter_off.so cli/replaced_vdso.so faults/fail.so)
 
 include tests/fuzz/fuzz.mk
