@@ -19,18 +19,10 @@ static struct check_request request;
 /* What a format prints for the evidence; the caller frees it. */
 static char *print(void (*write)(const void *, const struct style *, FILE *))
 {
-	struct style style = {.verbose = false};
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_non_null(out);
 	diagnose(&request.evidence, &request.diagnosis);
 	policy_judge(&request.policy, &request.evidence, request.diagnosis.verdict.kind,
 		&request.outcome);
-	write(&request, &style, out);
-	fclose(out);
-	return text;
+	return unit_print(write, &request);
 }
 
 static void assert_matches(const char *text, const char *pattern)

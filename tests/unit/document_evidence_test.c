@@ -27,17 +27,10 @@ static void judge(void)
 static char *render(const char *name, bool color)
 {
 	const struct format *format = cli_find_format(&check_command, name);
-	const struct style style = {.color = color};
-	char *bytes = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&bytes, &length);
 
 	judge();
 	assert_non_null(format);
-	format->write(&request, &style, out);
-	assert_int_equal(fclose(out), 0);
-	assert_int_equal(strlen(bytes), length);
-	return bytes;
+	return unit_print_in(format->write, &request, &(struct style){.color = color});
 }
 
 static json_t *render_json(void)
@@ -374,10 +367,7 @@ static void every_format_renders_any_evidence(void **state)
 /* Each line is a document, and says which file it is of; that of a host has no file. */
 static void one_of_several_documents_is_a_line(void **state)
 {
-	const struct style style = {.compact = true};
-	char *bytes = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&bytes, &length);
+	char *bytes;
 	json_t *root;
 
 	(void)state;
@@ -385,9 +375,8 @@ static void one_of_several_documents_is_a_line(void **state)
 	judge();
 	request.file = "b\xff.json";
 	request.several = true;
-	check_report_json(&request, &style, out);
-	assert_int_equal(fclose(out), 0);
-	assert_ptr_equal(strchr(bytes, '\n'), bytes + length - 1);
+	bytes = unit_print_in(check_report_json, &request, &(struct style){.compact = true});
+	assert_ptr_equal(strchr(bytes, '\n'), bytes + strlen(bytes) - 1);
 	root = json_loads(bytes, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(root);
 	assert_string_equal(json_string_value(json_object_get(root, "file")), "b?.json");

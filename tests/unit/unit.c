@@ -36,13 +36,18 @@ int unit_run_table(
 
 char *unit_print(void (*write)(const void *, const struct style *, FILE *), const void *object)
 {
-	const struct style style = {.color = false};
+	return unit_print_in(write, object, &(struct style){.color = false});
+}
+
+char *unit_print_in(void (*write)(const void *, const struct style *, FILE *), const void *object,
+	const struct style *style)
+{
 	char *bytes = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&bytes, &length);
 
 	assert_non_null(out);
-	write(object, &style, out);
+	write(object, style, out);
 	assert_int_equal(fclose(out), 0);
 	assert_int_equal(strlen(bytes), length);
 	return bytes;

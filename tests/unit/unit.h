@@ -33,9 +33,14 @@
 int unit_run_table(
 	const char *property, CMUnitTestFunction test, const void *rows, size_t count, size_t size);
 
-/* What the format's function writes, without color; to be freed. Fails the test if it cannot. */
+/*
+ * What the format's function writes, without color or in this style; to be freed. They fail the
+ * test if it cannot be printed.
+ */
 struct style;
 char *unit_print(void (*write)(const void *, const struct style *, FILE *), const void *object);
+char *unit_print_in(void (*write)(const void *, const struct style *, FILE *), const void *object,
+	const struct style *style);
 
 /* Fails the test if a line is longer than 80 columns or ends with a blank. */
 void unit_assert_fits_terminal(const char *text);
