@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of document/stream: documents of a file, whole and broken, however they are laid out. */
+/* Tests of document/read_all: the documents of a file, whole and broken, in any layout. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "check/model.h"
-#include "document/stream.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
@@ -15,7 +14,8 @@
 static char *pretty, *line;       /* the same document, on many lines and on one */
 static char stream[STREAM_MAX];   /* what is read */
 static unsigned long lines[1024]; /* where the documents and the broken ones began */
-static enum document_found found[1024];
+static bool is_read[1024];        /* false: broken */
+static size_t found;
 static char reason[FACT_REASON_SIZE]; /* of the last broken one */
 
 static char *render(bool compact)
@@ -27,34 +27,59 @@ static char *render(bool compact)
 	return unit_print_in(check_report_json, &request, &(struct style){.compact = compact});
 }
 
+static struct check_request request;
+static volatile bool stop;
+
+static void note(const char *place, bool read)
+{
+	const char *number = strrchr(place, ':');
+
+	assert_true(found < COUNT(lines));
+	is_read[found] = read;
+	lines[found++] = number ? strtoul(number + 1, NULL, 10) : 1;
+}
+
+static void take(void *argument, const char *place)
+{
+	(void)argument;
+	assert_string_equal(request.evidence.clocksource.current, "hpet");
+	note(place, true);
+}
+
+static void refuse(void *argument, const char *place, const char *why)
+{
+	(void)argument;
+	snprintf(reason, sizeof(reason), "%s", why);
+	note(place, false);
+}
+
+static size_t read_path(const char *path)
+{
+	const struct document_reader reader = {.fields = check_fields,
+		.to = &request,
+		.size = sizeof(request),
+		.take = take,
+		.refuse = refuse,
+		.stop = &stop};
+	struct fact why = {0};
+
+	found = 0;
+	assert_true(document_read_all(path, &reader, &why));
+	return found;
+}
+
 /* Reads `length` bytes as a file, and returns how many documents or broken ones were in it. */
 static size_t read_bytes(const char *bytes, size_t length)
 {
-	static struct check_request request;
 	int file = memfd_create("stream", MFD_CLOEXEC);
-	struct document_stream documents;
-	struct fact why = {0};
-	size_t count = 0;
+	char path[32];
 
 	assert_true(file >= 0);
 	assert_int_equal(write(file, bytes, length), length);
-	assert_int_equal(lseek(file, 0, SEEK_SET), 0);
-	document_stream_start(&documents, file);
-	for (;; count++) {
-		assert_true(count < COUNT(found));
-		memset(&request, 0, sizeof(request));
-		found[count] = document_stream_next(
-			&documents, check_fields, &request, &lines[count], &why);
-		if (found[count] == DOCUMENT_END)
-			break;
-		if (found[count] == DOCUMENT_READ)
-			assert_string_equal(request.evidence.clocksource.current, "hpet");
-		else
-			strcpy(reason, why.reason);
-	}
-	assert_false(document_stream_has_more(&documents));
-	document_stream_end(&documents);
-	return count;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	read_path(path);
+	close(file);
+	return found;
 }
 
 static size_t read_text(const char *text)
@@ -67,7 +92,7 @@ static size_t count_read(size_t count)
 	size_t read = 0;
 
 	for (size_t i = 0; i < count; i++)
-		read += found[i] == DOCUMENT_READ;
+		read += is_read[i];
 	return read;
 }
 
@@ -83,11 +108,14 @@ static void reads_any_layout(void **state)
 	assert_int_equal(lines[4], lines[3]);
 }
 
-static void nothing_is_the_end(void **state)
+static void a_file_without_a_document_is_named(void **state)
 {
 	(void)state;
-	assert_int_equal(read_text(""), 0);
-	assert_int_equal(read_text(" \n\n\t\r\n"), 0);
+	for (int blanks = 0; blanks < 2; blanks++) {
+		assert_int_equal(read_text(blanks ? " \n\n\t\r\n" : ""), 1);
+		assert_false(is_read[0]);
+		assert_string_equal(reason, "empty: no document");
+	}
 }
 
 /* More than the buffer, so that documents lie across its end. */
@@ -122,7 +150,7 @@ static void a_truncated_one_costs_no_other(void **state)
 			count = read_text(stream);
 			assert_int_equal(count, 4);
 			assert_int_equal(count_read(count), 3);
-			assert_int_equal(found[1], DOCUMENT_BROKEN);
+			assert_false(is_read[1]);
 			assert_true(lines[1] >= 2 && lines[1] < lines[2]);
 		}
 	}
@@ -158,7 +186,7 @@ static void broken_ones_are_named(void **state)
 	snprintf(stream, sizeof(stream), "%s%s%s", line, broken->text, line);
 	count = read_text(stream);
 	assert_int_equal(count, 3);
-	assert_int_equal(found[1], DOCUMENT_BROKEN);
+	assert_false(is_read[1]);
 	assert_int_equal(count_read(count), 2);
 	assert_int_equal(lines[1], broken->line);
 	assert_memory_equal(reason, broken->reason, strlen(broken->reason));
@@ -175,10 +203,10 @@ static void too_large_ones_are_skipped(void **state)
 	memcpy(stream + length + size - 2, "}\n", 2);
 	memcpy(stream + length + size, line, length);
 	assert_int_equal(read_bytes(stream, size + 2 * length), 3);
-	assert_int_equal(found[1], DOCUMENT_BROKEN);
+	assert_false(is_read[1]);
 	assert_int_equal(lines[1], 2);
 	assert_non_null(strstr(reason, "larger than any document"));
-	assert_int_equal(found[2], DOCUMENT_READ);
+	assert_true(is_read[2]);
 	assert_int_equal(lines[2], 3);
 }
 
@@ -195,37 +223,31 @@ static void too_deep_ones_are_refused(void **state)
 	at[2 * LEVELS] = '\n';
 	at = stpcpy(at + 2 * LEVELS + 1, line);
 	assert_int_equal(read_bytes(stream, (size_t)(at - stream)), 3);
-	assert_int_equal(found[1], DOCUMENT_BROKEN);
+	assert_false(is_read[1]);
 	assert_int_equal(lines[1], 2);
 	assert_non_null(strstr(reason, "maximum parsing depth"));
-	assert_int_equal(found[2], DOCUMENT_READ);
+	assert_true(is_read[2]);
 }
 
-static void a_directory_is_no_document(void **state)
+/* Nothing is mapped at the address 0. */
+static void a_file_that_cannot_be_read_is_named(void **state)
 {
-	struct document_stream documents;
-	const struct field none[] = {{0}};
-	struct fact why = {0};
-	unsigned long at;
-
 	(void)state;
-	document_stream_start(&documents, document_open("/", &why));
-	assert_int_equal(document_stream_next(&documents, none, NULL, &at, &why), DOCUMENT_BROKEN);
-	assert_string_equal(why.reason, "Is a directory");
-	assert_int_equal(document_stream_next(&documents, none, NULL, &at, &why), DOCUMENT_END);
-	document_stream_end(&documents);
+	assert_int_equal(read_path("/proc/self/mem"), 1);
+	assert_false(is_read[0]);
+	assert_string_equal(reason, "Input/output error");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_any_layout),
-		cmocka_unit_test(nothing_is_the_end),
+		cmocka_unit_test(a_file_without_a_document_is_named),
 		cmocka_unit_test(reads_long_streams),
 		cmocka_unit_test(a_truncated_one_costs_no_other),
 		cmocka_unit_test(too_large_ones_are_skipped),
 		cmocka_unit_test(too_deep_ones_are_refused),
-		cmocka_unit_test(a_directory_is_no_document),
+		cmocka_unit_test(a_file_that_cannot_be_read_is_named),
 	};
 	int failed;
 
