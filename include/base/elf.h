@@ -23,9 +23,11 @@ struct elf {
 /* Returns false if it is not an ELF file or does not have all of its program headers. */
 bool elf_start(struct elf *elf, const unsigned char *bytes, size_t length);
 
-/* Maps an open file. To be called in a child: reading a file that shrank raises SIGBUS. */
+/*
+ * Maps an open file, until the process ends. To be called in a child: reading a file that shrank
+ * raises SIGBUS.
+ */
 bool elf_map(struct elf *elf, int descriptor);
-void elf_unmap(const struct elf *elf);
 
 /* Returns a number of 1, 2, 4 or 8 bytes. */
 uint64_t elf_number(const struct elf *elf, uint64_t at, size_t size);

@@ -161,9 +161,6 @@ bool parse_next(struct span *list, struct span *word);
 bool take_duration(const char *option, const char *value, int64_t *ns);
 bool take_count(const char *option, struct span value, const char *what, uint64_t *count);
 
-/* Takes calls per second: "485000", "485k", "485k/s" or "100/min". */
-bool take_rate(const char *option, const char *value, double *rate);
-
 /* Calls take() for each word of a list, until it returns false. */
 bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word), struct cli *cli);
 

@@ -32,9 +32,6 @@ void wrap_print(FILE *out, const char *label, int indent, const char *text);
  */
 void wrap_text(FILE *out, int column, int indent, const char *text);
 
-/* Prints "WORD: text", the word in this color unless it is NULL. */
-void wrap_answer(FILE *out, const char *word, const char *color, const char *text);
-
 /*
  * Prints a shell command that begins at `column`, folded with a backslash at blanks where it is
  * longer than the line, so that it can still be pasted; further lines begin at `indent`. Ends the

@@ -42,11 +42,6 @@ bool elf_map(struct elf *elf, int descriptor)
 	return false;
 }
 
-void elf_unmap(const struct elf *elf)
-{
-	munmap((void *)(uintptr_t)elf->bytes, elf->length);
-}
-
 uint64_t elf_number(const struct elf *elf, uint64_t at, size_t size)
 {
 	return bytes_load(elf->bytes, elf->length, at, size);

@@ -70,7 +70,9 @@ static const struct field requirement_fields[] = {
 
 static const struct field outcome_fields[] = {
 	{INTEGER("exit_status", exit_status, 255), .options = FIELD_FILLED,
-		.answers = verdict_answers, .doc = "1, too: a requirement is not met"},
+		.answers = verdict_answers,
+		.doc = "1, too: a requirement is not met; 128 and the number of a signal: "
+		       "interrupted"},
 	{LIST("policy", requirements, count, requirement_fields), .options = FIELD_FILLED,
 		.doc = "requirements given by options"},
 	{0},

@@ -81,11 +81,20 @@ bool check_take(struct cli *cli, int id, const char *value)
 {
 	struct check_request *request = cli->data;
 	struct span text = text_span(value);
-	uint64_t unit;
+	uint64_t unit, count;
 
 	switch (id) {
 	case OPTION_RATE:
-		return take_rate("--rate", value, &request->rate);
+		unit = text_take_suffix(&text, "/min") ? 60 : 1;
+		if (unit == 1)
+			text_take_suffix(&text, "/s");
+		if (!take_count("--rate", text,
+			    "calls per second from 1 to 1000G, such as 485000, 485k, 5e6 or "
+			    "100/min",
+			    &count))
+			return false;
+		request->rate = (double)count / (double)unit;
+		return true;
 	case OPTION_REQUIRE:
 		return take_list(value, take_clocksource, cli);
 	case OPTION_MAX_NS:

@@ -109,22 +109,6 @@ bool take_count(const char *option, struct span value, const char *what, uint64_
 		"%s: '%.*s' is not a number of %s", option, (int)value.length, value.at, what);
 }
 
-bool take_rate(const char *option, const char *value, double *rate)
-{
-	struct span text = text_span(value);
-	uint64_t count = 0;
-	double seconds = text_take_suffix(&text, "/min") ? 60 : 1;
-
-	if (seconds == 1)
-		text_take_suffix(&text, "/s");
-	if (!take_count(option, text,
-		    "calls per second from 1 to 1000G, such as 485000, 485k, 5e6 or 100/min",
-		    &count))
-		return false;
-	*rate = (double)count / seconds;
-	return true;
-}
-
 bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word), struct cli *cli)
 {
 	struct span list = text_span(value);

@@ -61,14 +61,6 @@ void wrap_text(FILE *out, int column, int indent, const char *text)
 	fputc('\n', out);
 }
 
-void wrap_answer(FILE *out, const char *word, const char *color, const char *text)
-{
-	int column = (int)strlen(word) + 2;
-
-	fprintf(out, "%s%s%s: ", color ? color : "", word, color ? COLOR_RESET : "");
-	wrap_text(out, column, column, text);
-}
-
 void wrap_label(FILE *out, const char *label, int indent)
 {
 	const char *style = *label ? label_style : "";

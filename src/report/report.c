@@ -163,13 +163,17 @@ void answer_heading(const struct answer *answer, char heading[ANSWER_WORD_SIZE])
 void page_answer(struct page *page, const struct answer *answer, const char *sentence)
 {
 	char word[ANSWER_WORD_SIZE];
+	int column = (int)strlen(answer->word) + 2;
 
 	page_end(page);
-	answer_heading(answer, word);
-	if (answer->color)
-		wrap_answer(page->out, word, page->color ? answer->color : NULL, sentence);
-	else
+	if (!answer->color) {
 		wrap_text(page->out, 0, 4, sentence);
+		return;
+	}
+	answer_heading(answer, word);
+	fprintf(page->out, "%s%s%s: ", page->color ? answer->color : "", word,
+		page->color ? COLOR_RESET : "");
+	wrap_text(page->out, column, column, sentence);
 }
 
 void report_text(const void *result, const struct style *style, FILE *out)

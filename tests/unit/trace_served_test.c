@@ -478,7 +478,7 @@ static void frames_are_those_of_the_call_frame_information(void **state)
 		find_frames(&elf, (const char *const[]){"times_of_two_sizes", NULL}, true, frames),
 		0);
 	assert_int_equal(frames[3].size, 0);
-	elf_unmap(&elf);
+	munmap((void *)(uintptr_t)elf.bytes, elf.length);
 }
 
 #endif
@@ -547,7 +547,7 @@ static bool has_place(int (*by)(clock_function *get), const char *in)
 	address = (address & 0xffffffffffff) - 1 - base + elf.load;
 	elf_find(&elf, &address, 1, &name);
 	has = text_starts(name, in);
-	elf_unmap(&elf);
+	munmap((void *)(uintptr_t)elf.bytes, elf.length);
 	return has;
 }
 
