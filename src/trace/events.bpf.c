@@ -41,13 +41,14 @@ static uint64_t (*const current_group)(void) = HELPER(get_current_cgroup_id);
 
 #if defined(EVENT_X86_64)
 
+/* The part of struct pt_regs that is looked at for each call: reading all takes 3 ns more. */
 struct registers {
-	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax;
 	uint64_t rcx, rdx, rsi, rdi, number, rip, cs, flags, rsp, ss;
 };
 
-#define INSTRUCTION(registers) ((registers)->rip)
-#define ARGUMENT(registers, is_compat) (uint32_t)((is_compat) ? (registers)->rbx : (registers)->rdi)
+#define REGISTERS_AT 88
+#define RBX_AT 40
+#define INSTRUCTION rip
 
 #define USER32_CS 0x23 /* selector of 32-bit code, arch/x86/include/asm/segment.h */
 #define FRED_MASK 0x020f00ff
@@ -67,18 +68,35 @@ INLINE bool by_32_bit_code(const struct registers *registers)
 	       (fred ? (fred & FRED_MASK) != FRED_SYSCALL_64 : registers->rip != registers->rcx);
 }
 
+INLINE uint64_t first_argument(const struct registers *registers, uint64_t all, bool is_compat)
+{
+	uint64_t rbx;
+
+	if (!is_compat)
+		return registers->rdi;
+	read(&rbx, sizeof(rbx), all + RBX_AT);
+	return rbx;
+}
+
 #else
 
 struct registers {
 	uint64_t x[31], sp, pc, pstate;
 };
 
-#define INSTRUCTION(registers) ((registers)->pc)
-#define ARGUMENT(registers, is_compat) (uint32_t)(registers)->x[0]
+#define REGISTERS_AT 0
+#define INSTRUCTION pc
 
 INLINE bool by_32_bit_code(const struct registers *registers)
 {
 	return registers->pstate & 0x10;
+}
+
+INLINE uint64_t first_argument(const struct registers *registers, uint64_t all, bool is_compat)
+{
+	(void)all;
+	(void)is_compat;
+	return registers->x[0];
 }
 
 #endif
@@ -188,19 +206,20 @@ int at_enter(const uint64_t *arguments)
 	if (HAS(EVENTS_OF_PROGRAM) && (*wanted & EVENT_EXECUTES) &&
 		process_id() == VALUE(EVENT_PROCESS))
 		follow(current_task());
-	read(&registers, sizeof(registers), arguments[0]);
+	read(&registers, sizeof(registers), arguments[0] + REGISTERS_AT);
 	is_compat = by_32_bit_code(&registers);
 	bits = *wanted >> (is_compat ? EVENT_COMPAT_SHIFT : 0);
 	if (!(bits & EVENT_IS_COUNTED))
 		return 0;
 	index = bits >> EVENT_INDEX_SHIFT & (EVENT_INDEXES - 1);
 	if (bits & EVENT_TAKES_CLOCK) {
-		const uint32_t clock = ARGUMENT(&registers, is_compat);
+		const uint32_t clock =
+			(uint32_t)first_argument(&registers, arguments[0], is_compat);
 
 		index += clock < EVENT_CLOCK_OTHER ? clock : EVENT_CLOCK_OTHER;
 	}
 	count(index | (is_compat ? EVENT_IS_COMPAT : 0),
-		HAS(EVENTS_OF_HOST) ? 0 : INSTRUCTION(&registers));
+		HAS(EVENTS_OF_HOST) ? 0 : registers.INSTRUCTION);
 	return 0;
 }
 
@@ -209,7 +228,8 @@ int at_enter(const uint64_t *arguments)
 /* emulate_vsyscall: the function of the page, gettimeofday(), time() or getcpu(). */
 int at_page(const uint64_t *arguments)
 {
-	const uint64_t *wanted = NUMBER(arguments[0] == 0 ? 96 : arguments[0] == 1 ? 201 : 309);
+	const uint32_t number = arguments[0] == 0 ? 96 : arguments[0] == 1 ? 201 : 309;
+	const uint64_t *wanted = NUMBER(number);
 
 	if (wanted && (*wanted & EVENT_IS_COUNTED))
 		count(*wanted >> EVENT_INDEX_SHIFT & (EVENT_INDEXES - 1), 0);
