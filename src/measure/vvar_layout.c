@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sources: arch/x86/include/asm/vgtod.h (3.10-4.19), include/vdso/datapage.h (5.3-7.x),
- * arch/arm64/include/asm/vdso_datapage.h (3.10-5.2), arch/arm/include/asm/vdso_datapage.h
+ * arch/arm64/include/asm/vdso_datapage.h (4.12-5.2), arch/arm/include/asm/vdso_datapage.h
  * (4.12-5.4), arch/s390/include/asm/vdso/arch_data.h (6.17-7.x); offsets taken by compiling
  * them. In mode NONE kernel/time/vsyscall.c goes on writing REALTIME and the coarse times, and
  * leaves MONOTONIC, mult and shift stale. No two layouts of an architecture have both of their
@@ -43,8 +43,6 @@ static const struct vvar_layout layouts[] = {
 		.seq = 0, .mode = 4, .realtime = 32, .realtime_coarse = 112, .mult = 24},
 	{.name = "arm64, Linux 4.12-5.2", .arches = VVAR_ARM64, .quirks = VVAR_MODE_INVERTED,
 		.seq = 72, .mode = 96, .realtime = 24, .realtime_coarse = 40, .mult = 76, .raw_mult = 84},
-	{.name = "arm64, Linux 3.10", .arches = VVAR_ARM64, .quirks = VVAR_MODE_INVERTED,
-		.seq = 56, .mode = 76, .realtime = 8, .realtime_coarse = 24, .mult = 60},
 	{.name = "arm, Linux 4.12-5.4", .arches = VVAR_ARM, .quirks = VVAR_NARROW,
 		.seq = 0, .mode = 4, .realtime = 24, .realtime_coarse = 8, .mult = 28, .shift = 6},
 };
