@@ -96,3 +96,15 @@ size_t contradiction_find(const struct view *v, struct contradiction found[CONTR
 	}
 	return count;
 }
+
+bool contradiction_may_be_a_change(const struct evidence *evidence)
+{
+	struct contradiction_row rows[CONTRADICTION_ROWS];
+	struct view view = view_of(evidence);
+	bool may_be = false;
+
+	contradiction_list(&view, rows);
+	for (size_t i = 0; i < CONTRADICTION_ROWS; i++)
+		may_be |= rows[i].applies && rows[i].may_be_a_change;
+	return may_be;
+}

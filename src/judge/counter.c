@@ -54,9 +54,9 @@ enum counter_standing counter_standing_find(const struct view *v)
 	return v->tsc_offered ? COUNTER_OFFERED : COUNTER_NOT_OFFERED;
 }
 
-void counter_find(const struct view *v, struct counter_judgment *judgment)
+void judge_counter(const struct evidence *evidence, struct counter_judgment *judgment)
 {
-	const struct evidence *evidence = v->evidence;
+	const struct view view = view_of(evidence), *v = &view;
 
 	*judgment = (struct counter_judgment){.standing = counter_standing_find(v),
 		.x86 = host_is_x86(evidence),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The judge's entries. Each makes one view of the evidence, which all rules share; the verdict
- * comes first, and then what follows from it: the causes, which bring their advice along.
+ * Makes the diagnosis by one view of the evidence, which all rules share: the verdict comes first,
+ * and then what follows from it: the causes, which bring their advice along.
  */
 #include "rules.h"
 
@@ -24,28 +24,10 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis)
 	wall_clock_find(evidence, &diagnosis->wall_clock);
 }
 
-bool contradiction_may_be_a_change(const struct evidence *evidence)
-{
-	struct contradiction_row rows[CONTRADICTION_ROWS];
-	struct view view = view_of(evidence);
-	bool may_be = false;
-
-	contradiction_list(&view, rows);
-	for (size_t i = 0; i < CONTRADICTION_ROWS; i++)
-		may_be |= rows[i].applies && rows[i].may_be_a_change;
-	return may_be;
-}
-
+/* It is here because the view asks advisable.c, too. */
 const char *advisable_why_not(const struct evidence *evidence, const char *name)
 {
 	struct view view = view_of(evidence);
 
 	return reason_against(&view, name);
-}
-
-void judge_counter(const struct evidence *evidence, struct counter_judgment *judgment)
-{
-	struct view view = view_of(evidence);
-
-	counter_find(&view, judgment);
 }

@@ -255,8 +255,6 @@ bool clocksource_is_own_counter(const char *clocksource);
 /* Finds the counter's standing; lines of the log count only while it is not in use. */
 enum counter_standing counter_standing_find(const struct view *v);
 
-void counter_find(const struct view *v, struct counter_judgment *judgment);
-
 /* Returns why this clocksource may not be recommended (see advisable_why_not()), or NULL. */
 const char *reason_against(const struct view *v, const char *name);
 
