@@ -40,6 +40,11 @@ const struct advice_row advice_drop_boot = {"drop-boot-parameters", RANK_UNDO,
 	.steps = {{DROP_STEP}, {REBOOT_STEP}, {.command = "vdsocheck"}},
 	.risk = "Find out why the parameter was set before you remove it."};
 
+const struct advice_row advice_reboot_after_unbind = {"reboot-after-unbind", RANK_UNDO,
+	.text = "Reboot: the kernel registers the removed clocksource again. Find what wrote to "
+		"unbind_clocksource, such as a tuning script, before it does so again.",
+	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
+
 static const char *target_paravirtual(const struct view *v)
 {
 	return v->paravirtual;

@@ -239,8 +239,8 @@ static void cite_blocked(const struct view *v, struct cause *cause)
 		const struct call_evidence *call = &evidence->calls[i];
 
 		if (call->raw_error)
-			cite(cause, "%s%s%s by system call: %s", call->call,
-				*call->clock ? " " : "", call->clock, strerror(call->raw_error));
+			cite(cause, "%s by system call: %s", as_call(call->call, call->clock),
+				strerror(call->raw_error));
 	}
 }
 
@@ -284,8 +284,8 @@ static void cite_other_clocks(const struct view *v, struct cause *cause)
 
 		if (!call->decides && path->entered && path->entered == path->attempts &&
 			!clock_is_cpu_time(call->clock) && strcmp(call->call, "getrandom") != 0)
-			cite(cause, "%s%s%s always enters the kernel", call->call,
-				*call->clock ? " " : "", call->clock);
+			cite(cause, "%s always enters the kernel",
+				as_call(call->call, call->clock));
 	}
 }
 

@@ -87,11 +87,6 @@ static const struct advice_row kernel_with_vmware = {"kernel-with-vmware", RANK_
 	.text = "Use a kernel that was built with CONFIG_HYPERVISOR_GUEST: it takes the TSC's rate "
 		"from VMware, and does not have the TSC checked by slower clocks."};
 
-static const struct advice_row reboot_for_paravirtual = {"reboot-for-paravirtual", RANK_UNDO,
-	.text = "Reboot: the kernel registers the hypervisor's clock again. Find what wrote to "
-		"unbind_clocksource, such as a tuning script, before it does so again.",
-	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
-
 static const struct cause_row tsc_disabled_at_boot = {"tsc-disabled-at-boot", GROUP_TSC,
 	"The TSC is disabled on the kernel command line.",
 	.signs = "The kernel command line has notsc or tsc=unstable, or the kernel log has "
@@ -122,7 +117,7 @@ static const struct cause_row paravirtual_clock_removed = {"paravirtual-clock-re
 	.signs = "The kernel log has \"Switched to clocksource\" with a clock of the hypervisor's "
 		 "that is not available any more.",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_available, .with_switch = true,
-	.advice = {&reboot_for_paravirtual}};
+	.advice = {&advice_reboot_after_unbind}};
 
 static const struct cause_row hyperv_clock_missing = {"hyperv-clock-missing", GROUP_HYPERV,
 	"This kernel has no clocksource of Hyper-V's: it was built without CONFIG_HYPERV, or the "

@@ -237,11 +237,6 @@ static bool is_choice_refused(const struct view *v)
 
 #define REFUSED "Override clocksource"
 
-static const struct advice_row reboot_for_tsc = {"reboot-for-tsc", RANK_UNDO,
-	.text = "Reboot: the kernel registers tsc again. Find what wrote to unbind_clocksource, "
-		"such as a tuning script, before it does so again.",
-	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
-
 static const struct cause_row boot_clocksource_refused = {"boot-clocksource-refused", GROUP_ANY,
 	"The clocksource named on the kernel command line was refused: the kernel does not offer "
 	"it.",
@@ -254,7 +249,8 @@ static const struct cause_row tsc_unbound = {"tsc-unbound", GROUP_TSC,
 	"write to unbind_clocksource.",
 	.signs = "The kernel log is complete and has \"Switched to clocksource tsc\", but nothing "
 		 "against the TSC, and tsc is not available any more.",
-	.certainty = CERTAINTY_LIKELY, .with_switch = true, .advice = {&reboot_for_tsc}};
+	.certainty = CERTAINTY_LIKELY, .with_switch = true,
+	.advice = {&advice_reboot_after_unbind}};
 
 cause_rows rows_unused = {&boot_clocksource_refused, &tsc_unbound, NULL};
 

@@ -52,8 +52,8 @@ static void cite_values(const struct view *v, struct cause *cause)
 		const struct call_evidence *call = &v->evidence->calls[i];
 
 		if (fact_is_flag(&call->agrees, false))
-			cite(cause, "%s%s%s by the vDSO: %s", call->call, *call->clock ? " " : "",
-				call->clock, as_ahead(call->ahead_ns));
+			cite(cause, "%s by the vDSO: %s", as_call(call->call, call->clock),
+				as_ahead(call->ahead_ns));
 	}
 }
 

@@ -190,8 +190,8 @@ size_t cause_list_rows(const struct cause_row *rows[CAUSE_ROW_MAX]);
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
 	advice_update_firmware, advice_ask_about_unstable_tsc, advice_find_which_clock,
 	advice_ask_which_clock, advice_ask_for_invariant_tsc, advice_ask_hyperv_for_tsc,
-	advice_replace_machine, advice_restart_for_tsc, advice_send_report,
-	advice_switch_to_own_counter;
+	advice_reboot_after_unbind, advice_replace_machine, advice_restart_for_tsc,
+	advice_send_report, advice_switch_to_own_counter;
 
 /* The step that switches to {to}, after a guard that ends with "&&", or none. */
 #define SWITCH_STEP(guard)                                                                         \
