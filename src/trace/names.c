@@ -157,24 +157,26 @@ static const char *read_all(int file, struct trace_place *const *places, size_t 
 	setrlimit(RLIMIT_NOFILE, &files);
 	return NULL;
 }
-#else
-static const char *read_all(int file, struct trace_place *const *places, size_t count)
-{
-	(void)file, (void)places, (void)count;
-	return "this program was built without libdw";
-}
 #endif
 
 void sources_read(int file, struct trace_place *const *places, size_t count)
 {
-	const char *why = file < 0 ? NULL : read_all(file, places, count);
+	const char *why = NULL;
 
-	if (file >= 0)
+	if (file >= 0) {
+#ifdef EACH_FUNCTION
+		why = read_all(file, places, count);
+#else
+		why = "this program was built without libdw";
+#endif
 		close(file);
+	}
 	for (size_t i = 0; i < count; i++) {
-		if (fact_is_known(&places[i]->source.fact))
-			continue;
-		fact_set(&places[i]->source.fact, why ? FACT_FAILED : FACT_ABSENT, "%s",
-			why ? why : "there is no debug information for it");
+		struct fact *fact = &places[i]->source.fact;
+
+		if (why)
+			fact_set(fact, FACT_FAILED, "%s", why);
+		else if (!fact_is_known(fact))
+			fact_set(fact, FACT_ABSENT, "there is no debug information for it");
 	}
 }
