@@ -353,15 +353,10 @@ static void print_call(const void *object, const void *whole, FILE *out)
 /* A narrower line has room for the calls with a word each. */
 #define NARROW 76
 
-static bool is_narrow(enum table_form form)
-{
-	return form == TABLE_TEXT && wrap_columns() < NARROW;
-}
-
 static void print_remark(const void *object, const void *whole, FILE *out)
 {
 	const struct calls_table *table = whole;
-	bool short_words = is_narrow(table->form);
+	bool short_words = table->form == TABLE_TEXT && wrap_columns() < NARROW;
 	const struct call_evidence *call = object;
 	enum call_path judged = call_judged_path(call);
 	const struct path_evidence *path = &call->path[judged];

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <limits.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -246,7 +247,8 @@ static const struct field diagnosis_fields[] = {
 static json_t *file_name(const void *object, const void *whole)
 {
 	const struct check_request *request = object;
-	json_t *name = json_string(document_name(request->file));
+	bool has_path = strcmp(request->file, "-") != 0;
+	json_t *name = has_path ? json_string(request->file) : json_null();
 	char harmless[PATH_MAX];
 
 	(void)whole;
@@ -270,8 +272,8 @@ static json_t *summary(const void *object, const void *whole)
 
 const struct field check_fields[] = {
 	{COMPUTED("file", FIELD_STRING, file_name), .given = GIVEN(file),
-		.doc = "path of the document that was judged, or \"standard input\"; null: a host "
-		       "or a captured tree was"},
+		.doc = "path of the document that was judged; null: standard input, a host or a "
+		       "captured tree was"},
 	{EVIDENCE_TIME(evidence)},
 	{INLINE(diagnosis, verdict_fields), .options = FIELD_UNREAD},
 	{COMPUTED("summary", FIELD_STRING, summary), .options = FIELD_FILLED,

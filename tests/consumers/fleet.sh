@@ -7,7 +7,7 @@
 make_ssh() {
 	mkdir "$work/many" "$work/many/bin"
 	printf '#!/bin/sh\nhost=$2\nshift 3\n[ "$host" != gone ] || exit 255\n%s\n' \
-		'exec vdsocheck --from "$RECORDED/$host/document.json" "$@"' >"$work/many/bin/ssh"
+		'exec vdsocheck --from - "$@" <"$RECORDED/$host/document.json"' >"$work/many/bin/ssh"
 	chmod 755 "$work/many/bin/ssh"
 	printf '%s\n' lab-6.1-tsc xen-ec2 gone >"$work/many/hosts"
 }
