@@ -133,7 +133,7 @@ void trace_run_go(struct trace_run *run);
 
 /*
  * Begins the time. All that takes privileges is open: they are given up, but for CAP_KILL if there
- * is a program, which may have changed its user, CAP_SYS_PTRACE to read memory maps, and
+ * is a program, which may have changed its user, CAP_SYS_PTRACE for it or to read memory maps, and
  * CAP_SYS_ADMIN to suspend the seccomp filters of programs whose calls into the vDSO are counted.
  * From now on the signals that ask us to end are passed to the program.
  */

@@ -77,8 +77,8 @@ bool trace_program_gains(const char *path)
 
 /* ---- its file ---- */
 
-/* LeakSanitizer traces its own process when that ends. */
-static bool has_sanitizer(const struct elf *elf)
+/* Programs that trace others have it from the C library. LeakSanitizer traces its own process. */
+static bool calls_ptrace(const struct elf *elf)
 {
 	struct elf_dynamic dynamic = {.count = 0};
 
@@ -88,6 +88,8 @@ static bool has_sanitizer(const struct elf *elf)
 		uint64_t at = dynamic.symbols + i * ELF_SIZE(elf, Sym);
 		struct span name = elf_name(elf, dynamic.names, ELF_READ(elf, at, Sym, st_name));
 
+		if (text_equals(name, "ptrace") && ELF_READ(elf, at, Sym, st_shndx) == SHN_UNDEF)
+			return true;
 		/* In one word, the name would be that of a program with AddressSanitizer. */
 		if (text_take_prefix(&name, "__") &&
 			(text_equals(name, "asan_init") || text_equals(name, "lsan_init")))
@@ -137,7 +139,7 @@ void trace_program_read(struct trace_program *program, const unsigned char *byte
 	/* A dynamic loader names none, and may be executed to load a program. */
 	program->is_static = !elf_segment(&elf, PT_INTERP, 0) &&
 	                     !files_is_named(text_span(program->path), loaders);
-	program->calls_ptrace |= has_sanitizer(&elf);
+	program->calls_ptrace = calls_ptrace(&elf);
 	/* The code of a large program takes long to read, and is not asked for of others. */
 	for (uint64_t at = 0; !program->pid && (at = elf_segment(&elf, PT_LOAD, at));) {
 		uint64_t start = ELF_READ(&elf, at, Phdr, p_offset);
@@ -151,19 +153,6 @@ void trace_program_read(struct trace_program *program, const unsigned char *byte
 	}
 }
 
-static bool is_tracer(const char *path)
-{
-	static const char *const names[] = {
-		"gdb", "gdbserver", "lldb-server", "ltrace", "proot", "rr", "strace"};
-	const char *slash = strrchr(path, '/');
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(slash ? slash + 1 : path, names[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 struct inspection {
 	struct trace_program program;
 	int file; /* of O_PATH */
@@ -173,12 +162,10 @@ static void inspect(void *argument)
 {
 	struct inspection *inspection = argument;
 	struct trace_program *program = &inspection->program;
-	char path[64], target[PATH_MAX];
+	char path[64];
 	struct elf elf;
 	int file;
 
-	program->calls_ptrace = is_tracer(
-		!program->pid && realpath(program->file, target) ? target : program->path);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", inspection->file);
 	file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (file >= 0 && elf_map(&elf, file))

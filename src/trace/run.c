@@ -194,9 +194,10 @@ void trace_run_begin(struct trace_run *run)
 {
 	uint64_t privileges = run->privileges;
 
+	/* PTRACE_TRACEME fails if the parent has less than the program. */
 	if (run->program)
-		privileges |= PRIVILEGES(CAP_KILL);
-	if (run->serves || run->call_places)
+		privileges |= PRIVILEGES(CAP_KILL) | PRIVILEGES(CAP_SYS_PTRACE);
+	if (run->call_places)
 		privileges |= PRIVILEGES(CAP_SYS_PTRACE);
 	if (run->serves)
 		privileges |= PRIVILEGES(CAP_SYS_ADMIN);
