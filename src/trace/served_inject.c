@@ -145,11 +145,24 @@ static int read_vdso(struct target *target, size_t *length)
 
 /* ---- the stubs ---- */
 
-/* Writes words of the program's memory, also where it may not write itself. False: see errno. */
+/*
+ * Writes words of the program's memory, also where it may not write itself, in which it has zeros
+ * until now. False: see errno. A kernel or /proc may refuse what a tracer writes to a file.
+ */
 static bool write_words(pid_t thread, uint64_t to, const void *from, size_t length)
 {
 	unsigned long word;
+	char path[32];
+	ssize_t written;
+	int file;
 
+	snprintf(path, sizeof(path), "/proc/%d/mem", thread);
+	file = open(path, O_WRONLY | O_CLOEXEC);
+	written = pwrite(file, from, length, (off_t)to);
+	if (file >= 0)
+		close(file);
+	if (written == (ssize_t)length)
+		return true;
 	for (size_t at = 0; at < length; at += sizeof(word)) {
 		memcpy(&word, (const char *)from + at, sizeof(word));
 		if (word && ptrace(PTRACE_POKEDATA, thread, (void *)(uintptr_t)(to + at),
