@@ -288,9 +288,9 @@ bool served_has_call(const struct trace_plan *plan);
 /*
  * Adds the instructions of the seccomp filter. At a counted call it returns SECCOMP_RET_TRACE with
  * the number of the row, plus TRACE_ROW_MAX for the 32-bit architecture, as data for the tracer;
- * TRACE_FILTER_UNTRACED at a clone(2) whose child would not be traced, and TRACE_FILTER_STRICT at
- * a request for strict mode. The mark tells these stops from those of a filter of the program's
- * own.
+ * TRACE_FILTER_UNTRACED at a clone(2) whose child would not be traced or a clone3(2), and
+ * TRACE_FILTER_STRICT at a request for strict mode. The mark tells these stops from those of a
+ * filter of the program's own.
  */
 #define TRACE_FILTER_MARK 0xd500
 #define TRACE_FILTER_UNTRACED 0xff

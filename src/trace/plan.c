@@ -174,15 +174,22 @@ static void put_call(struct filter *filter, const struct trace_plan *plan,
 	filter->code[at].jf = (uint8_t)(filter->count - at - 1);
 }
 
-/* A child that no tracer follows would fail at the counted calls: clone(2) may ask for one. */
+/*
+ * A child that no tracer follows would fail at the counted calls: clone(2) may ask for one, and
+ * clone3(2), whose flags are in memory.
+ */
 static void put_untraced(struct filter *filter)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
+	const uint32_t action = SECCOMP_RET_TRACE | TRACE_FILTER_MARK | TRACE_FILTER_UNTRACED;
+
+	filter_unless_skip(filter, SYS_clone3, 1);
+	filter_return(filter, action);
 	filter_unless_skip(filter, SYS_clone, 4);
 	filter_load_argument(filter, 0);
 	filter_put(filter,
 		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_UNTRACED, 0, 1));
-	filter_return(filter, SECCOMP_RET_TRACE | TRACE_FILTER_MARK | TRACE_FILTER_UNTRACED);
+	filter_return(filter, action);
 	filter_load(filter, offsetof(struct seccomp_data, nr));
 #else
 	(void)filter;

@@ -10,6 +10,7 @@
 #endif
 #include <elf.h>
 #include <errno.h>
+#include <linux/sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -211,18 +212,36 @@ size_t registers_find_row(const struct trace_plan *plan, pid_t thread)
 		plan, plan->arch[TRACE_NATIVE], get_number(&registers), get_argument(&registers));
 }
 
-void registers_change_call(pid_t thread, uint64_t flags)
+void registers_refuse_call(pid_t thread)
 {
 	struct registers registers;
 	int error = registers_get(thread, &registers);
 
 	if (error && error != ENOEXEC)
 		return;
-	if (flags)
-		remove_flags(&registers, flags);
-	else
-		refuse_call(thread, &registers, error == ENOEXEC);
+	refuse_call(thread, &registers, error == ENOEXEC);
 	registers_set(thread, &registers);
+}
+
+/* The flags of clone3(2) are the first word of its structure. */
+void registers_trace_child(pid_t thread)
+{
+	struct registers registers;
+	uint64_t flags, at;
+
+	if (registers_get(thread, &registers) != 0)
+		return;
+	if (get_number(&registers) == SYS_clone) {
+		remove_flags(&registers, CLONE_UNTRACED);
+		registers_set(thread, &registers);
+		return;
+	}
+	at = get_argument(&registers);
+	errno = 0;
+	flags = (uint64_t)ptrace(PTRACE_PEEKDATA, thread, (void *)(uintptr_t)at, NULL);
+	if (!errno && flags & CLONE_UNTRACED)
+		ptrace(PTRACE_POKEDATA, thread, (void *)(uintptr_t)at,
+			(void *)(uintptr_t)(flags & ~(uint64_t)CLONE_UNTRACED));
 }
 
 void registers_restart_call(pid_t thread)

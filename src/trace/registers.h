@@ -37,10 +37,11 @@ int64_t registers_result(const struct registers *registers);
 size_t registers_find_row(const struct trace_plan *plan, pid_t thread);
 
 /*
- * Removes flags from the first argument of the system call that a thread is to make, at its stop by
- * a filter; without flags the call is not made, and fails with ENOSYS.
+ * At the stop of a thread by a filter, make the system call that it is in fail with ENOSYS, and
+ * take CLONE_UNTRACED away from the flags of its clone(2) or clone3(2).
  */
-void registers_change_call(pid_t thread, uint64_t flags);
+void registers_refuse_call(pid_t thread);
+void registers_trace_child(pid_t thread);
 
 /*
  * Makes the kernel restart the system call that a signal has interrupted, at the stop for the

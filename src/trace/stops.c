@@ -4,7 +4,6 @@
  * a thread starts, executes or ends, and at a signal, which it gets as it would without us.
  */
 #include <errno.h>
-#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -62,11 +61,11 @@ static void take_filter_stop(struct tracer *tracer, pid_t id)
 
 		if (row < TRACE_ROW_MAX)
 			count_call(tracer, id, row, false, is_known ? &call : NULL);
-		registers_change_call(id, CLONE_UNTRACED);
+		registers_trace_child(id);
 	} else if (data == TRACE_FILTER_STRICT) {
 		tracer->run->trace->was_refused_strict = true;
 	} else {
-		registers_change_call(id, 0);
+		registers_refuse_call(id);
 	}
 }
 

@@ -149,8 +149,10 @@ static void the_filter_stops_where_the_plan_counts(void **state)
 					expected = SECCOMP_RET_TRACE | TRACE_FILTER_MARK |
 					           TRACE_FILTER_STRICT;
 #if defined(__x86_64__) || defined(__aarch64__)
-				else if (arch == TRACE_NATIVE && number == SYS_clone &&
-					 clocks[i] & CLONE_UNTRACED)
+				else if (arch == TRACE_NATIVE &&
+					 (number == SYS_clone3 ||
+						 (number == SYS_clone &&
+							 clocks[i] & CLONE_UNTRACED)))
 					expected = SECCOMP_RET_TRACE | TRACE_FILTER_MARK |
 					           TRACE_FILTER_UNTRACED;
 #endif
