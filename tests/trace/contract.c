@@ -32,6 +32,9 @@
  *	                             read the clock by system call
  *	contract family N            N children by fork(2) and vfork(2), some of which execute true
  *	contract dies SIGNAL         by this signal, of itself or of a timer
+ *	contract queued              with blocked signals that are pending over execve(2)
+ *	contract naps                waits, while it is stopped and continued
+ *	contract sandboxed           executes a program that its filter kills for memfd_create(2)
  *	contract tight WORD...       becomes the program with the least address space that it runs in
  */
 /* clang-format on */
@@ -42,6 +45,7 @@
 #include <linux/filter.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -525,6 +529,74 @@ static int die_by(int signal)
 		read_clock(1000);
 }
 
+/* Takes the signals that were queued before it was executed. */
+static int take_queued(void)
+{
+	static const struct timespec now;
+	sigset_t set;
+	siginfo_t info;
+	int count = 0, sum = 0;
+
+	sigprocmask(SIG_SETMASK, NULL, &set);
+	while (sigtimedwait(&set, &info, &now) > 0) {
+		count++;
+		sum += info.si_value.sival_int;
+	}
+	printf("%d %d\n", count, sum);
+	return 0;
+}
+
+static int queue_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (int i = 0; i < 3; i++)
+		sigaddset(&set, SIGRTMIN + i);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	for (int i = 0; i < 100; i++)
+		sigqueue(getpid(), SIGRTMIN + i % 3, (union sigval){.sival_int = i});
+	execl("/proc/self/exe", "contract", "queue", (char *)NULL);
+	return 127;
+}
+
+static int nap(void)
+{
+	const struct timespec moment = {.tv_nsec = 50000000}, pause = {.tv_nsec = 200000000};
+
+	for (int i = 0; i < 2; i++) {
+		pid_t child = fork();
+		int result;
+
+		if (child == 0) {
+			nanosleep(&moment, NULL);
+			kill(getppid(), SIGSTOP);
+			nanosleep(&moment, NULL);
+			_exit(kill(getppid(), SIGCONT) < 0);
+		}
+		errno = 0;
+		result = i ? poll(NULL, 0, 200) : nanosleep(&pause, NULL);
+		printf("%d %d\n", result, errno);
+		waitpid(child, NULL, 0);
+	}
+	return 0;
+}
+
+static int execute_in_sandbox(void)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		if (filter(SYS_memfd_create, SECCOMP_RET_KILL_PROCESS))
+			execl("/proc/self/exe", "contract", "makes", (char *)NULL);
+		_exit(77);
+	}
+	waitpid(child, &status, 0);
+	printf("%d\n", WIFSIGNALED(status) ? WTERMSIG(status) : -1);
+	return 0;
+}
+
 static int become_tight(char **words)
 {
 	for (rlim_t size = 1 << 20; size < 1 << 28; size += 1 << 16) {
@@ -599,6 +671,16 @@ int main(int argc, char **argv)
 		return start_family(count);
 	if (strcmp(what, "dies") == 0)
 		return die_by((int)count);
+	if (strcmp(what, "queued") == 0)
+		return queue_signals();
+	if (strcmp(what, "queue") == 0)
+		return take_queued();
+	if (strcmp(what, "naps") == 0)
+		return nap();
+	if (strcmp(what, "sandboxed") == 0)
+		return execute_in_sandbox();
+	if (strcmp(what, "makes") == 0)
+		return syscall(SYS_memfd_create, "file", 0) < 0;
 	if (strcmp(what, "tight") == 0)
 		return become_tight(argv + 2);
 	return strcmp(what, "sent") == 0 ? be_sent() : 2;
