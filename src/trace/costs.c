@@ -144,9 +144,11 @@ void trace_inside_judge(const struct trace_evidence *trace, struct trace_inside 
 	const struct real_fact *base =
 		trace->request->system_wide ? &trace->duration_s : &trace->cpu_s;
 	const struct timing_evidence *timing = &trace->host.timing;
-	const double taken = (double)trace->sampled.in_vdso, most = taken + 3 * sqrt(taken) + 3;
+	const double all = (double)trace->sampled.taken, lost = (double)trace->sampled.lost;
+	const double found = (double)trace->sampled.in_vdso;
+	const double most = found + 3 * sqrt(found) + 3 + lost;
 	const double sample_s = (double)TRACE_SAMPLE_NS / NS_PER_SECOND;
-	double read_ns = NAN, call_ns = NAN;
+	double read_ns = NAN, call_ns = NAN, scale = 1;
 
 	*inside = (struct trace_inside){trace->sampled.fact, NAN, NAN, NAN, NAN, NAN};
 	if (!fact_is_known(&inside->fact))
@@ -166,8 +168,12 @@ void trace_inside_judge(const struct trace_evidence *trace, struct trace_inside 
 		if (call->decides && fact_is_known(&call->path[PATH_SYSCALL].fact))
 			call_ns = fmax(call_ns, call->path[PATH_SYSCALL].min_ns);
 	}
-	inside->share_percent = 100 * taken * sample_s / base->value;
-	inside->error_percent = 100 * (taken > 0 ? sqrt(taken) : 3) * sample_s / base->value;
+	/* Samples that were lost are like the others, but all of them may be in the vDSO. */
+	if (all > 0)
+		scale = fmin(1 + lost / all, fmax(base->value / (all * sample_s), 1));
+	inside->share_percent = 100 * found * scale * sample_s / base->value;
+	inside->error_percent =
+		100 * (found > 0 ? sqrt(found) : 3) * scale * sample_s / base->value;
 	inside->most_percent = 100 * most * sample_s / base->value;
 	inside->reads_per_s_most =
 		most * sample_s * NS_PER_SECOND / read_ns / trace->duration_s.value;

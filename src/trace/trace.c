@@ -136,6 +136,7 @@ static bool print_interval(void *argument)
 	struct trace_report *report = &work->report;
 
 	trace_judge(report);
+	report_check_clocksource(cli, &report->trace.host.clocksource);
 	cli_print(cli, report);
 	report->is_continued = true;
 	if (cli->output)
@@ -163,7 +164,7 @@ static bool count_running(struct cli *cli)
 	fact_set(&trace->served, FACT_ABSENT, "counted only for a program that trace starts");
 	if (!request->system_wide) {
 		trace_program_inspect(&trace->program);
-		trace->call_places.root = files_open_root(trace->program.pid);
+		places_open_root(&trace->call_places, trace->program.pid);
 	}
 	trace_host_measure(run->root, &trace->host);
 	if (!request->interval_ns)
@@ -260,6 +261,7 @@ static bool measure(struct cli *cli)
 	}
 	places_finish(trace, request->shown);
 	trace_judge(report);
+	report_check_clocksource(cli, &trace->host.clocksource);
 	return true;
 }
 

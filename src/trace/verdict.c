@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "judge.h"
 #include "model.h"
@@ -48,38 +49,43 @@ static enum trace_origin describe_origin(
 		[TRACE_FROM_LIBC] = "libc, which does not use the vDSO here",
 		[TRACE_FROM_CODE] = "code that does not call libc for it",
 	};
-	const struct trace_place *place = trace->call_places.list;
-	const struct trace_place *end = place + trace->call_places.count, *first = NULL;
-	uint64_t all = 0, alike = 0;
+	const struct trace_place *first[ARRAY_SIZE(makers)] = {NULL}, *place;
+	const uint64_t all = diagnosis->sums.avoidable;
+	uint64_t sums[ARRAY_SIZE(makers)] = {0};
+	enum trace_origin origin = TRACE_FROM_UNKNOWN;
 	char *text = diagnosis->origin;
 
-	for (; place < end; place++) {
+	for (size_t i = 0; i < trace->call_places.count; i++) {
+		place = &trace->call_places.list[i];
 		if (!trace_line_make(trace, place->row).avoidable)
 			continue;
-		if (!first)
-			first = place;
-		all += place->count;
-		alike += place->origin == first->origin ? place->count : 0;
+		if (!first[place->origin])
+			first[place->origin] = place;
+		sums[place->origin] += place->count;
+		if (sums[place->origin] > sums[origin])
+			origin = place->origin;
 	}
-	if (!first || first->origin == TRACE_FROM_UNKNOWN || alike < all / 2)
+	/* The list has those places only that are shown. */
+	if (origin == TRACE_FROM_UNKNOWN || sums[origin] < all / 2)
 		return TRACE_FROM_UNKNOWN;
-	diagnosis->has_call_places = first->origin != TRACE_FROM_VDSO;
-	if (alike == all)
+	place = first[origin];
+	diagnosis->has_call_places = origin != TRACE_FROM_VDSO;
+	if (sums[origin] == all)
 		text_append(text, TRACE_TEXT_SIZE, "They were made by ");
 	else
 		text_append(text, TRACE_TEXT_SIZE, "Most of them (%.0f%%) were made by ",
-			100 * (double)alike / (double)all);
-	if (first->origin == TRACE_FROM_VDSO && is_random(trace, first->row))
+			100 * (double)sums[origin] / (double)all);
+	if (origin == TRACE_FROM_VDSO && is_random(trace, place->row))
 		text_append(text, TRACE_TEXT_SIZE,
 			"the vDSO, whose getrandom() takes a new key from the kernel at the first "
 			"call of a thread and after each reseed.");
 	else
-		text_append(text, TRACE_TEXT_SIZE, "%s", makers[first->origin]);
-	if (first->origin == TRACE_FROM_LIBC || first->origin == TRACE_FROM_CODE)
-		text_append(text, TRACE_TEXT_SIZE, ": %s%s%s.", first->function,
-			*first->function ? " in " : "",
-			*first->module ? first->module : "code of no file");
-	return first->origin;
+		text_append(text, TRACE_TEXT_SIZE, "%s", makers[origin]);
+	if (origin == TRACE_FROM_LIBC || origin == TRACE_FROM_CODE)
+		text_append(text, TRACE_TEXT_SIZE, ": %s%s%s.", place->function,
+			*place->function ? " in " : "",
+			*place->module ? place->module : "code of no file");
+	return origin;
 }
 
 /* What made the calls, or else what is seen from outside. */
@@ -359,7 +365,9 @@ static void say_none(const struct view *v)
 	SAY(v, ".");
 }
 
-/* A C library makes some before it knows its vDSO: static ones where the host boots (glibc 2.36).
+/*
+ * Static C libraries make some before they know their vDSO, and the vDSO's getrandom() makes one
+ * for each thread.
  */
 #define START_CALLS 10
 
@@ -374,8 +382,8 @@ static enum trace_verdict answer(struct report *report, const struct view *v)
 	const bool knows_reads =
 		v->has_reads &&
 		(v->reads || (v->host_is_ok && !trace->uncounted && !trace->let_go));
-	const bool may_be_start =
-		v->host_is_ok && v->has_reads && !trace->uncounted && !trace->request->system_wide;
+	const bool may_be_start = v->host_is_ok && v->has_reads && !trace->uncounted &&
+	                          (trace->program.is_static || judges_random(trace));
 	const struct rule {
 		bool applies;
 		enum trace_verdict verdict;

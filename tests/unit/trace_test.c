@@ -327,6 +327,22 @@ static void samples_in_the_vdso_are_a_share_with_its_error(void **state)
 			    diagnosis->inside.reads_per_s_most * 530e-9 * 100) < 1e-6);
 }
 
+static void lost_samples_are_like_the_others_and_bound_by_all(void **state)
+{
+	(void)state;
+	set_samples(1600);
+	trace->sampled.taken = 4000;
+	trace->sampled.lost = 12000;
+	trace_judge(&run);
+	assert_true(fabs(diagnosis->inside.share_percent - 40) < 1e-9);
+	assert_true(fabs(diagnosis->inside.error_percent - 1) < 1e-9);
+	/* 13,600 samples and three errors in 20,000, by 28 ns. */
+	assert_true(diagnosis->inside.reads_per_s_most > (0.68 + 0.006) / 28e-9);
+	trace->sampled.lost = 1000000; /* of others */
+	trace_judge(&run);
+	assert_true(fabs(diagnosis->inside.share_percent - 40) < 1e-9);
+}
+
 static void samples_are_not_in_step_with_what_wakes_each_millisecond(void **state)
 {
 	unsigned hits[50] = {0};
@@ -417,7 +433,7 @@ static void what_made_the_calls_is_the_cause(void **state)
 		{TRACE_FROM_UNKNOWN, "It is statically linked", 1},
 	};
 	struct trace_place places[2] = {
-		{.count = 60, .function = "f", .module = "/opt/thing"}, {.count = 40}};
+		{.count = 100, .function = "f", .module = "/opt/thing"}, {.count = 40}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -435,9 +451,17 @@ static void what_made_the_calls_is_the_cause(void **state)
 		assert_non_null(strstr(diagnosis->hints[0], cases[i].hint));
 	}
 	places[0].origin = TRACE_FROM_CODE;
+	places[0].count = 60;
 	trace->call_places.count = 2;
 	trace_judge(&run);
 	assert_non_null(strstr(diagnosis->hints[0], "Most of them (60%) were made by code"));
+	places[1] =
+		(struct trace_place){.row = places[0].row, .count = 30, .origin = TRACE_FROM_LIBC};
+	set_count("gettimeofday", 200); /* more places are not shown */
+	trace_judge(&run);
+	assert_non_null(strstr(diagnosis->hints[0], "It is statically linked"));
+	set_count("gettimeofday", 100);
+	places[1].origin = TRACE_FROM_UNKNOWN;
 	places[0].count = 40;
 	places[1].count = 60; /* where these were made is not known */
 	trace_judge(&run);
@@ -475,11 +499,17 @@ static void a_host_that_was_not_measured_is_unknown(void **state)
 	}
 }
 
-static void a_few_calls_are_those_of_a_library_that_starts(void **state)
+static void a_few_calls_are_those_of_a_static_library_that_starts(void **state)
 {
 	(void)state;
+	make_host(false);
+	fact_set_known(&trace->served);
+	set_count("gettimeofday", 2);
+	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_FALLBACK);
 	for (int calls = 2; calls <= 20; calls += 18) {
 		make_host(false);
+		trace->program.is_static = true;
 		fact_set_known(&trace->served);
 		set_count("gettimeofday", (uint64_t)calls);
 		trace_judge(&run);
@@ -581,6 +611,7 @@ int main(void)
 		cmocka_unit_test(no_system_calls_are_the_good_news),
 		cmocka_unit_test(samples_in_the_vdso_are_a_share_with_its_error),
 		cmocka_unit_test(samples_are_not_in_step_with_what_wakes_each_millisecond),
+		cmocka_unit_test(lost_samples_are_like_the_others_and_bound_by_all),
 		cmocka_unit_test(few_samples_in_the_vdso_are_a_bound_alone),
 		cmocka_unit_test(samples_alone_are_no_verdict),
 		cmocka_unit_test(a_program_that_was_not_counted_is_unknown),
@@ -588,7 +619,7 @@ int main(void)
 		cmocka_unit_test(what_made_the_calls_is_the_cause),
 		cmocka_unit_test(without_a_proof_there_is_no_verdict),
 		cmocka_unit_test(a_host_that_was_not_measured_is_unknown),
-		cmocka_unit_test(a_few_calls_are_those_of_a_library_that_starts),
+		cmocka_unit_test(a_few_calls_are_those_of_a_static_library_that_starts),
 		cmocka_unit_test(random_numbers_may_be_served),
 		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
 	};
