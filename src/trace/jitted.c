@@ -208,10 +208,10 @@ static void read_jitted(void *argument)
 	}
 }
 
-void jitted_finish(struct trace_places *places)
+void jitted_finish(struct jitted *jitted, struct trace_places *places)
 {
 	struct deadline deadline = deadline_after(MAPS_NS);
-	struct jitted shared, *jitted = places->jitted;
+	struct jitted shared;
 	size_t size = jitted ? jitted->count * sizeof(*jitted->sites) : 0;
 	struct trace_place *place = NULL;
 	struct fact why;

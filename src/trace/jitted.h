@@ -5,6 +5,8 @@
 
 #include "places.h"
 
+struct jitted;
+
 /* The module of its places. */
 extern const char jitted_module[];
 
@@ -24,8 +26,8 @@ void jitted_count(struct jitted *jitted, size_t site, uint64_t calls);
 /* The owners' numbers are those of other processes from now on; `jitted` may be NULL. */
 void jitted_forget_owners(struct jitted *jitted);
 
-/* Makes places of the functions that the sites of places->jitted belong to. */
-void jitted_finish(struct trace_places *places);
+/* Makes places of the functions that the sites belong to; `jitted` may be NULL. */
+void jitted_finish(struct jitted *jitted, struct trace_places *places);
 
 void jitted_free(struct jitted *jitted);
 

@@ -139,9 +139,7 @@ struct trace_place {
 struct trace_places {
 	struct trace_place *list; /* owned */
 	size_t count, room;
-	struct call_site *sites; /* of places.c, owned */
-	struct jitted *jitted;   /* of jitted.c, owned */
-	int root;                /* directory, owned: paths of files begin there; 0: at our root */
+	struct place_search *search; /* of places.c, owned */
 };
 
 struct trace_times {

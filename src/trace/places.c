@@ -22,6 +22,19 @@
 
 #define SYMBOLS_NS (2 * NS_PER_SECOND)
 
+struct place_search {
+	struct call_site *sites;
+	struct jitted *jitted;
+	int root; /* directory: paths of files begin there; 0: at our root */
+};
+
+static struct place_search *search_of(struct trace_places *places)
+{
+	if (!places->search)
+		places->search = xcalloc(1, sizeof(*places->search));
+	return places->search;
+}
+
 static size_t add_place(struct trace_places *places, const struct trace_place *place)
 {
 	for (size_t i = 0; i < places->count; i++) {
@@ -50,7 +63,7 @@ size_t places_add(struct trace_places *places, const struct trace_place *calls,
 
 	*is_jitted = false;
 	if (mapping && !mapping->map.inode && !mapping->map.path.length) {
-		size_t site = jitted_add(&places->jitted, calls, process, address - 1);
+		size_t site = jitted_add(&search_of(places)->jitted, calls, process, address - 1);
 
 		*is_jitted = site != SIZE_MAX;
 		if (*is_jitted)
@@ -82,7 +95,7 @@ size_t places_add_of(struct trace_places *places, const struct trace_place *call
 void places_count(struct trace_places *places, size_t place, bool is_jitted, uint64_t calls)
 {
 	if (is_jitted)
-		jitted_count(places->jitted, place, calls);
+		jitted_count(places->search->jitted, place, calls);
 	else
 		places->list[place].count += calls;
 }
@@ -103,11 +116,12 @@ void call_sites_add(struct trace_places *places, const struct trace_place *calls
 	pid_t thread, uint64_t address)
 {
 	uint64_t hash = (owner ^ address ^ (uint64_t)calls->row << 32) * 0x9e3779b97f4a7c15;
+	struct place_search *search = search_of(places);
 	struct call_site *site;
 
-	if (!places->sites)
-		places->sites = xcalloc(SITE_COUNT, sizeof(*places->sites));
-	site = &places->sites[hash >> 32 & (SITE_COUNT - 1)];
+	if (!search->sites)
+		search->sites = xcalloc(SITE_COUNT, sizeof(*search->sites));
+	site = &search->sites[hash >> 32 & (SITE_COUNT - 1)];
 	if (site->is_known && site->owner == owner && site->address == address &&
 		site->row == calls->row && site->is_compat == calls->is_compat) {
 		places_count(places, site->place, site->is_jitted, calls->count);
@@ -123,19 +137,31 @@ void call_sites_add(struct trace_places *places, const struct trace_place *calls
 
 void call_sites_forget(struct trace_places *places)
 {
-	if (places && places->sites)
-		memset(places->sites, 0, SITE_COUNT * sizeof(*places->sites));
-	if (places)
-		jitted_forget_owners(places->jitted);
+	struct place_search *search = places ? places->search : NULL;
+
+	if (search && search->sites)
+		memset(search->sites, 0, SITE_COUNT * sizeof(*search->sites));
+	if (search)
+		jitted_forget_owners(search->jitted);
+}
+
+void places_open_root(struct trace_places *places, pid_t pid)
+{
+	search_of(places)->root = files_open_root(pid);
 }
 
 void places_free(struct trace_places *places)
 {
-	jitted_free(places->jitted);
+	struct place_search *search = places->search;
+
+	if (search) {
+		jitted_free(search->jitted);
+		free(search->sites);
+		if (search->root)
+			close(search->root);
+	}
+	free(search);
 	free(places->list);
-	free(places->sites);
-	if (places->root)
-		close(places->root);
 }
 
 /* ---- the places that are shown ---- */
@@ -198,7 +224,7 @@ static void find_functions(void *argument)
 			while (!are_of_one_file(first, place))
 				first++;
 			if (place->inode && place == first)
-				find_in_file(place, end, places->root, finds_sources);
+				find_in_file(place, end, places->search->root, finds_sources);
 		}
 	}
 }
@@ -230,7 +256,7 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 	struct fact why;
 	size_t size;
 
-	jitted_finish(places);
+	jitted_finish(search_of(places)->jitted, places);
 	if (!places->count)
 		return;
 	qsort(places->list, places->count, sizeof(*places->list), by_count);

@@ -44,6 +44,9 @@ void call_sites_add(struct trace_places *places, const struct trace_place *calls
 /* The memory of an owner is another one from now on; `places` may be NULL. */
 void call_sites_forget(struct trace_places *places);
 
+/* Opens the root of a running process, which takes privileges: files of places are below it. */
+void places_open_root(struct trace_places *places, pid_t pid);
+
 void places_free(struct trace_places *places);
 
 #endif

@@ -75,7 +75,7 @@ struct served_frame {
 #define SERVED_FRAME_MOST 1024
 
 /* The bytes from one stub to the next, and of the memory that holds all of them. */
-#define SERVED_STUB_SIZE 624 /* clang -O0 assembles every jump long */
+#define SERVED_STUB_SIZE 640 /* clang -O0 assembles every jump long */
 #define SERVED_STUBS_SIZE (2 * SERVED_PAGE)
 
 /* Stubs for the address `to` in the program; the place of the last one stays free. */
@@ -94,7 +94,7 @@ struct served_stubs {
 uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uint64_t target);
 
 /* Symbols of a vDSO: the places of their values in its image, and the values that lead to stubs. */
-#define SERVED_SYMBOL_MAX 8
+#define SERVED_SYMBOL_MAX 16
 struct served_symbols {
 	size_t count;
 	uint64_t places[SERVED_SYMBOL_MAX], values[SERVED_SYMBOL_MAX];

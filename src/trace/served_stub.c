@@ -122,6 +122,8 @@ __asm__(".pushsection .rodata\n"
 	"7:	add	$16, %rcx\n"
 	"	jmp	6b\n"
 	"8:	mov	-24(%rsp), %rdx\n"
+	"	shl	$16, %r9\n"
+	"	shr	$16, %r9\n"
 	"	or	%r9, %rax\n" /* the key */
 	"	movabs	$0x9e3779b97f4a7c15, %rcx\n"
 	"	mov	%rsp, %r10\n"
@@ -401,15 +403,22 @@ void served_stubs_make(struct served_stubs *stubs, const unsigned char *image, s
 	for (uint64_t i = 0; i < dynamic.count && symbols->count < SERVED_SYMBOL_MAX; i++) {
 		uint64_t at = dynamic.symbols + i * sizeof(Elf64_Sym), base = vdso - elf.load;
 		uint64_t section = ELF_READ(&elf, at, Sym, st_shndx), entry = 0;
+		uint64_t value = ELF_READ(&elf, at, Sym, st_value);
 		struct span name = elf_name(&elf, dynamic.names, ELF_READ(&elf, at, Sym, st_name));
-		enum served_call call = SERVED_CALL_COUNT;
+		enum served_call call;
 
-		if (vdso_take_prefix(&name))
-			call = served_find_call(name);
-		if (call < SERVED_CALL_COUNT && section != SHN_UNDEF && section != SHN_ABS &&
-			(ELF_READ(&elf, at, Sym, st_info) & 0xf) == STT_FUNC)
-			entry = served_stub_make(
-				stubs, call, base + ELF_READ(&elf, at, Sym, st_value));
+		(void)vdso_take_prefix(&name);
+		call = served_find_call(name);
+		if (call == SERVED_CALL_COUNT || section == SHN_UNDEF || section == SHN_ABS ||
+			(ELF_READ(&elf, at, Sym, st_info) & 0xf) != STT_FUNC)
+			continue;
+		/* x86-64 has each function by its bare name, too. */
+		for (size_t k = 0; k < symbols->count; k++) {
+			if (elf_number(&elf, symbols->places[k], sizeof(value)) == value)
+				entry = symbols->values[k] + base;
+		}
+		if (!entry)
+			entry = served_stub_make(stubs, call, base + value);
 		if (!entry)
 			continue;
 		symbols->places[symbols->count] = at + offsetof(Elf64_Sym, st_value);

@@ -207,7 +207,9 @@ static void the_symbols_of_the_vdso_lead_to_stubs(void **state)
 	assert_true(length > SERVED_PAGE / 2);
 	served_stubs_make(&stubs, vdso, length, (uintptr_t)vdso, &symbols);
 	assert_true(symbols.count >= 2);
-	assert_int_equal(stubs.used, symbols.count * SERVED_STUB_SIZE);
+	/* A function that has a bare name, too, has one stub. */
+	assert_true(stubs.used == symbols.count * SERVED_STUB_SIZE ||
+		    2 * stubs.used == symbols.count * SERVED_STUB_SIZE);
 	for (size_t i = 0; i < symbols.count; i++)
 		assert_in_range(
 			symbols.values[i] + (uintptr_t)vdso, stubs.to, stubs.to + stubs.used - 1);
