@@ -60,14 +60,6 @@ static const struct advice_row start_with_all_cpus = {"start-with-all-cpus", RAN
 		"CPUs at the start, and add none while it runs.",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
-/* Finds a line of check_tsc_sync_source(). */
-static const struct kernel_log_line *find_warp(const struct evidence *evidence)
-{
-	const struct kernel_log_line *line = log_find(evidence, "TSC warp between CPUs");
-
-	return line ? line : log_find(evidence, "check_tsc_sync_source failed");
-}
-
 static const struct cause_row tsc_unsynchronized = {"tsc-unsynchronized", GROUP_TSC,
 	"The kernel found that the TSCs of this machine's CPUs "
 	"disagree." TSC_READERS_AFFECTED,
@@ -151,11 +143,14 @@ cause_rows rows_unstable = {&tsc_unsynchronized, &kvm_clock_cpu_added, &tsc_assu
 
 void cause_unstable(const struct view *v, struct cause_list *list)
 {
+	/* The lines of check_tsc_sync_source(). */
+	static const char *const warps[] = {
+		"TSC warp between CPUs", "check_tsc_sync_source failed"};
 	const struct evidence *evidence = v->evidence;
 	bool is_wanted = v->unsupported_on_x86 || v->tsc_lost;
 	enum unstable_reason reason = is_wanted ? v->unstable_reason : UNSTABLE_UNSAID;
 	const struct kernel_log_line *line = log_find(evidence, "Marking TSC unstable due to ");
-	const struct kernel_log_line *warp = find_warp(evidence);
+	const struct kernel_log_line *warp = log_find_first(evidence, warps, ARRAY_SIZE(warps));
 	/* A CPU that was added long after the kernel had started. */
 	const struct kernel_log_line *added = warp && warp->seconds > BOOTED_S ? warp : NULL;
 	bool is_at_boot = warp && !(warp->seconds > BOOTED_S) && !log_is_after_resume(v, warp);

@@ -50,15 +50,6 @@ static const struct kernel_log_line *find_marking(const struct view *v)
 	return v->watchdog.line ? v->watchdog.line : v->tsc_distrust;
 }
 
-static void append_time(
-	const struct view *v, char text[CAUSE_TEXT_SIZE], const struct kernel_log_line *line)
-{
-	char when[LOG_TIME_SIZE];
-
-	if (line && line->seconds >= 0)
-		text_append(text, CAUSE_TEXT_SIZE, " %s", log_time(v, line, when));
-}
-
 /* Writes ": in the same interval hpet counted 0.504 s and the TSC 0.497 s (1.3% less)". */
 static void append_intervals(char text[CAUSE_TEXT_SIZE], const struct watchdog_report *report)
 {
@@ -79,10 +70,13 @@ static void append_intervals(char text[CAUSE_TEXT_SIZE], const struct watchdog_r
 static void write_marked(const struct view *v, char text[CAUSE_TEXT_SIZE])
 {
 	const struct watchdog_report *report = &v->watchdog;
+	const struct kernel_log_line *line = find_marking(v);
 	bool measured = explanations[report->culprit].measured;
+	char when[LOG_TIME_SIZE];
 
 	text_append(text, CAUSE_TEXT_SIZE, "The kernel marked the TSC unstable");
-	append_time(v, text, find_marking(v));
+	if (line && line->seconds >= 0)
+		text_append(text, CAUSE_TEXT_SIZE, " %s", log_time(v, line, when));
 	if (measured &&
 		(!report->line || report->reference.seconds < 0 || report->tsc.seconds < 0)) {
 		text_append(text, CAUSE_TEXT_SIZE, ".");
@@ -151,6 +145,14 @@ static bool tsc_has_adjust(const struct view *v)
 	return tsc_is_invariant(v->evidence) && tsc_has_flag(v->evidence, "tsc_adjust");
 }
 
+static bool was_late(const struct view *v)
+{
+	enum watchdog_culprit culprit = v->watchdog.culprit;
+
+	return v->tsc_delay || culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_LATE ||
+	       culprit == WATCHDOG_DELAYED_READ;
+}
+
 static bool knows_nowatchdog(const struct view *v)
 {
 	return !kernel_is_before(v->evidence, 5, 2) || kernel_is_rhel_8(v->evidence);
@@ -201,14 +203,6 @@ static const struct advice_row newer_kernel_or_nowatchdog = {"newer-kernel-or-no
 	.boot_text = "Or, if `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog.",
 	.remarks = {{NOWATCHDOG_REMARK}}, NOWATCHDOG, .risk = NO_WATCHDOG_RISK};
 
-static const struct advice_row boot_without_watchdog = {"boot-without-watchdog", RANK_UPDATE,
-	.actor = ACTOR_GUEST,
-	.text = "Reboot: the kernel then offers tsc again. Linux 7.2 and newer repeat a slow read "
-		"instead.",
-	.boot_text = "If `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog to "
-		     "keep this from happening again.",
-	.remarks = {{NOWATCHDOG_REMARK}}, NOWATCHDOG, .risk = NO_WATCHDOG_RISK};
-
 /*
  * check_system_tsc_reliable() (arch/x86/kernel/tsc.c) exempts an invariant TSC from the check where
  * IA32_TSC_ADJUST shows its changes: since b50db7095fe0, in 5.16, with up to two NUMA nodes, since
@@ -221,7 +215,8 @@ static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE, .a
 		{6, 12, tsc_has_adjust,
 			"Linux 5.16 and newer do not check this CPU's TSC on machines of up to two "
 			"NUMA nodes, 6.3 and newer of up to four, 6.12 and newer of up to four "
-			"sockets."}},
+			"sockets."},
+		{7, 2, was_late, "Linux 7.2 and newer repeat a slow read and skip a late check."}},
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck warp && vdsocheck"}},
 	NOWATCHDOG, .risk = NO_WATCHDOG_RISK};
 
@@ -304,8 +299,7 @@ static const struct cause_row tsc_read_delay = {"tsc-read-delay", GROUP_TSC,
 	"The kernel's watchdog could not read its reference clock in time and gave up on the "
 	"TSC{when}: often a false alarm in a guest or under heavy load.",
 	.signs = "The kernel log has \"read-back delay of\" and \"marking tsc unstable\".",
-	.certainty = CERTAINTY_PROVEN,
-	.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}};
+	.certainty = CERTAINTY_PROVEN, .advice = {&newer_kernel_or_nowatchdog, &reboot_to_tsc}};
 
 static const struct cause_row tsc_reference_wrong = {"tsc-reference-wrong", GROUP_TSC,
 	"The kernel marked the TSC unstable by mistake: the reference clock of its watchdog was "
@@ -322,14 +316,14 @@ static const struct cause_row tsc_check_late = {"tsc-check-late", GROUP_TSC,
 	.signs = "The watchdog's figures in the kernel log: the interval is longer than 1 s, and "
 		 "the clocks differ by less than 0.1%.",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
-	.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}};
+	.advice = {&newer_kernel_or_nowatchdog, &reboot_to_tsc}};
 
 static const struct cause_row tsc_check_delayed = {"tsc-check-delayed", GROUP_TSC,
 	"The kernel marked the TSC unstable for a difference that a delayed read explains: often a "
 	"false alarm.",
 	.signs = "The watchdog's figures in the kernel log: the clocks differ by 0.5 ms at most.",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
-	.advice = {&newer_kernel_or_nowatchdog, &boot_without_watchdog}};
+	.advice = {&newer_kernel_or_nowatchdog, &reboot_to_tsc}};
 
 static const struct cause_row tsc_guest_paused = {"tsc-guest-paused", GROUP_TSC,
 	"The kernel marked the TSC unstable after this guest was paused: either the TSC or the "

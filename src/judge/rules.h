@@ -82,7 +82,7 @@ enum rank {
 	RANK_PROOF,   /* let vdsocheck take its proof */
 };
 
-#define REMARK_MAX 2
+#define REMARK_MAX 3
 
 /* The place where advice is followed: a container's text begins with "On the host" for that. */
 enum where {
