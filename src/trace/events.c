@@ -230,7 +230,8 @@ static void explain(int error, struct fact *why)
 			"bpf(2) is refused: it needs root, or CAP_BPF and CAP_PERFMON");
 	else if (error == ENOSYS || error == EINVAL || error == ENOENT)
 		fact_set(why, FACT_ABSENT,
-			"the kernel does not take our BPF program, which needs Linux 4.18 (%s)",
+			"the kernel does not take our BPF program, which needs Linux 4.18, or 5.7 "
+			"in a PID namespace (%s)",
 			strerror(error));
 	else
 		fact_set_errno(why, error, "bpf");
