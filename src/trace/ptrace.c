@@ -38,7 +38,8 @@ static void explain_refusal(pid_t pid, int error, struct fact *why)
 {
 	struct span status = status_read(pid), tracer = {NULL, 0};
 
-	if (text_find_value(status, "TracerPid", &tracer) && !text_equals(tracer, "0"))
+	if (proc_is_ours(why) && text_find_value(status, "TracerPid", &tracer) &&
+		!text_equals(tracer, "0"))
 		fact_set(why, FACT_DENIED, "ptrace: already traced by process %.*s",
 			(int)tracer.length, tracer.at);
 	else
