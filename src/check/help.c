@@ -185,7 +185,7 @@ void help_explain(const char *topic, FILE *out)
 			if (strcmp(topic, "terms") == 0 || strcmp(topic, term_at(i)) == 0)
 				write_term(i, &page);
 		}
-		page_line(&page, "causes",
+		page_line(&page, "More",
 			"'vdsocheck help causes' lists what leads to a verdict, "
 			"and 'vdsocheck' prints what does on this host.");
 	}

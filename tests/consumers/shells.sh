@@ -69,8 +69,11 @@ long_options() {
 check_shell() {
 	commands=$(vdsocheck --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p')
 	offers 'offers the commands of --help' 'vdsocheck ' "$commands help version"
-	offers 'offers the commands, causes and advice to help' 'vdsocheck help ' "$commands help version causes terms $(
-		vdsocheck help causes | sed -n 's/^  \([a-z][a-z0-9-]*\) .*/\1/p')"
+	offers 'offers the commands, terms, causes and advice to help' 'vdsocheck help ' \
+		"$commands help version causes terms $({
+			vdsocheck help terms | grep -vE '^  (More|warp) '
+			vdsocheck help causes
+		} | sed -n 's/^  \([A-Za-z][A-Za-z0-9-]*\) .*/\1/p')"
 	for command in $commands; do
 		offers "offers the options of 'help $command'" "vdsocheck $command --" "$(long_options "$command")"
 	done

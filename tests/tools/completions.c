@@ -119,8 +119,14 @@ static void print_topics(void)
 {
 	const char *topic;
 
-	for (size_t i = 0; (topic = command_list[0]->topic(i)); i++)
-		printf("%s%s", i ? " " : "", topic);
+	for (size_t i = 0; (topic = command_list[0]->topic(i)); i++) {
+		size_t k = 0;
+
+		while (command_list[k] && strcmp(command_list[k]->name, topic) != 0)
+			k++;
+		if (!command_list[k])
+			printf("%s%s", i ? " " : "", topic);
+	}
 }
 
 /*
