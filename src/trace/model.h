@@ -64,6 +64,7 @@ struct trace_request {
 	uint64_t shown;      /* places of each list, or processes or control groups */
 	int64_t limit_ns;    /* 0: no limit */
 	int64_t interval_ns; /* of the whole host: time between two reports; 0: one at the end */
+	bool warns;          /* on standard error, where the report goes, too */
 };
 
 enum trace_method { TRACE_BY_NONE, TRACE_BY_BPF, TRACE_BY_SECCOMP };

@@ -171,18 +171,19 @@ static uint64_t hash_program(struct span maps)
  * A process has one tracer, which is the program itself then, or its own. To look at each file once
  * matters to a script that executes the same few programs again and again.
  */
-static bool calls_ptrace(struct tracer *tracer, const struct traced *thread)
+static bool calls_ptrace(
+	struct tracer *tracer, const struct traced *thread, struct trace_program *program)
 {
 	uint64_t hash = hash_program(served_maps(thread->table));
 	uint64_t *other = &tracer->others[hash % ARRAY_SIZE(tracer->others)];
-	struct trace_program program = {.pid = thread->id};
 
+	*program = (struct trace_program){.pid = thread->id};
 	if (*other == hash)
 		return false;
-	trace_program_inspect(&program);
-	if (!program.calls_ptrace && thread->table)
+	trace_program_inspect(program);
+	if (!program->calls_ptrace && thread->table)
 		*other = hash;
-	return program.calls_ptrace;
+	return program->calls_ptrace;
 }
 
 /*
@@ -191,6 +192,9 @@ static bool calls_ptrace(struct tracer *tracer, const struct traced *thread)
  */
 void tracer_count_served(struct tracer *tracer, struct traced *thread)
 {
+	struct trace_evidence *trace = tracer->run->trace;
+	struct trace_program program;
+
 	if (!thread || tracer->is_ending || (thread->table && !thread->loading))
 		return;
 	if (!thread->loading) {
@@ -199,8 +203,11 @@ void tracer_count_served(struct tracer *tracer, struct traced *thread)
 		served_learn(thread->table, thread->id, &tracer->libraries);
 		thread->loading = false;
 	}
-	if (!thread->loading && calls_ptrace(tracer, thread)) {
-		thread->is_free = !tracer->has_filter;
-		tracer->run->trace->kept += tracer->has_filter;
-	}
+	if (thread->loading || !calls_ptrace(tracer, thread, &program))
+		return;
+	thread->is_free = !tracer->has_filter;
+	if (tracer->has_filter && !trace->kept++ && trace->request->warns)
+		cli_error("%s calls ptrace(2), which fails while it is traced: run vdsocheck as "
+			  "root",
+			program.path);
 }
