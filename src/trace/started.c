@@ -22,7 +22,7 @@
 /* Says whether the program would lose privileges for lack of ours. */
 static bool loses_privileges(const struct trace_program *program, uint64_t needed)
 {
-	return trace_program_gains(program->file) && !privileges_have(needed);
+	return !privileges_have(needed) && trace_program_gains(program->file);
 }
 
 /* Says whether the program is to be seized, to count its calls into the vDSO. */
