@@ -130,7 +130,7 @@ static bool open_apart(int root, const char *path, struct span id, struct code_f
 		return false;
 	if (elf_map(&apart, file))
 		other = elf_build_id(&apart);
-	if (other.length != id.length || memcmp(other.at, id.at, id.length) != 0) {
+	if (!other.at || other.length != id.length || memcmp(other.at, id.at, id.length) != 0) {
 		close(file);
 		return false;
 	}
