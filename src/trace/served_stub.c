@@ -31,6 +31,17 @@
 #define OF_GO NUMBER(SERVED_OF_GO)
 #define FRAME_MOST NUMBER(SERVED_FRAME_MOST)
 
+/* The shifts of the code below. */
+_Static_assert(SERVED_SHARDS == 1 << (64 - 58), "the shard is the upper bits of a hash");
+_Static_assert(SERVED_SHARD_SIZE == 1 << 13, "the size of a shard is a shift");
+_Static_assert(sizeof(struct served_entry) << (64 - 55) == SERVED_SHARD_SIZE, "so is its entry's");
+_Static_assert(
+	SERVED_FRAMES * sizeof(struct served_frame) == 32 << 3, "and that of a call's frames");
+_Static_assert(SERVED_CALL_COUNT << 5 <= SERVED_OVERFLOWS, "a call has 32 clocks");
+_Static_assert(
+	offsetof(struct served_frame, up) == 12 && offsetof(struct served_frame, frame) == 14,
+	"offsets of a frame");
+
 /* The code of a stub; NULL: this architecture has none. */
 struct template
 {
