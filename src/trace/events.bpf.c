@@ -163,7 +163,9 @@ INLINE void count(uint64_t index, uint64_t where)
 	if (HAS(EVENTS_BY_GROUP))
 		where = current_group();
 	now = *reading;
-	hash = ((key * 0x2c9277b5) ^ where) * 0x5851f42d;
+	/* The places of a function differ in their low bits, which reach the high ones by this
+	 * factor. */
+	hash = ((key * 0x2c9277b5) ^ where) * 0x9e3779b97f4a7c15;
 	slot = &counts->slots[hash >> (64 - EVENT_SLOT_BITS)];
 	/* clang unrolls it: before Linux 5.3, the verifier takes no loop. */
 	for (probe = 0; probe < EVENT_PROBES; probe++, slot++) {

@@ -331,6 +331,20 @@ static void keys_have_slots_of_their_own(void **state)
 		assert_int_equal(count_of(0, 1000 + i / 3, i % 3, 0), 2);
 }
 
+static void places_near_each_other_have_slots_of_their_own(void **state)
+{
+	(void)state;
+	prepare(EVENTS_OF_PROCESS);
+	for (uint64_t i = 0; i < 100; i++) {
+		struct user_regs_struct registers = by_syscall(1);
+
+		registers.rip = registers.rcx = 0x5000 + i * 24;
+		enter(NATIVE, registers);
+	}
+	for (uint64_t i = 0; i < 100; i++)
+		assert_int_equal(count_of(0x5000 + i * 24, 1000, 1, 0), 1);
+}
+
 /* The slots are those of another key, which was counted last in this reading. */
 static void fill(uint64_t reading)
 {
@@ -471,6 +485,7 @@ int main(void)
 		cmocka_unit_test(registers_show_whose_call_it_is),
 		cmocka_unit_test(other_numbers_are_not_counted),
 		cmocka_unit_test(keys_have_slots_of_their_own),
+		cmocka_unit_test(places_near_each_other_have_slots_of_their_own),
 		cmocka_unit_test(an_idle_slot_gets_another_key_and_its_count_goes_on),
 		cmocka_unit_test(what_does_not_fit_is_counted_without_its_origin),
 		cmocka_unit_test(a_call_by_the_vsyscall_page_is_counted_by_its_number),
