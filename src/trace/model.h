@@ -189,8 +189,8 @@ struct trace_evidence {
 	uint64_t uncounted;                 /* executed programs whose calls were not counted */
 	struct fact uncounted_why;          /* of the last of them */
 	uint64_t let_go;                    /* programs that call ptrace(2) themselves */
-	uint64_t weakened;            /* programs that did not get the privileges of their files */
-	uint64_t kept;                /* programs that call ptrace(2) in vain: they are traced */
+	uint64_t weakened; /* programs that did not get the privileges of their files */
+	uint64_t kept;     /* programs that may call ptrace(2), which fails: they are traced */
 	struct trace_sampled sampled; /* of what ran already */
 
 	/* The program's own filters. */

@@ -42,16 +42,16 @@ static void write_run(const struct trace_evidence *trace, struct page *page)
 			trace->uncounted, trace->uncounted_why.reason);
 	if (trace->let_go)
 		page_add(page,
-			"; not counted is what %" PRIu64 " program%s started that call%s ptrace(2)",
-			trace->let_go, trace->let_go == 1 ? "" : "s",
-			trace->let_go == 1 ? "s" : "");
+			"; not counted is what %" PRIu64
+			" program%s started that may call ptrace(2)",
+			trace->let_go, trace->let_go == 1 ? "" : "s");
 	if (trace->threads_uncounted)
 		page_add(page, "; %s threads are not counted: more than can be followed at once",
 			as_count(trace->threads_uncounted));
 	if (trace->kept)
 		page_add(page,
-			"; %" PRIu64 " program%s ptrace(2) in vain, being traced: run it as root",
-			trace->kept, trace->kept == 1 ? " calls" : "s call");
+			"; %" PRIu64 " program%s may call ptrace(2), which fails: run it as root",
+			trace->kept, trace->kept == 1 ? "" : "s");
 	if (trace->weakened)
 		page_add(page,
 			"; %" PRIu64 " program%s not get the privileges of %s file, such as "

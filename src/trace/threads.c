@@ -207,7 +207,7 @@ void tracer_count_served(struct tracer *tracer, struct traced *thread)
 		return;
 	thread->is_free = !tracer->has_filter;
 	if (tracer->has_filter && !trace->kept++ && trace->request->warns)
-		cli_error("%s calls ptrace(2), which fails while it is traced: run vdsocheck as "
-			  "root",
+		cli_error("%s may call ptrace(2), which fails while it is traced: run vdsocheck "
+			  "as root",
 			program.path);
 }
