@@ -374,9 +374,9 @@ static int print_state(void)
 			printf("limit %u %lu %lu\n", i, (unsigned long)limit.rlim_cur,
 				(unsigned long)limit.rlim_max);
 	}
-	for (int i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		if (getitimer(i, &timer) == 0)
-			printf("timer %d %d\n", i, timer.it_value.tv_sec || timer.it_value.tv_usec);
+			printf("timer %u %d\n", i, timer.it_value.tv_sec || timer.it_value.tv_usec);
 	}
 	for (int i = 0; i < 1024; i++) {
 		if (fcntl(i, F_GETFD) >= 0)
