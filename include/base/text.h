@@ -25,7 +25,8 @@ void text_clean_span(char *to, size_t size, struct span from);
 /* Adds to the text in `to`, printf-like; what does not fit is cut in the same way. */
 void text_append(char *to, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-void text_append_list(char *to, size_t size, const char *format, va_list arguments);
+void text_append_list(char *to, size_t size, const char *format, va_list arguments)
+	__attribute__((format(printf, 3, 0)));
 
 /* Returns the span of a whole C string. */
 struct span text_span(const char *text);
