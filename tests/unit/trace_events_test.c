@@ -176,8 +176,10 @@ static void run(enum event_tracepoint tracepoint, const uint64_t context[2])
 			r[to] = compute(operation, r[to], right);
 			break;
 		case BPF_LDX:
-			memcpy(&right, to_pointer(r[from] + (uint64_t)one->off), 8);
-			r[to] = right & (UINT64_MAX >> (64 - 8 * size_of(one->code)));
+			right = 0;
+			memcpy(&right, to_pointer(r[from] + (uint64_t)one->off),
+				size_of(one->code));
+			r[to] = right;
 			break;
 		case BPF_STX:
 			if (BPF_MODE(one->code) == BPF_XADD)
