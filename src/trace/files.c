@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,18 @@ struct span proc_read(pid_t pid, const char *name, size_t most)
 struct span status_read(pid_t pid)
 {
 	return proc_read(pid, "status", STATUS_SIZE);
+}
+
+bool process_is_there(pid_t pid)
+{
+	struct span status = status_read(pid), state = {NULL, 0}, threads = {NULL, 0};
+	bool has_ended = kill(pid, 0) < 0 && errno == ESRCH;
+
+	if (text_find_value(status, "State", &state) && text_starts(state, "Z"))
+		has_ended =
+			text_find_value(status, "Threads", &threads) && text_equals(threads, "1");
+	span_free(status);
+	return !has_ended;
 }
 
 struct span maps_read(pid_t thread)

@@ -22,6 +22,9 @@ struct span proc_read(pid_t pid, const char *name, size_t most);
 /* Reads /proc/PID/status in the same way. */
 struct span status_read(pid_t pid);
 
+/* Returns false if it has ended, though nothing has waited for it. Its first thread may be gone. */
+bool process_is_there(pid_t pid);
+
 /* Reads the memory map of a thread's process. Empty: the thread has ended. */
 struct span maps_read(pid_t thread);
 

@@ -3,11 +3,10 @@
  * Counts what runs already, a process or the whole host: its system calls by BPF programs, and what
  * it does in the vDSO by samples. Neither needs the other.
  */
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #include "count.h"
+#include "files.h"
 
 /* Takes all that was counted until now, and keeps the processes that are shown. */
 static void take(struct trace_run *run)
@@ -38,8 +37,7 @@ static bool report_interval(struct trace_run *run, bool (*report)(void *argument
 
 static bool is_there(const struct trace_run *run)
 {
-	return run->trace->request->system_wide || kill(run->trace->program.pid, 0) == 0 ||
-	       errno != ESRCH;
+	return run->trace->request->system_wide || process_is_there(run->trace->program.pid);
 }
 
 /* Waits until the run is over, and reports each interval. */

@@ -159,7 +159,7 @@ static bool count_running(struct cli *cli)
 
 	if (!proc_is_ours(&why))
 		return cli_error("cannot count what runs already: %s", why.reason);
-	if (!request->system_wide && kill(trace->program.pid, 0) < 0 && errno == ESRCH)
+	if (!request->system_wide && !process_is_there(trace->program.pid))
 		return cli_error("process %d: %s", trace->program.pid, strerror(ESRCH));
 	fact_set(&trace->served, FACT_ABSENT, "counted only for a program that trace starts");
 	if (!request->system_wide) {

@@ -33,6 +33,7 @@ static void make_plan(void)
 	plan = (struct trace_plan){.call_count = 0};
 	trace_plan_add_clock_calls(&plan);
 	places_free(&trace->places);
+	places_free(&trace->call_places);
 	request = (struct trace_request){.plan = &plan};
 	*trace = (struct trace_evidence){.request = &request};
 	fact_set_known(&trace->served);
