@@ -25,6 +25,12 @@
  */
 void privileges_keep(uint64_t kept);
 
+/*
+ * Says whether a seccomp filter is around the process, without prctl(2), which it may kill for;
+ * false, too, where /proc is not mounted.
+ */
+bool privileges_are_filtered(void);
+
 /* Says whether the process has all of these capabilities in effect. */
 bool privileges_have(uint64_t wanted);
 

@@ -6,6 +6,8 @@
  */
 #include "base/privileges.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -32,6 +34,19 @@ void privileges_keep(uint64_t kept)
 	/* The kernel clears the same bits of the ambient set. */
 	if (lost)
 		syscall(SYS_capset, &header, sets);
+}
+
+bool privileges_are_filtered(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	char line[128];
+	bool filtered = false;
+
+	while (status && !filtered && fgets(line, sizeof(line), status))
+		filtered = strncmp(line, "Seccomp:\t2", strlen("Seccomp:\t2")) == 0;
+	if (status)
+		fclose(status);
+	return filtered;
 }
 
 bool privileges_have(uint64_t wanted)

@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/output.h"
 #include "base/privileges.h"
 #include "base/version.h"
@@ -205,6 +206,24 @@ static int end_by_signal(int number)
 	return EXIT_SIGNAL + number;
 }
 
+static void do_nothing(void *unused)
+{
+	(void)unused;
+}
+
+/* A filter that kills for prctl(2), which this process and its children call, kills a child first.
+ */
+static bool may_run(void)
+{
+	struct deadline deadline = deadline_after(DEADLINE_SLACK_NS);
+	struct fact why = {0};
+
+	if (!privileges_are_filtered() || child_run(do_nothing, NULL, NULL, &deadline, &why) ||
+		why.state != FACT_DENIED)
+		return true;
+	return cli_error("cannot run here: prctl(2): %s", why.reason);
+}
+
 int cli_run(const struct command *const *commands, int argc, char **argv)
 {
 	struct fact why = {0};
@@ -239,6 +258,8 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 		status = refusal_status;
 	} else if (cli.help || cli.version) {
 		status = write_output(&cli, print_information(&cli, commands));
+	} else if (!may_run()) {
+		status = refusal_status;
 	} else {
 		if (cli.command->limit_ns)
 			cli.deadline = deadline_after(cli.command->limit_ns);

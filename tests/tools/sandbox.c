@@ -116,6 +116,11 @@ static void capset_kills(void)
 	refuse(&(const struct refusal){SYS_capset, 0}, 1, SECCOMP_RET_KILL_PROCESS);
 }
 
+static void prctl_kills(void)
+{
+	refuse(&(const struct refusal){SYS_prctl, 0}, 1, SECCOMP_RET_KILL_PROCESS);
+}
+
 static void no_ptrace(void)
 {
 	refuse(&(const struct refusal){SYS_ptrace, 0}, 1, ERRNO(EPERM));
@@ -398,6 +403,7 @@ static const struct {
 	{"no-seccomp-syscall", no_seccomp_syscall},
 	{"seccomp-kills", seccomp_kills},
 	{"capset-kills", capset_kills},
+	{"prctl-kills", prctl_kills},
 	{"no-ptrace", no_ptrace},
 	{"no-clock", no_clock},
 	{"clock-kills", clock_kills},
