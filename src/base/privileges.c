@@ -45,7 +45,7 @@ bool privileges_are_filtered(void)
 	while (status && !filtered && fgets(line, sizeof(line), status))
 		filtered = strncmp(line, "Seccomp:\t2", strlen("Seccomp:\t2")) == 0;
 	if (status)
-		fclose(status);
+		(void)fclose(status);
 	return filtered;
 }
 

@@ -61,17 +61,22 @@ static int check_file(struct cli *cli, const char *path)
 	return print_judged(cli, path);
 }
 
-/* Returns the worst status. A document that cannot be read does not stop the others. */
-static int check_files(struct cli *cli)
+/*
+ * Returns the worst status. A document that cannot be read does not stop the others; a signal does,
+ * after which those that were read are printed.
+ */
+static int check_files(struct cli *cli, volatile bool *stop)
 {
 	int worst = EXIT_SUCCESS;
 
 	cli->style.compact = cli->operand_count > 1;
-	for (size_t i = 0; i < cli->operand_count; i++) {
+	work_begin(cli, NULL, stop);
+	for (size_t i = 0; i < cli->operand_count && !*stop; i++) {
 		int status = check_file(cli, cli->operands[i]);
 
 		worst = status > worst ? status : worst;
 	}
+	work_end();
 	return worst;
 }
 
@@ -98,7 +103,7 @@ static int check_run(struct cli *cli)
 		return EXIT_TROUBLE;
 	}
 	if (cli->operand_count)
-		return check_files(cli);
+		return check_files(cli, &stop);
 	request->sysroot = cli->root.live ? NULL : cli->sysroot;
 	work_begin(cli, NULL, &stop);
 	if (depth) {

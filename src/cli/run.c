@@ -254,12 +254,10 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 		cli.depth = cli.style.verbose ? DEPTH_ALL : cli.format->depth;
 		cli.out = memory_stream_open(&cli.collected);
 	}
-	if (!parsed) {
+	if (!parsed || (!cli.help && !cli.version && !may_run())) {
 		status = refusal_status;
 	} else if (cli.help || cli.version) {
 		status = write_output(&cli, print_information(&cli, commands));
-	} else if (!may_run()) {
-		status = refusal_status;
 	} else {
 		if (cli.command->limit_ns)
 			cli.deadline = deadline_after(cli.command->limit_ns);
