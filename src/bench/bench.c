@@ -24,7 +24,7 @@ void bench_conclude(struct bench_report *report)
 	report->time_s = (double)report->plan.time_ns / NS_PER_SECOND;
 	bench_evaluate(bench);
 	bench_answer(bench, text, sizeof(text));
-	if (!bench->found && bench->run_count)
+	if (!bench->found && fact_is_known(&bench->fact) && bench->run_count)
 		bench->fact = bench->runs[0].fact;
 	/* A child that ended early leaves rows that may be half. */
 	if (bench->found && (fact_is_known(&bench->fact) || bench->stopped))

@@ -5,8 +5,7 @@
 #include "measure/cpus.h"
 #include "model.h"
 
-/* A child ends within moments of the signal. One that is stopped itself is ended after two seconds.
- */
+/* A child ends within moments of the signal; one that is stopped is ended after two seconds. */
 #define STOP_POLLS_MAX 20
 
 struct bench *bench_new(const struct bench_plan *plan, struct fact *why)

@@ -4,7 +4,7 @@
  * which is kept in the tree: a build needs no compiler for BPF. A call adds 1 in a slot of its CPU,
  * which no other run uses at the same time, since programs at tracepoints are not preempted.
  *
- * Where a program is followed, its threads are known by the addresses of their structures in the
+ * The threads of a program that is followed are known by the addresses of their structures in the
  * kernel, which tracepoints of the scheduler give: no layout is relied on but that of the
  * registers, which debuggers see, too. All needs Linux 4.18, which has the ID of the control group.
  */

@@ -112,7 +112,7 @@ int files_open_root(pid_t pid)
 	return root_open(&root, path, &why) ? root.directory : 0;
 }
 
-/* What is not a regular file, where a link leads to as well, may be a device: it is not opened. */
+/* Opens a regular file alone, a link to one, too: another may be a device. */
 static int open_file(int root, const char *path)
 {
 	char *resolved = root ? NULL : realpath(path, NULL);

@@ -51,7 +51,7 @@ struct trace_plan {
 	struct trace_row rows[TRACE_ROW_MAX];
 };
 
-/* What was asked for. */
+/* A request, as the command line has it. */
 struct trace_request {
 	const struct trace_plan *plan;
 	char *const *arguments; /* of the program to start; NULL: what is counted runs already */
@@ -111,7 +111,7 @@ enum trace_origin {
 	TRACE_FROM_CODE
 };
 
-/* Where a place is in the source, by debug information. */
+/* The source of a place, by debug information. */
 struct place_source {
 	struct fact fact;
 	char path[256];

@@ -178,8 +178,10 @@ static bool are_of_one_file(const struct trace_place *a, const struct trace_plac
 	return a->inode == b->inode && strcmp(a->module, b->module) == 0;
 }
 
-/* Finds the functions of the file of the first place, whose offsets become addresses, or later
- * sources. */
+/*
+ * Finds the functions of the file of the first place, whose offsets become addresses, or later its
+ * sources.
+ */
 static void find_in_file(
 	struct trace_place *first, const struct trace_place *end, int root, bool finds_sources)
 {

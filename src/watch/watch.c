@@ -250,10 +250,11 @@ static void begin_event(struct watch *watch, enum watch_event_kind kind)
 		event->before = event->now;
 		event->now = &watch->checks[event->now == watch->checks];
 	}
+	if (kind == WATCH_TEST || kind == WATCH_END)
+		return;
 	/* A second signal ends a check, or a hook, at once. */
 	sigprocmask(SIG_SETMASK, &watch->unblocked, NULL);
-	if (kind != WATCH_TEST && kind != WATCH_END)
-		check_again(watch);
+	check_again(watch);
 	interrupts_block(&watch->unblocked);
 }
 
@@ -325,7 +326,7 @@ static bool start_timer(struct watch *watch)
 	return cli_error("cannot set a timer for --duration: %s", strerror(errno));
 }
 
-/* What was a restore, by the clocks of two checks; false: nothing new. */
+/* Decides by the clocks of two checks whether it was a restore. False: nothing is new. */
 static bool is_news(struct watch_event *event, enum wake wake)
 {
 	if (wake == WAKE_RECHECK && watch_fell_behind(event->before, event->now))
