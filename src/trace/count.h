@@ -38,10 +38,11 @@ void trace_program_read(struct trace_program *program, const unsigned char *byte
 /* ---- host.c ---- */
 
 /*
- * Measures the cost of system calls and of the vDSO, and proves whether the vDSO serves this host.
- * A child does it without the privileges, which counting still needs.
+ * Measures the cost of the calls of the plan and of the deciding ones, as system calls and in the
+ * vDSO, and proves whether the vDSO serves this host.
  */
-void trace_host_measure(const struct root *root, struct evidence *host);
+void trace_host_measure(
+	const struct root *root, const struct trace_plan *plan, struct evidence *host);
 
 /* Returns the number of CPUs that this kernel may have: the last one's number, and one. */
 size_t trace_host_cpus(void);

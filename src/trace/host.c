@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/child.h"
-#include "base/privileges.h"
 #include "base/text.h"
 #include "collect.h"
 #include "count.h"
@@ -14,45 +12,43 @@
 /* Limits the measurement, which the program waits for. About 0.1 s is usual. */
 #define MEASURING_NS 3000000000
 
-/* The child that measures is killed this time after its own limit. */
-#define MEASURING_REST_NS NS_PER_SECOND
-
-struct host_measurement {
-	const struct root *root;
-	struct evidence host;
-};
-
-static void measure_in_child(void *argument)
+/* Says whether a row may be counted, or samples in the vDSO may be of it. */
+static bool is_wanted(const struct trace_plan *plan, const struct call_row *row)
 {
-	struct host_measurement *measurement = argument;
-	struct evidence *host = &measurement->host;
+	const enum served_call served = served_find_call(text_span(row->call));
+
+	for (size_t i = 0; i < plan->call_count; i++) {
+		if (plan->calls[i].served == served)
+			return true;
+	}
+	return row->decides;
+}
+
+void trace_host_measure(
+	const struct root *root, const struct trace_plan *plan, struct evidence *host)
+{
 	struct deadline deadline = deadline_after(MEASURING_NS);
 	struct vdso_image image;
 	struct call_table calls;
+	size_t kept = 0;
 
-	privileges_keep(PRIVILEGES_NONE);
-	host->live = measurement->root->live;
-	clocksource_collect(measurement->root, &host->clocksource);
-	vdso_collect(measurement->root, &host->vdso, &image);
+	host->live = root->live;
+	clocksource_collect(root, &host->clocksource);
+	vdso_collect(root, &host->vdso, &image);
 	call_table_make(&host->vdso, &image, &calls, &deadline);
+	for (size_t i = 0; i < calls.count; i++) {
+		if (is_wanted(plan, &calls.rows[i]))
+			calls.rows[kept++] = calls.rows[i];
+	}
+	calls.count = kept;
 	call_table_name(&calls, host);
 	proof_take(&calls, PROOF_SPREAD, &host->proof, host->calls, &deadline);
+	/* Calls by libc have no cost of their own here. */
+	for (size_t i = 0; i < calls.count; i++)
+		calls.rows[i].path[PATH_LIBC].function.any = NULL;
 	timing_measure(&calls, TIMING_WHOLE, &host->timing, host->calls, &deadline);
 	if (counts_deciding(host).entered > 0)
 		copy_measure(&image, &calls, &host->vclock, &host->copy, &deadline);
-}
-
-void trace_host_measure(const struct root *root, struct evidence *host)
-{
-	struct deadline deadline = deadline_after(MEASURING_NS + MEASURING_REST_NS);
-	struct host_measurement measurement = {.root = root};
-	struct fact why;
-
-	if (child_call(measure_in_child, &measurement, sizeof(measurement), &deadline, &why))
-		*host = measurement.host;
-	else
-		fact_set(
-			&host->proof.fact, why.state, "measuring this host failed: %s", why.reason);
 }
 
 /* sysconf(3) of musl counts the CPUs that this process may run on. */

@@ -108,7 +108,7 @@ static bool count_program(struct cli *cli)
 	if (error)
 		return refuse_program(report, name, error);
 	trace_program_inspect(&trace->program);
-	trace_host_measure(run->root, &trace->host);
+	trace_host_measure(run->root, trace->request->plan, &trace->host);
 	if (!trace_started(run, &why))
 		return cli_error("cannot run %s%s: %s", name,
 			report->request.as_if_fallback ? " as if this host fell back" : "",
@@ -166,7 +166,7 @@ static bool count_running(struct cli *cli)
 		trace_program_inspect(&trace->program);
 		places_open_root(&trace->call_places, trace->program.pid);
 	}
-	trace_host_measure(run->root, &trace->host);
+	trace_host_measure(run->root, trace->request->plan, &trace->host);
 	if (!request->interval_ns)
 		run->show = progress_show;
 	work_begin(cli, request->interval_ns ? NULL : doing, &run->stop);
