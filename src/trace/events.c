@@ -31,18 +31,6 @@
 
 #define PROCESS_FLAGS 4096
 
-/* A slot as it was when it was read last. */
-struct seen_slot {
-	uint64_t key, where, count;
-	size_t place;
-	bool is_jitted, has_place;
-};
-
-struct seen_counts {
-	struct seen_slot rest[2 * EVENT_INDEXES]; /* of no process */
-	struct seen_slot slots[EVENT_SLOTS];
-};
-
 struct trace_events {
 	struct trace_source source;
 	struct trace_run *run;              /* that has the source; NULL: none */
@@ -53,7 +41,7 @@ struct trace_events {
 	size_t map_count, link_count;
 	size_t rows[EVENT_INDEXES];    /* of the plan */
 	struct event_counts counts;    /* of a CPU, as they were read */
-	struct seen_counts *seen;      /* of each of cpus */
+	struct event_counts *seen;     /* of each of cpus, as they were the last time */
 	uint64_t reading;              /* the number of the last one */
 	uint64_t taken;                /* EVENT_TAKEN at that time */
 	bool has_slots[PROCESS_FLAGS]; /* by process ID: it may have some */
@@ -262,46 +250,26 @@ struct trace_events *trace_events_make(const struct trace_plan *plan, struct fac
 
 /* ---- reading ---- */
 
-/* Adds the calls since the last time to the evidence, and to their place. */
-static void add_calls(const struct trace_events *events, struct seen_slot *seen, uint64_t count,
-	pid_t ending, const struct span *maps)
+/* Adds calls of a slot, all of which are of the key that it has now, to the evidence. */
+static void add_calls(const struct trace_events *events, const struct event_slot *slot,
+	uint64_t count, pid_t ending, const struct span *maps)
 {
 	const struct trace_run *run = events->run;
-	const uint32_t call = (uint32_t)(seen->key >> 32);
-	const pid_t process = (pid_t)(uint32_t)seen->key;
+	const uint32_t call = (uint32_t)(slot->key >> 32);
+	const pid_t process = (pid_t)(uint32_t)slot->key;
 	const struct trace_place place = {.row = events->rows[call % EVENT_INDEXES],
 		.is_compat = call & EVENT_IS_COMPAT,
-		.count = count - seen->count};
+		.count = count};
 
-	if (!place.count)
+	if (!count)
 		return;
-	seen->count = count;
-	run->trace->counts[place.is_compat ? TRACE_COMPAT : TRACE_NATIVE][place.row] += place.count;
+	run->trace->counts[place.is_compat ? TRACE_COMPAT : TRACE_NATIVE][place.row] += count;
 	if (run->trace->request->system_wide)
-		trace_callers_add(run, process, seen->where, place.count);
-	if (!run->call_places ||
-		run->trace->request->plan->rows[place.row].call->served == SERVED_CALL_COUNT)
-		return;
-	if (seen->has_place)
-		places_count(run->call_places, seen->place, seen->is_jitted, place.count);
-	else
-		seen->place = places_add_of(run->call_places, &place, (uint64_t)process, process,
-			process == ending ? maps : NULL, seen->where, &seen->is_jitted);
-	seen->has_place = true;
-}
-
-/* All calls since the last time are of the key that a slot has now. */
-static void add_slot(struct trace_events *events, struct seen_slot *seen,
-	const struct event_slot *slot, pid_t ending, const struct span *maps)
-{
-	const uint32_t process = (uint32_t)slot->key;
-
-	seen->has_place &= seen->key == slot->key && seen->where == slot->where;
-	seen->key = slot->key;
-	seen->where = slot->where;
-	add_calls(events, seen, slot->count, ending, maps);
-	seen->has_place &= !ending || (pid_t)process != ending;
-	events->has_slots[process % PROCESS_FLAGS] = true;
+		trace_callers_add(run, process, slot->where, count);
+	if (run->call_places &&
+		run->trace->request->plan->rows[place.row].call->served != SERVED_CALL_COUNT)
+		call_sites_add(run->call_places, &place, (uint64_t)process, process,
+			process == ending ? maps : NULL, slot->where);
 }
 
 /*
@@ -325,17 +293,23 @@ static void take(struct trace_source *source, pid_t ending, const struct span *m
 			  &trace->threads_uncounted);
 
 	for (uint32_t cpu = 0; cpu < events->cpus && is_read; cpu++) {
-		struct seen_counts *seen = &events->seen[cpu];
+		struct event_counts *now = &events->counts, *seen = &events->seen[cpu];
 
-		is_read =
-			use_array(events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, cpu, &events->counts);
-		for (size_t i = 0; i < EVENT_SLOTS && is_read; i++)
-			add_slot(events, &seen->slots[i], &events->counts.slots[i], ending, maps);
-		for (size_t i = 0; i < 2 * EVENT_INDEXES && is_read; i++) {
-			seen->rest[i].key = (uint64_t)i << 32;
-			add_calls(events, &seen->rest[i], events->counts.rest[i], ending, maps);
+		is_read = use_array(events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, cpu, now);
+		for (size_t i = 0; i < EVENT_SLOTS && is_read; i++) {
+			const struct event_slot *slot = &now->slots[i];
+
+			add_calls(events, slot, slot->count - seen->slots[i].count, ending, maps);
+			events->has_slots[(uint32_t)slot->key % PROCESS_FLAGS] = true;
 		}
+		for (size_t i = 0; i < 2 * EVENT_INDEXES && is_read; i++)
+			add_calls(events, &(struct event_slot){.key = (uint64_t)i << 32},
+				now->rest[i] - seen->rest[i], ending, maps);
+		if (is_read)
+			*seen = *now;
 	}
+	if (ending)
+		call_sites_forget(events->run->call_places, (uint64_t)ending);
 	if (!is_read)
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
 	events->next_ns = trace_clock_ns(CLOCK_MONOTONIC);

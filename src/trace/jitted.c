@@ -129,10 +129,12 @@ void jitted_count(struct jitted *jitted, size_t site, uint64_t calls)
 	jitted->sites[site].count += calls;
 }
 
-void jitted_forget_owners(struct jitted *jitted)
+void jitted_forget_owner(struct jitted *jitted, uint64_t owner)
 {
-	if (jitted)
-		memset(jitted->owners, 0, sizeof(jitted->owners));
+	for (size_t i = 0; jitted && i < jitted->file_count; i++) {
+		if (jitted->owners[i] == owner)
+			jitted->owners[i] = 0;
+	}
 }
 
 void jitted_free(struct jitted *jitted)

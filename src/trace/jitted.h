@@ -23,8 +23,8 @@ size_t jitted_add(struct jitted **all, const struct trace_place *calls,
 /* Adds calls by a site. */
 void jitted_count(struct jitted *jitted, size_t site, uint64_t calls);
 
-/* The owners' numbers are those of other processes from now on; `jitted` may be NULL. */
-void jitted_forget_owners(struct jitted *jitted);
+/* The owner's number is that of another process from now on; `jitted` may be NULL. */
+void jitted_forget_owner(struct jitted *jitted, uint64_t owner);
 
 /* Makes places of the functions that the sites belong to; `jitted` may be NULL. */
 void jitted_finish(struct jitted *jitted, struct trace_places *places);

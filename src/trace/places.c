@@ -78,31 +78,9 @@ size_t places_add(struct trace_places *places, const struct trace_place *calls,
 	return add_place(places, &place);
 }
 
-size_t places_add_of(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
-	pid_t thread, const struct span *maps, uint64_t address, bool *is_jitted)
-{
-	struct span read = maps ? (struct span){NULL, 0} : maps_read(thread);
-	struct maps parsed = maps_parse(maps ? *maps : read);
-	struct place_process process = {
-		.maps = &parsed, .pid = thread, .owner = owner, .jitted = -1};
-	size_t place = places_add(places, calls, &process, address, is_jitted);
-
-	maps_free(&parsed);
-	span_free(read);
-	return place;
-}
-
-void places_count(struct trace_places *places, size_t place, bool is_jitted, uint64_t calls)
-{
-	if (is_jitted)
-		jitted_count(places->search->jitted, place, calls);
-	else
-		places->list[place].count += calls;
-}
-
 /* ---- the addresses of system calls ---- */
 
-#define SITE_COUNT 1024
+#define SITE_COUNT 4096
 
 struct call_site {
 	uint64_t owner, address;
@@ -113,18 +91,23 @@ struct call_site {
 
 /* The sites are a cache: one that was replaced is looked up again, and no count is lost. */
 void call_sites_add(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
-	pid_t thread, uint64_t address)
+	pid_t thread, const struct span *maps, uint64_t address)
 {
 	uint64_t hash = (owner ^ address ^ (uint64_t)calls->row << 32) * 0x9e3779b97f4a7c15;
 	struct place_search *search = search_of(places);
+	struct span read = {NULL, 0};
 	struct call_site *site;
+	struct maps parsed;
 
 	if (!search->sites)
 		search->sites = xcalloc(SITE_COUNT, sizeof(*search->sites));
 	site = &search->sites[hash >> 32 & (SITE_COUNT - 1)];
 	if (site->is_known && site->owner == owner && site->address == address &&
 		site->row == calls->row && site->is_compat == calls->is_compat) {
-		places_count(places, site->place, site->is_jitted, calls->count);
+		if (site->is_jitted)
+			jitted_count(search->jitted, site->place, calls->count);
+		else
+			places->list[site->place].count += calls->count;
 		return;
 	}
 	*site = (struct call_site){.owner = owner,
@@ -132,17 +115,27 @@ void call_sites_add(struct trace_places *places, const struct trace_place *calls
 		.row = calls->row,
 		.is_compat = calls->is_compat,
 		.is_known = true};
-	site->place = places_add_of(places, calls, owner, thread, NULL, address, &site->is_jitted);
+	if (!maps && thread)
+		read = maps_read(thread);
+	parsed = maps_parse(maps ? *maps : read);
+	site->place = places_add(places, calls,
+		&(struct place_process){
+			.maps = &parsed, .pid = thread, .owner = owner, .jitted = -1},
+		address, &site->is_jitted);
+	maps_free(&parsed);
+	span_free(read);
 }
 
-void call_sites_forget(struct trace_places *places)
+void call_sites_forget(struct trace_places *places, uint64_t owner)
 {
 	struct place_search *search = places ? places->search : NULL;
 
-	if (search && search->sites)
-		memset(search->sites, 0, SITE_COUNT * sizeof(*search->sites));
+	for (size_t i = 0; search && search->sites && i < SITE_COUNT; i++) {
+		if (search->sites[i].owner == owner)
+			search->sites[i].is_known = false;
+	}
 	if (search)
-		jitted_forget_owners(search->jitted);
+		jitted_forget_owner(search->jitted, owner);
 }
 
 void places_open_root(struct trace_places *places, pid_t pid)

@@ -25,24 +25,18 @@ size_t places_add(struct trace_places *places, const struct trace_place *calls,
 	struct place_process *process, uint64_t address, bool *is_jitted);
 
 /*
- * Does so for a thread whose memory map is `maps`, or if that is NULL is read. `owner` is the same
- * number for threads with the same memory.
+ * Does so for a thread (0: not known) whose memory map is `maps`, or if that is NULL is read.
+ * `owner` is the same number for threads with the same memory: the place of an address is looked up
+ * once.
  */
-size_t places_add_of(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
-	pid_t thread, const struct span *maps, uint64_t address, bool *is_jitted);
+void call_sites_add(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
+	pid_t thread, const struct span *maps, uint64_t address);
 
-/* Adds calls by a place that places_add() returned. */
-void places_count(struct trace_places *places, size_t place, bool is_jitted, uint64_t calls);
+/* The memory of an owner is another one from now on; `places` may be NULL. */
+void call_sites_forget(struct trace_places *places, uint64_t owner);
 
 /* Keeps the `top` places of both lists with the most calls, and finds their functions. */
 void places_finish(struct trace_evidence *trace, uint64_t top);
-
-/* Does as places_add_of(), and asks for the place of an address of an owner once. */
-void call_sites_add(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
-	pid_t thread, uint64_t address);
-
-/* The memory of an owner is another one from now on; `places` may be NULL. */
-void call_sites_forget(struct trace_places *places);
 
 /* Opens the root of a running process, which takes privileges: files of places are below it. */
 void places_open_root(struct trace_places *places, pid_t pid);

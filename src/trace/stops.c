@@ -34,7 +34,8 @@ static void count_call(struct tracer *tracer, pid_t id, size_t row, bool is_comp
 	if (call && tracer->run->call_places)
 		call_sites_add(tracer->run->call_places,
 			&(struct trace_place){.row = row, .is_compat = is_compat, .count = 1},
-			table ? (uintptr_t)table : (uint64_t)id, id, call->instruction_pointer);
+			table ? (uintptr_t)table : (uint64_t)id, id, NULL,
+			call->instruction_pointer);
 }
 
 /*

@@ -62,8 +62,10 @@ void tracer_add(struct tracer *tracer, pid_t id, const struct traced *parent)
 /* The number of a thread and the address of a table are used again. */
 void tracer_drop_table(struct tracer *tracer, struct traced *thread)
 {
+	const uint64_t owner = thread->table ? (uintptr_t)thread->table : (uint64_t)thread->id;
+
 	if (served_drop(tracer->run->trace, thread->table))
-		call_sites_forget(tracer->run->call_places);
+		call_sites_forget(tracer->run->call_places, owner);
 	thread->table = NULL;
 }
 
