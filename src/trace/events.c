@@ -18,6 +18,7 @@
 #include "base/privileges.h"
 #include "count.h"
 #include "events.h"
+#include "events_code.h"
 #include "places.h"
 
 /* Older headers lack it. */
@@ -36,8 +37,7 @@ struct trace_events {
 	struct trace_run *run;              /* that has the source; NULL: none */
 	uint64_t values[EVENT_VALUE_COUNT]; /* for the programs */
 	uint32_t cpus;                      /* elements of EVENT_COUNTS, a power of two */
-	struct bpf_insn code[EVENT_CODE_MAX];
-	int links[EVENT_TRACEPOINT_COUNT]; /* programs at their tracepoints */
+	int links[EVENT_TRACEPOINT_COUNT];  /* programs at their tracepoints */
 	size_t map_count, link_count;
 	size_t rows[EVENT_INDEXES];    /* of the plan */
 	struct event_counts counts;    /* of a CPU, as they were read */
@@ -48,35 +48,29 @@ struct trace_events {
 	int64_t next_ns;               /* time of the next reading, by CLOCK_MONOTONIC */
 };
 
-static long call_bpf(enum bpf_cmd command, union bpf_attr *attributes)
-{
-	return syscall(SYS_bpf, command, attributes, sizeof(*attributes));
-}
-
 static uint64_t to_number(const void *pointer)
 {
 	return (uintptr_t)pointer;
 }
 
-/* ---- maps ---- */
-
 /*
- * Kernels before 5.11 count what maps and programs take against a limit that is small by default. A
- * program that we start has the former limit.
+ * Kernels before 5.11 refuse what exceeds a limit that is small by default. A program that we start
+ * has the former limit.
  */
-static bool without_limit(bool (*make)(struct trace_events *events), struct trace_events *events)
+static long call_bpf(enum bpf_cmd command, union bpf_attr *attributes)
 {
 	struct rlimit before, most = {RLIM_INFINITY, RLIM_INFINITY};
-	bool is_raised =
-		getrlimit(RLIMIT_MEMLOCK, &before) == 0 && setrlimit(RLIMIT_MEMLOCK, &most) == 0;
-	bool is_made = make(events);
-	int error = errno;
+	long result = syscall(SYS_bpf, command, attributes, sizeof(*attributes));
 
-	if (is_raised)
+	if (result < 0 && errno == EPERM && getrlimit(RLIMIT_MEMLOCK, &before) == 0 &&
+		setrlimit(RLIMIT_MEMLOCK, &most) == 0) {
+		result = syscall(SYS_bpf, command, attributes, sizeof(*attributes));
 		setrlimit(RLIMIT_MEMLOCK, &before);
-	errno = error;
-	return is_made;
+	}
+	return result;
 }
+
+/* ---- maps ---- */
 
 static bool make_maps(struct trace_events *events)
 {
@@ -122,8 +116,9 @@ _Static_assert(TRACE_CALL_MAX + 2 * EVENT_CLOCK_OTHER <= EVENT_INDEXES, "two cal
 /* Says which calls are wanted, and gives them indexes. False: see errno. */
 static bool want_calls(struct trace_events *events, const struct trace_plan *plan)
 {
-	uint64_t wanted[EVENT_CALLS] = {
-		[SYS_execve] = EVENT_EXECUTES, [SYS_execveat] = EVENT_EXECUTES};
+	uint64_t numbers[EVENT_NUMBER_COUNT] = {[SYS_execve] = EVENT_EXECUTES,
+		[SYS_execveat] = EVENT_EXECUTES,
+		[EVENT_READING] = events->reading};
 	uint64_t index = 0;
 	bool is_written = true;
 
@@ -135,29 +130,38 @@ static bool want_calls(struct trace_events *events, const struct trace_plan *pla
 			const int number = call->number[arch];
 
 			if (plan->arch[arch] && number >= 0 && number < EVENT_CALLS)
-				wanted[number] |= (index << EVENT_INDEX_SHIFT | EVENT_IS_COUNTED |
-							  (takes_clock ? EVENT_TAKES_CLOCK : 0U))
-				                  << arch * EVENT_COMPAT_SHIFT;
+				numbers[number] |= (index << EVENT_INDEX_SHIFT | EVENT_IS_COUNTED |
+							   (takes_clock ? EVENT_TAKES_CLOCK : 0U))
+				                   << arch * EVENT_COMPAT_SHIFT;
 		}
 		for (uint64_t clock = 0; clock <= (takes_clock ? EVENT_CLOCK_OTHER : 0U); clock++)
 			events->rows[index++] = trace_plan_row(plan, call, clock);
 	}
-	for (uint32_t number = 0; number < EVENT_CALLS && is_written; number++)
-		is_written =
-			!wanted[number] || use_array(events, EVENT_NUMBERS, BPF_MAP_UPDATE_ELEM,
-						   number, &wanted[number]);
+	for (uint32_t i = 0; i < EVENT_NUMBER_COUNT && is_written; i++)
+		is_written = !numbers[i] ||
+		             use_array(events, EVENT_NUMBERS, BPF_MAP_UPDATE_ELEM, i, &numbers[i]);
 	return is_written;
 }
 
-/* Begins a reading: slots that had no call in the last ones may get other keys. */
-static bool begin_reading(struct trace_events *events)
-{
-	events->reading++;
-	return use_array(
-		events, EVENT_NUMBERS, BPF_MAP_UPDATE_ELEM, EVENT_READING, &events->reading);
-}
-
 /* ---- programs ---- */
+
+uint32_t event_program_write(enum event_tracepoint tracepoint,
+	const uint64_t values[EVENT_VALUE_COUNT], struct bpf_insn code[EVENT_CODE_MAX])
+{
+	const struct event_program *program = &programs[tracepoint];
+
+	memcpy(code, program->code, program->count * sizeof(*code));
+	for (uint32_t i = 0; i < program->fill_count; i++) {
+		const uint16_t name = program->fills[i].value;
+		struct bpf_insn *halves = &code[program->fills[i].at];
+
+		if (name < EVENT_MAP_COUNT)
+			halves->src_reg = BPF_PSEUDO_MAP_FD;
+		halves[0].imm = (int32_t)(uint32_t)values[name];
+		halves[1].imm = (int32_t)(uint32_t)(values[name] >> 32);
+	}
+	return program->count;
+}
 
 /* Loads the program and runs it at its raw tracepoint from now on. */
 static bool attach(struct trace_events *events, enum event_tracepoint tracepoint)
@@ -169,11 +173,11 @@ static bool attach(struct trace_events *events, enum event_tracepoint tracepoint
 		[EVENT_PAGE] = "emulate_vsyscall",
 	};
 	union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT};
+	struct bpf_insn code[EVENT_CODE_MAX];
 	long file, link;
-	int error;
 
-	attributes.insn_cnt = event_program_write(tracepoint, events->values, events->code);
-	attributes.insns = to_number(events->code);
+	attributes.insn_cnt = event_program_write(tracepoint, events->values, code);
+	attributes.insns = to_number(code);
 	/* Helpers that read the kernel's memory are for programs with this license. */
 	attributes.license = to_number("Dual MIT/GPL");
 	file = call_bpf(BPF_PROG_LOAD, &attributes);
@@ -182,9 +186,7 @@ static bool attach(struct trace_events *events, enum event_tracepoint tracepoint
 	attributes = (union bpf_attr){.raw_tracepoint.prog_fd = (uint32_t)file};
 	attributes.raw_tracepoint.name = to_number(names[tracepoint]);
 	link = call_bpf(BPF_RAW_TRACEPOINT_OPEN, &attributes);
-	error = errno;
 	close((int)file);
-	errno = error;
 	if (link >= 0)
 		events->links[events->link_count++] = (int)link;
 	return link >= 0;
@@ -233,11 +235,10 @@ struct trace_events *trace_events_make(const struct trace_plan *plan, struct fac
 	while (events->cpus < trace_host_cpus())
 		events->cpus *= 2;
 	events->values[EVENT_LAST_CPU] = events->cpus - 1;
-	events->reading = EVENT_IDLE - 1;
-	if (!event_program_write(EVENT_ENTER, events->values, events->code)) {
+	events->reading = EVENT_IDLE; /* no slot is in use yet */
+	if (!programs[EVENT_ENTER].count) {
 		fact_set(why, FACT_ABSENT, "there is no BPF program for this architecture");
-	} else if (!without_limit(make_maps, events) || !want_calls(events, plan) ||
-		   !begin_reading(events)) {
+	} else if (!make_maps(events) || !want_calls(events, plan)) {
 		explain(errno, why);
 	} else {
 		fact_set_known(why);
@@ -288,7 +289,10 @@ static void take(struct trace_source *source, pid_t ending, const struct span *m
 		!(maps && events->has_slots[(uint32_t)ending % PROCESS_FLAGS]))
 		return;
 	events->taken = taken;
-	is_read = is_read && begin_reading(events) &&
+	events->reading++;
+	is_read = is_read &&
+	          use_array(events, EVENT_NUMBERS, BPF_MAP_UPDATE_ELEM, EVENT_READING,
+			  &events->reading) &&
 	          use_array(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM, EVENT_UNFOLLOWED,
 			  &trace->threads_uncounted);
 
@@ -327,17 +331,16 @@ static void poll_counts(struct trace_source *source)
 /* Returns what reading takes: before Linux 5.19 CAP_BPF, and before 5.8, which has that, more. */
 static uint64_t to_read(void)
 {
-	unsigned long version = 0;
-	struct utsname names;
+	struct utsname names = {.release = ""};
+	unsigned long major, minor;
 	char *rest;
 
-	if (uname(&names) == 0) {
-		version = strtoul(names.release, &rest, 10) << 8;
-		version |= *rest ? strtoul(rest + 1, NULL, 10) : 0;
-	}
-	return version >= (5 << 8 | 19)  ? PRIVILEGES_NONE
-	       : version >= (5 << 8 | 8) ? PRIVILEGES(CAP_BPF)
-	                                 : PRIVILEGES(CAP_SYS_ADMIN);
+	uname(&names);
+	major = strtoul(names.release, &rest, 10);
+	minor = *rest ? strtoul(rest + 1, NULL, 10) : 0;
+	if (major > 5 || (major == 5 && minor >= 19))
+		return PRIVILEGES_NONE;
+	return PRIVILEGES(major == 5 && minor >= 8 ? CAP_BPF : CAP_SYS_ADMIN);
 }
 
 static void stop(struct trace_source *source)
@@ -375,7 +378,7 @@ bool trace_events_start(struct trace_events *events, struct trace_run *run, stru
 	values[EVENT_PROCESS] =
 		(uint64_t)(trace->request->system_wide ? getpid() : trace->program.pid);
 	set_namespace(values);
-	if (!without_limit(attach_all, events)) {
+	if (!attach_all(events)) {
 		explain(errno, why);
 		return false;
 	}
