@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps the list of the processes of the whole host that make calls, and of their control groups.
- */
+/* Keeps the list of the processes of the host that make calls, and of their control groups. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +24,12 @@ static struct trace_caller *add(struct trace_callers *callers)
  * gives that of a process which has ended. Where groups are those of cgroups v1, all processes are
  * in the root of v2.
  */
-static void find_group(const struct trace_run *run, const struct trace_callers *known,
-	struct trace_caller *process)
+static void find_group(const struct trace_run *run, struct trace_caller *process)
 {
+	const struct trace_callers *known = &run->trace->callers;
+
 	cgroup_read(run->root, process->pid, process->cgroup);
-	if (*process->cgroup || (uint32_t)process->group == CGROUP_ROOT_ID)
+	if (*process->cgroup || (uint32_t)process->group <= CGROUP_ROOT_ID)
 		return;
 	for (size_t i = 0; i < known->count && !*process->cgroup; i++) {
 		if (known->list[i].group == process->group)
@@ -39,23 +39,9 @@ static void find_group(const struct trace_run *run, const struct trace_callers *
 		cgroup_find(process->group, process->cgroup);
 }
 
-/* Finds a process, in a group or, NULL, in any. */
-static struct trace_caller *find_process(
-	const struct trace_callers *processes, pid_t pid, const uint64_t *group)
-{
-	for (size_t i = 0; i < processes->count; i++) {
-		struct trace_caller *process = &processes->list[i];
-
-		if (process->pid == pid && (!group || process->group == *group))
-			return process;
-	}
-	return NULL;
-}
-
 static struct trace_caller *add_process(const struct trace_run *run, pid_t pid, uint64_t group)
 {
-	struct trace_callers *processes = &run->trace->callers;
-	struct trace_caller *process = add(processes);
+	struct trace_caller *process = add(&run->trace->callers);
 	char path[64], content[64];
 	struct fact why = {0};
 	struct span name;
@@ -63,7 +49,7 @@ static struct trace_caller *add_process(const struct trace_run *run, pid_t pid, 
 	process->pid = pid;
 	process->group = group;
 	if (run->trace->request->lists_groups)
-		find_group(run, processes, process);
+		find_group(run, process);
 	/* A process that has ended by now has no name. */
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	if (pid && root_read(run->root, path, content, sizeof(content), &name, &why))
@@ -71,26 +57,25 @@ static struct trace_caller *add_process(const struct trace_run *run, pid_t pid, 
 	return process;
 }
 
-void trace_callers_add(const struct trace_run *run, pid_t pid, uint64_t group, uint64_t calls)
+/* A process that was only sampled gets the group of its first call. */
+void trace_callers_add(
+	const struct trace_run *run, pid_t pid, uint64_t group, uint64_t calls, uint64_t in_vdso)
 {
-	const struct trace_callers *processes = &run->trace->callers;
-	struct trace_caller *process = find_process(processes, pid, &group);
-	struct trace_caller *sampled = process ? NULL : find_process(processes, pid, NULL);
+	const struct trace_callers *known = &run->trace->callers;
+	struct trace_caller *process = NULL;
 
+	for (size_t i = 0; i < known->count && !process; i++) {
+		struct trace_caller *one = &known->list[i];
+
+		if (one->pid == pid && (!group || !one->calls || one->group == group))
+			process = one;
+	}
 	if (!process)
-		process = sampled && !sampled->calls ? sampled : add_process(run, pid, group);
-	process->group = group;
+		process = add_process(run, pid, group);
+	if (group)
+		process->group = group;
 	process->calls += calls;
-}
-
-/* A sample does not say which group it is from: the process has one already, or its present one. */
-void trace_callers_sample(const struct trace_run *run, pid_t pid)
-{
-	struct trace_caller *process = find_process(&run->trace->callers, pid, NULL);
-
-	if (!process)
-		process = add_process(run, pid, CGROUP_ROOT_ID);
-	process->in_vdso++;
+	process->in_vdso += in_vdso;
 }
 
 static void add_to_group(struct trace_callers *groups, const struct trace_caller *process)

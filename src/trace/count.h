@@ -219,23 +219,24 @@ bool trace_events_start(struct trace_events *events, struct trace_run *run, stru
 /* ---- samples.c: what is run in the vDSO ---- */
 
 /*
- * Begins to take samples of what the run is for. NULL with the reason in run->trace->sampled. Adds
- * the privileges that are needed on the way to those of the run. Close the result, which may be
- * NULL, with trace_samples_close(). The other functions do nothing with NULL.
+ * Prepares samples of what the run is for. NULL with the reason in run->trace->sampled. Adds the
+ * privileges that are needed on the way to those of the run. Close the result, which may be NULL,
+ * with trace_samples_close(). The other functions do nothing with NULL.
  */
 struct trace_samples *trace_samples_open(struct trace_run *run);
 void trace_samples_close(struct trace_samples *samples);
 
-/* Becomes a source of the run, without the samples that were taken by now. */
+/* Begins to take samples, as a source of the run. */
 void trace_samples_begin(struct trace_samples *samples);
 
 /* ---- callers.c: who makes the calls of the whole host ---- */
 
-/* Adds calls by a process (0: unknown) in the control group of cgroups v2 with this ID. */
-void trace_callers_add(const struct trace_run *run, pid_t pid, uint64_t group, uint64_t calls);
-
-/* Adds a sample of a process in the vDSO. */
-void trace_callers_sample(const struct trace_run *run, pid_t pid);
+/*
+ * Adds calls and samples in the vDSO of a process (0: unknown) in the control group of cgroups v2
+ * with this ID; 0: in any.
+ */
+void trace_callers_add(
+	const struct trace_run *run, pid_t pid, uint64_t group, uint64_t calls, uint64_t in_vdso);
 
 /*
  * Adds processes to their groups, if groups are listed, and keeps those that spend the most time by

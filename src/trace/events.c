@@ -266,7 +266,7 @@ static void add_calls(const struct trace_events *events, const struct event_slot
 		return;
 	run->trace->counts[place.is_compat ? TRACE_COMPAT : TRACE_NATIVE][place.row] += count;
 	if (run->trace->request->system_wide)
-		trace_callers_add(run, process, slot->where, count);
+		trace_callers_add(run, process, slot->where, count, 0);
 	if (run->call_places &&
 		run->trace->request->plan->rows[place.row].call->served != SERVED_CALL_COUNT)
 		call_sites_add(run->call_places, &place, (uint64_t)process, process,

@@ -66,21 +66,11 @@ struct record {
 
 /* ---- rings ---- */
 
-static size_t page_size(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static size_t ring_size(void)
-{
-	return RING_PAGES * page_size();
-}
-
 /* Takes the next record. Records are multiples of 8 bytes, so that the ring's end cuts no word. */
 static bool next_record(const struct ring *ring, struct record *record)
 {
-	const size_t size = ring_size();
-	const unsigned char *data = (const unsigned char *)ring->page + page_size();
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = RING_PAGES * page;
+	const unsigned char *data = (const unsigned char *)ring->page + page;
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail;
 	struct perf_event_header header;
@@ -101,6 +91,12 @@ static bool next_record(const struct ring *ring, struct record *record)
 
 /* ---- events ---- */
 
+/* Returns the bytes of a ring with the page before it. */
+static size_t ring_length(void)
+{
+	return (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
 /* Returns 0 or an errno value. A CPU that is not online has no event, a thread may have ended. */
 static int open_event(struct trace_samples *samples, pid_t thread, int cpu)
 {
@@ -109,6 +105,7 @@ static int open_event(struct trace_samples *samples, pid_t thread, int cpu)
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = TRACE_SAMPLE_NS,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
+		.disabled = true,
 		.inherit = thread > 0,
 		.exclude_kernel = true,
 		.exclude_hv = true,
@@ -126,7 +123,7 @@ static int open_event(struct trace_samples *samples, pid_t thread, int cpu)
 	samples->files[samples->file_count++] = file;
 	if (ring->page)
 		return ioctl(file, PERF_EVENT_IOC_SET_OUTPUT, ring->file) < 0 ? errno : 0;
-	page = mmap(NULL, page_size() + ring_size(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	page = mmap(NULL, ring_length(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	if (page == MAP_FAILED)
 		return errno;
 	*ring = (struct ring){page, file};
@@ -148,34 +145,27 @@ static int open_on_cpus(struct trace_samples *samples, pid_t thread)
  */
 static int open_threads(struct trace_samples *samples, pid_t pid)
 {
+	struct dirent **threads;
 	struct rlimit limit;
-	pid_t *threads = NULL;
-	size_t count = 0, room = 0;
-	struct dirent *entry;
 	char path[64];
-	int error = 0;
-	DIR *tasks;
+	int error = 0, count;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	tasks = opendir(path);
-	while (tasks && (entry = readdir(tasks))) {
-		uint64_t id;
-
-		if (!number_parse(text_span(entry->d_name), &id))
-			continue;
-		threads = array_grow(threads, count, &room, sizeof(*threads));
-		threads[count++] = (pid_t)id;
-	}
-	if (tasks)
-		closedir(tasks);
+	count = scandir(path, &threads, NULL, NULL);
 	/* Nothing is executed that would inherit the limit. */
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
-	for (size_t i = 0; i < count && !error; i++)
-		error = open_on_cpus(samples, threads[i]);
-	free(threads);
+	for (int i = 0; i < count; i++) {
+		uint64_t id;
+
+		if (!error && number_parse(text_span(threads[i]->d_name), &id))
+			error = open_on_cpus(samples, (pid_t)id);
+		free(threads[i]);
+	}
+	if (count >= 0)
+		free(threads);
 	return error;
 }
 
@@ -220,7 +210,7 @@ void trace_samples_close(struct trace_samples *samples)
 	trace_run_remove(samples->run, &samples->source);
 	for (int cpu = 0; cpu < samples->cpus; cpu++) {
 		if (samples->rings[cpu].page)
-			munmap(samples->rings[cpu].page, page_size() + ring_size());
+			munmap(samples->rings[cpu].page, ring_length());
 	}
 	while (samples->file_count)
 		close(samples->files[--samples->file_count]);
@@ -271,7 +261,7 @@ static void take_record(
 			return;
 		sampled->in_vdso++;
 		if (run->trace->request->system_wide)
-			trace_callers_sample(run, pid);
+			trace_callers_add(run, pid, 0, 0, 1);
 	}
 }
 
@@ -295,14 +285,10 @@ static void take(struct trace_source *source, pid_t ending, const struct span *m
 
 void trace_samples_begin(struct trace_samples *samples)
 {
-	struct record record;
-
 	if (!samples)
 		return;
-	for (int cpu = 0; cpu < samples->cpus; cpu++) {
-		while (samples->rings[cpu].page && next_record(&samples->rings[cpu], &record))
-			;
-	}
+	for (size_t i = 0; i < samples->file_count; i++)
+		ioctl(samples->files[i], PERF_EVENT_IOC_ENABLE, 0);
 	samples->source = (struct trace_source){.take = take, .poll = poll_rings};
 	trace_run_add(samples->run, &samples->source);
 }
