@@ -5,9 +5,10 @@
  * its manager, which may be one of cgroups v1.
  */
 #include <dirent.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/memory.h"
 #include "count.h"
@@ -15,9 +16,6 @@
 #define CONTAINER_ID_LENGTH 64
 #define SHORT_ID_LENGTH 12
 #define UID_LENGTH 36
-
-/* Limits the search below the root of a hierarchy. */
-#define DEPTH_MAX 16
 
 /*
  * Takes the path of cgroups v2 or of systemd's own hierarchy, unless the process is in the root of
@@ -129,8 +127,8 @@ void cgroup_read(const struct root *root, pid_t pid, char path[CGROUP_SIZE])
 		text_clean_span(path, CGROUP_SIZE, found);
 }
 
-/* Goes on in `path`, a directory with room for CGROUP_SIZE bytes, as deep as `depth`. */
-static bool find_directory(char *path, uint64_t id, unsigned depth)
+/* Goes on in `path`, a directory with room for CGROUP_SIZE bytes. */
+static bool find_directory(char *path, uint64_t id)
 {
 	const size_t length = strlen(path);
 	DIR *directory = opendir(path);
@@ -144,35 +142,31 @@ static bool find_directory(char *path, uint64_t id, unsigned depth)
 		snprintf(path + length, CGROUP_SIZE - length, "/%s", entry->d_name);
 		/* Before Linux 5.5 the inode number is the low half of the ID. */
 		is_found = entry->d_ino == id || entry->d_ino == (uint32_t)id ||
-		           (depth && find_directory(path, id, depth - 1));
-		if (!is_found)
-			path[length] = '\0';
+		           find_directory(path, id);
 	}
 	if (directory)
 		closedir(directory);
+	if (!is_found)
+		path[length] = '\0';
 	return is_found;
 }
 
 bool cgroup_find_below(const char *root, uint64_t id, char path[CGROUP_SIZE])
 {
-	const size_t length = strlen(root);
-
 	text_clean(path, CGROUP_SIZE, root);
-	if (!find_directory(path, id, DEPTH_MAX))
-		return false;
-	text_clean(path, CGROUP_SIZE, path + length);
-	return true;
+	find_directory(path, id);
+	text_clean(path, CGROUP_SIZE, path + strlen(root));
+	return *path;
 }
 
 void cgroup_find(uint64_t id, char path[CGROUP_SIZE])
 {
 	static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
-	struct stat status;
+	struct statfs status;
 
-	for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
-		if (stat(roots[i], &status) == 0 && status.st_ino == CGROUP_ROOT_ID &&
-			cgroup_find_below(roots[i], id, path))
-			return;
+	*path = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(roots) && !*path; i++) {
+		if (statfs(roots[i], &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC)
+			cgroup_find_below(roots[i], id, path);
 	}
-	path[0] = '\0';
 }
