@@ -193,6 +193,34 @@ static void a_stub_counts_where_no_entry_is_free(void **state)
 	assert_int_equal(count, 1000);
 }
 
+#if defined(__x86_64__)
+/* Jumps to a stub with this return address, and comes back from where the stub leads to. */
+void jump_with_return_address(clock_function *stub, uint64_t address);
+extern const char come_back[];
+__asm__(".text\n"
+	"jump_with_return_address:\n"
+	"	push	%rsi\n"
+	"	jmp	*%rdi\n"
+	"come_back:\n"
+	"	pop	%rsi\n"
+	"	ret\n");
+
+/* With five levels of page tables a program may have code above the first 48 bits of addresses. */
+static void a_stub_counts_where_the_return_address_has_more_than_48_bits(void **state)
+{
+	unsigned char *table = make_table();
+	clock_function *stub;
+
+	(void)state;
+	stub_target = (uintptr_t)come_back;
+	stub = make_stub(SERVED_GETCPU, table);
+	stub_target = 0;
+	jump_with_return_address(stub, 0x5000);
+	jump_with_return_address(stub, UINT64_C(0xff800000005000));
+	assert_int_equal(count_entries(table, SERVED_GETCPU, 0), 2);
+}
+#endif
+
 /* The symbols of this process's own vDSO lead to stubs, each of which ends in the function. */
 static void the_symbols_of_the_vdso_lead_to_stubs(void **state)
 {
@@ -787,6 +815,9 @@ int main(void)
 		cmocka_unit_test(a_stub_of_getrandom_keeps_its_arguments),
 		cmocka_unit_test(a_stub_makes_the_system_call_as_if_the_host_fell_back),
 		cmocka_unit_test(a_stub_counts_where_no_entry_is_free),
+#if defined(__x86_64__)
+		cmocka_unit_test(a_stub_counts_where_the_return_address_has_more_than_48_bits),
+#endif
 		cmocka_unit_test(a_stub_finds_the_caller_of_the_c_library),
 		cmocka_unit_test(the_symbols_of_the_vdso_lead_to_stubs),
 #endif
