@@ -27,6 +27,7 @@
 struct served_table {
 	int file;
 	size_t users;                   /* threads */
+	bool is_locked;                 /* by the stubs */
 	struct span maps;               /* owned: the memory map when it was last read */
 	uint64_t learned[LEARNED_MOST]; /* inodes of the files whose frames it has */
 	size_t learned_count;
@@ -338,10 +339,21 @@ void served_learn_thread(struct served_table *table, pid_t pid, struct served_li
 
 /* ---- the users and the counts ---- */
 
+void served_lock(struct served_table *table)
+{
+	static const uint32_t locked = 1;
+
+	if (!table || table->is_locked)
+		return;
+	table->is_locked = true;
+	(void)!pwrite(table->file, &locked, sizeof(locked), SERVED_SHARED_AT);
+}
+
 struct served_table *served_share(struct served_table *table)
 {
 	if (table)
 		table->users++;
+	served_lock(table);
 	return table;
 }
 
@@ -394,8 +406,8 @@ static void add_table(struct trace_evidence *trace, const struct served_table *t
 		if (pread(table->file, entries, sizeof(entries), at) != sizeof(entries))
 			return;
 		for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
-			add_calls(trace, process, entries[i].key >> 48,
-				entries[i].key & 0xffffffffffff, entries[i].count);
+			add_calls(trace, process, entries[i].key & 255, entries[i].key >> 16,
+				entries[i].count);
 	}
 }
 

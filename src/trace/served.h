@@ -25,6 +25,7 @@
  *	FRAMES_AT    struct served_frame [SERVED_FRAMES] of each call: the C library's functions
  *	             that lead to it, a caller behind those that it calls, and an end of size 0
  *	REFUSED_AT   uint64_t of each call: system calls in its place that a filter refused
+ *	SHARED_AT    uint32_t: not 0 once more than one thread may use the table
  *	SHARDS_AT    SERVED_SHARDS shards of SERVED_SHARD_SIZE bytes, chosen by the stack's address;
  *	             each is a hash table of struct served_entry, whose last places go on in the
  *	             next one; a page is behind the last shard
@@ -37,13 +38,14 @@
 #define SERVED_FRAMES_AT 2048
 #define SERVED_FRAMES 16
 #define SERVED_REFUSED_AT 3584
+#define SERVED_SHARED_AT 3648
 #define SERVED_SHARDS_AT 4096
 #define SERVED_SHARDS 64
 #define SERVED_SHARD_SIZE 8192
 #define SERVED_TABLE_SIZE (SERVED_SHARDS_AT + SERVED_SHARDS * SERVED_SHARD_SIZE + SERVED_PAGE)
 
-/* The key has the return address in bits 0 to 47, the clock in 48 to 52, the call in 53 to 55; 0:
- * free. */
+/* The key has the clock in bits 0 to 4, the call in 5 to 7, the return address from 16 on; 0: free.
+ */
 struct served_entry {
 	uint64_t key;
 	uint64_t count;
@@ -147,6 +149,12 @@ enum injected served_open(
  * system calls that are made in its name. False with the reason.
  */
 bool served_is_harmless(struct fact *why);
+
+/*
+ * Makes the stubs lock what they count in the table, which may be NULL, before more than one thread
+ * uses it.
+ */
+void served_lock(struct served_table *table);
 
 /*
  * Another thread uses the table, which may be NULL, or one does no more: the last adds the counts

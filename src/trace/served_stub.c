@@ -5,6 +5,12 @@
  * adds one to it, and jumps to the function of the real vDSO. It makes no system call, and
  * changes only registers that a function may change.
  *
+ * On x86-64 a locked instruction costs more than all others of a stub. One thread alone needs none:
+ * neither a signal nor another CPU divides an instruction that adds to memory. A word of the table
+ * asks for the lock before a second thread can use it. If a signal handler starts that thread, the
+ * stub that it interrupted may have read the word before; its one call is lost if another one is
+ * counted at the same moment.
+ *
  * As if this host fell back, it jumps to a system call instead, and counts those that a seccomp
  * filter refuses. The kernel itself has no other errors than EFAULT, and EINVAL for a clock that it
  * lacks; a filter may also return 0 without a time, which is seen by a word of the result that is
@@ -24,7 +30,7 @@
 #define NUMBER(value) WORD_OF(value)
 #define OTHER NUMBER(SERVED_CLOCK_OTHER)
 #define PROBES NUMBER(SERVED_PROBES)
-#define FRAMES_AT NUMBER(SERVED_FRAMES_AT)
+#define SHARED_AT NUMBER(SERVED_SHARED_AT)
 #define SHARDS_AT NUMBER(SERVED_SHARDS_AT)
 #define BY_POINTER NUMBER(SERVED_BY_POINTER)
 #define SAVES_POINTER NUMBER(SERVED_SAVES_POINTER)
@@ -35,28 +41,21 @@
 _Static_assert(SERVED_SHARDS == 1 << (64 - 58), "the shard is the upper bits of a hash");
 _Static_assert(SERVED_SHARD_SIZE == 1 << 13, "the size of a shard is a shift");
 _Static_assert(sizeof(struct served_entry) << (64 - 55) == SERVED_SHARD_SIZE, "so is its entry's");
-_Static_assert(
-	SERVED_FRAMES * sizeof(struct served_frame) == 32 << 3, "and that of a call's frames");
 _Static_assert(SERVED_CALL_COUNT << 5 <= SERVED_OVERFLOWS, "a call has 32 clocks");
 _Static_assert(
 	offsetof(struct served_frame, up) == 12 && offsetof(struct served_frame, frame) == 14,
 	"offsets of a frame");
 
-/* The code of a stub; NULL: this architecture has none. */
-struct template
-{
-	const unsigned char *clock, *plain, *call;
-	const unsigned char *random, *resume; /* resume is NULL where no argument is changed */
-};
-
-/* The last 48 bytes of a stub. */
+/* The last bytes of a stub, in the order of its labels. */
+#define WORDS_SIZE 56
 struct words {
-	uint64_t call, table, target;
+	uint64_t call, table, frames, target;
 	uint64_t number, refused; /* for the system call: its number, and the address of a count */
 	uint64_t result;          /* RESULT_... */
 };
+_Static_assert(sizeof(struct words) == WORDS_SIZE, "the words are the end of a stub");
 
-#define WORDS_AT NUMBER(SERVED_STUB_SIZE) " - 48"
+#define WORDS_AT NUMBER(SERVED_STUB_SIZE) " - " NUMBER(WORDS_SIZE)
 
 /* The first argument is a clock and the second the result; the first is; the call returns it. */
 #define RESULT_SECOND 1
@@ -67,110 +66,107 @@ struct words {
 #define RETURNED NUMBER(RESULT_RETURNED)
 
 #if defined(__x86_64__)
+/* Arguments of functions that are needed as registers are kept below the stack pointer. */
 __asm__(".pushsection .rodata\n"
-	".globl served_clock, served_plain, served_call, served_random, served_resume\n"
-	".hidden served_clock, served_plain, served_call, served_random, served_resume\n"
+	".globl served_clock, served_plain, served_fallback, served_random\n"
+	".hidden served_clock, served_plain, served_fallback, served_random\n"
 	".p2align 4\n"
 	"served_clock:\n"
 	"	endbr64\n"
+	"	mov	%rcx, -8(%rsp)\n"
 	"	mov	%edi, %eax\n"
 	"	mov	$" OTHER ", %ecx\n"
 	"	cmp	%ecx, %eax\n"
 	"	cmova	%ecx, %eax\n"
-	"	jmp	1f\n"
-	/* The fourth and fifth argument of getrandom() are kept below the stack pointer. */
+	"	jmp	2f\n"
 	"served_random:\n"
 	"	endbr64\n"
 	"	cmp	$-1, %r8\n"
-	"	je	4f\n" /* it asks for parameters */
-	"	mov	%rcx, -8(%rsp)\n"
-	"	mov	%r8, -16(%rsp)\n"
-	"	xor	%eax, %eax\n"
-	"	jmp	1f\n"
-	"served_resume:\n"
-	"	endbr64\n"
-	"	mov	-8(%rsp), %rcx\n"
-	"	mov	-16(%rsp), %r8\n"
-	"4:	jmp	*.Lwords+24(%rip)\n"
+	"	jne	1f\n"
+	"	jmp	*.Ltarget(%rip)\n" /* it asks for parameters */
 	"	.p2align 4\n"
 	"served_plain:\n"
 	"	endbr64\n"
+	"1:	mov	%rcx, -8(%rsp)\n"
 	"	xor	%eax, %eax\n"
-	"1:	mov	.Lwords(%rip), %rcx\n"
-	"	or	%rcx, %rax\n" /* the call */
-	"	shl	$48, %rax\n"
-	"	shl	$3, %rcx\n" /* each call has 256 bytes of frames */
-	"	add	.Lwords+8(%rip), %rcx\n"
+	"2:	or	.Lcall(%rip), %eax\n"
+	"	mov	.Lframes(%rip), %rcx\n"
+	"	mov	%r8, -16(%rsp)\n"
 	"	mov	%rdx, -24(%rsp)\n"
 	"	mov	%rbp, %rdx\n"
 	"	mov	%rsp, %r11\n"
 	"	mov	(%r11), %r9\n"
-	"6:	mov	" FRAMES_AT "+8(%rcx), %r10d\n"
+	"3:	mov	8(%rcx), %r10d\n"
 	"	test	%r10d, %r10d\n"
-	"	jz	8f\n"
+	"	jz	6f\n"
 	"	mov	%r9, %r8\n"
-	"	sub	" FRAMES_AT "(%rcx), %r8\n"
+	"	sub	(%rcx), %r8\n"
 	"	cmp	%r10, %r8\n"
-	"	jae	7f\n"
-	"	movzwl	" FRAMES_AT "+12(%rcx), %r8d\n"
+	"	jae	5f\n"
+	"	movzwl	12(%rcx), %r8d\n"
 	"	test	$" BY_POINTER ", %r8b\n"
-	"	jz	9f\n"
+	"	jz	4f\n"
 	"	mov	%rdx, %r10\n"
 	"	sub	%r11, %r10\n"
 	"	mov	%rdx, %r11\n"
 	"	test	$" OF_GO ", %r8b\n"
-	"	jnz	9f\n"
+	"	jnz	4f\n"
 	"	cmp	$" FRAME_MOST ", %r10\n"
-	"	jae	8f\n"
-	"9:	movzwl	" FRAMES_AT "+14(%rcx), %r10d\n"
+	"	jae	6f\n"
+	"4:	movzwl	14(%rcx), %r10d\n"
 	"	and	$-8, %r8d\n"
 	"	add	%r8, %r11\n"
 	"	mov	(%r11), %r9\n"
 	"	test	%r10d, %r10d\n"
-	"	jz	7f\n"
+	"	jz	5f\n"
 	"	neg	%r10\n"
 	"	mov	(%r11, %r10), %rdx\n"
-	"7:	add	$16, %rcx\n"
-	"	jmp	6b\n"
-	"8:	mov	-24(%rsp), %rdx\n"
-	"	shl	$16, %r9\n"
-	"	shr	$16, %r9\n"
+	"5:	add	$16, %rcx\n"
+	"	jmp	3b\n"
+	"6:	shl	$16, %r9\n"
 	"	or	%r9, %rax\n" /* the key */
-	"	movabs	$0x9e3779b97f4a7c15, %rcx\n"
+	"	movabs	$0x9e3779b97f4a7c15, %rdx\n"
 	"	mov	%rsp, %r10\n"
 	"	shr	$16, %r10\n"
-	"	imul	%rcx, %r10\n"
+	"	imul	%rdx, %r10\n"
 	"	shr	$58, %r10\n" /* the shard: threads have stacks of their own */
 	"	shl	$13, %r10\n"
-	"	add	.Lwords+8(%rip), %r10\n"
-	"	imul	%rax, %rcx\n"
-	"	shr	$55, %rcx\n"
-	"	shl	$4, %rcx\n"
-	"	lea	" SHARDS_AT "(%r10, %rcx), %r10\n"
+	"	mov	.Ltable(%rip), %rcx\n"
+	"	add	%rcx, %r10\n"
+	"	imul	%rax, %rdx\n"
+	"	shr	$55, %rdx\n"
+	"	shl	$4, %rdx\n"
+	"	lea	" SHARDS_AT "(%r10, %rdx), %r10\n"
 	"	mov	$" PROBES ", %r9d\n"
-	"2:	mov	(%r10), %r8\n"
+	"1:	mov	(%r10), %r8\n"
 	"	cmp	%rax, %r8\n"
 	"	je	3f\n"
 	"	test	%r8, %r8\n"
-	"	jnz	5f\n"
+	"	jnz	2f\n"
 	"	mov	%rax, %r8\n"
 	"	xor	%eax, %eax\n"
 	"	lock cmpxchg %r8, (%r10)\n"
 	"	mov	%r8, %rax\n"
-	"	jne	2b\n" /* another thread took the entry */
-	"3:	lock incq 8(%r10)\n"
-	"	jmp	*.Lwords+16(%rip)\n"
-	"5:	add	$16, %r10\n"
+	"	jne	1b\n" /* another thread took the entry */
+	"	jmp	3f\n"
+	"2:	add	$16, %r10\n"
 	"	dec	%r9d\n"
-	"	jnz	2b\n"
-	"	shr	$48, %rax\n"
-	"	mov	.Lwords+8(%rip), %r10\n"
-	"	lock incq (%r10, %rax, 8)\n"
-	"	jmp	*.Lwords+16(%rip)\n"
-	"served_call:\n"
+	"	jnz	1b\n"
+	"	movzbl	%al, %eax\n"
+	"	lea	-8(%rcx, %rax, 8), %r10\n"
+	"3:	cmpl	$0, " SHARED_AT "(%rcx)\n"
+	"	jne	5f\n"
+	"	incq	8(%r10)\n"
+	"4:	mov	-8(%rsp), %rcx\n"
+	"	mov	-16(%rsp), %r8\n"
+	"	mov	-24(%rsp), %rdx\n"
+	"	jmp	*.Ltarget(%rip)\n"
+	"5:	lock incq 8(%r10)\n"
+	"	jmp	4b\n"
+	"served_fallback:\n"
 	"	endbr64\n"
 	"	xor	%r9d, %r9d\n"
-	"	mov	.Lwords+40(%rip), %r10d\n"
+	"	mov	.Lresult(%rip), %r10d\n"
 	"	test	$" SECOND ", %r10b\n"
 	"	cmovnz	%rsi, %r9\n"
 	"	test	$" FIRST ", %r10b\n"
@@ -179,7 +175,7 @@ __asm__(".pushsection .rodata\n"
 	"	jz	1f\n"
 	"	mov	8(%r9), %rdx\n"
 	"	movq	$-1, 8(%r9)\n"
-	"1:	mov	.Lwords+24(%rip), %eax\n"
+	"1:	mov	.Lnumber(%rip), %eax\n"
 	"	syscall\n"
 	"	test	%rax, %rax\n"
 	"	jz	2f\n"
@@ -201,7 +197,7 @@ __asm__(".pushsection .rodata\n"
 	"	jz	4f\n"
 	"	cmpq	$-1, 8(%r9)\n"
 	"	jne	4f\n"
-	"3:	mov	.Lwords+32(%rip), %rcx\n"
+	"3:	mov	.Lrefused(%rip), %rcx\n"
 	"	lock incq (%rcx)\n"
 	"4:	test	%r9, %r9\n"
 	"	jz	5f\n"
@@ -210,13 +206,19 @@ __asm__(".pushsection .rodata\n"
 	"	mov	%rdx, 8(%r9)\n" /* nothing was written */
 	"5:	ret\n"
 	"	.org	served_clock + " WORDS_AT "\n"
-	".Lwords:	.quad 0, 0, 0, 0, 0, 0\n"
+	".Lcall:	.quad 0\n"
+	".Ltable:	.quad 0\n"
+	".Lframes:	.quad 0\n"
+	".Ltarget:	.quad 0\n"
+	".Lnumber:	.quad 0\n"
+	".Lrefused:	.quad 0\n"
+	".Lresult:	.quad 0\n"
 	".popsection\n");
 
 #elif defined(__aarch64__)
 __asm__(".pushsection .rodata\n"
-	".globl served_clock, served_plain, served_call, served_random\n"
-	".hidden served_clock, served_plain, served_call, served_random\n"
+	".globl served_clock, served_plain, served_fallback, served_random\n"
+	".hidden served_clock, served_plain, served_fallback, served_random\n"
 	".p2align 4\n"
 	"served_clock:\n"
 	"	hint	#34\n" /* bti c */
@@ -229,17 +231,15 @@ __asm__(".pushsection .rodata\n"
 	"	mov	x9, #0\n"
 	"	cmn	x4, #1\n"
 	"	b.ne	1f\n"
-	"	ldr	x16, .Lwords+16\n" /* it asks for parameters */
+	"	ldr	x16, .Ltarget\n" /* it asks for parameters */
 	"	br	x16\n"
 	"	.p2align 4\n"
 	"served_plain:\n"
 	"	hint	#34\n"
 	"	mov	x9, #0\n"
-	"1:	ldr	x10, .Lwords\n"
+	"1:	ldr	x10, .Lcall\n"
 	"	orr	x9, x9, x10\n"
-	"	ldr	x11, .Lwords+8\n"
-	"	add	x10, x11, x10, lsl #3\n" /* each call has 256 bytes of frames */
-	"	add	x10, x10, #" FRAMES_AT "\n"
+	"	ldr	x10, .Lframes\n"
 	"	mov	x11, x30\n"
 	"	mov	x14, sp\n"
 	"	mov	x15, x29\n"
@@ -268,13 +268,13 @@ __asm__(".pushsection .rodata\n"
 	"9:	ldrh	w12, [x10, #-2]\n"
 	"	add	x14, x14, x12\n"
 	"	b	6b\n"
-	"8:	orr	x9, x11, x9, lsl #48\n" /* the key */
+	"8:	bfi	x9, x11, #16, #48\n" /* the key */
 	"	ldr	x10, .Lfactor\n"
 	"	mov	x11, sp\n"
 	"	lsr	x11, x11, #16\n"
 	"	mul	x11, x11, x10\n"
 	"	lsr	x11, x11, #58\n" /* the shard */
-	"	ldr	x13, .Lwords+8\n"
+	"	ldr	x13, .Ltable\n"
 	"	add	x13, x13, #" SHARDS_AT "\n"
 	"	add	x13, x13, x11, lsl #13\n"
 	"	mul	x12, x9, x10\n"
@@ -292,18 +292,18 @@ __asm__(".pushsection .rodata\n"
 	"	add	x11, x11, #1\n"
 	"	stxr	w12, x11, [x13]\n"
 	"	cbnz	w12, 6b\n"
-	"	ldr	x16, .Lwords+16\n"
+	"	ldr	x16, .Ltarget\n"
 	"	br	x16\n"
 	"5:	add	x13, x13, #16\n"
 	"	subs	w14, w14, #1\n"
 	"	b.ne	2b\n"
-	"	ldr	x13, .Lwords+8\n"
-	"	lsr	x9, x9, #48\n"
+	"	ldr	x13, .Ltable\n"
+	"	and	x9, x9, #0xff\n"
 	"	add	x13, x13, x9, lsl #3\n"
 	"	b	6b\n"
-	"served_call:\n"
+	"served_fallback:\n"
 	"	hint	#34\n"
-	"	ldr	x10, .Lwords+40\n"
+	"	ldr	x10, .Lresult\n"
 	"	mov	x9, #0\n"
 	"	tst	x10, #" SECOND "\n"
 	"	csel	x9, x1, x9, ne\n"
@@ -314,7 +314,7 @@ __asm__(".pushsection .rodata\n"
 	"	ldr	x13, [x9, #8]\n"
 	"	mov	x11, #-1\n"
 	"	str	x11, [x9, #8]\n"
-	"1:	ldr	x8, .Lwords+24\n"
+	"1:	ldr	x8, .Lnumber\n"
 	"	svc	#0\n"
 	"	cbz	x0, 2f\n"
 	"	tbz	x0, #63, 4f\n"
@@ -335,7 +335,7 @@ __asm__(".pushsection .rodata\n"
 	"	ldr	x11, [x9, #8]\n"
 	"	cmn	x11, #1\n"
 	"	b.ne	4f\n"
-	"3:	ldr	x14, .Lwords+32\n"
+	"3:	ldr	x14, .Lrefused\n"
 	"5:	ldxr	x10, [x14]\n"
 	"	add	x10, x10, #1\n"
 	"	stxr	w11, x10, [x14]\n"
@@ -349,33 +349,37 @@ __asm__(".pushsection .rodata\n"
 	"	.p2align 3\n"
 	".Lfactor:	.quad 0x9e3779b97f4a7c15\n"
 	"	.org	served_clock + " WORDS_AT "\n"
-	".Lwords:	.quad 0, 0, 0, 0, 0, 0\n"
+	".Lcall:	.quad 0\n"
+	".Ltable:	.quad 0\n"
+	".Lframes:	.quad 0\n"
+	".Ltarget:	.quad 0\n"
+	".Lnumber:	.quad 0\n"
+	".Lrefused:	.quad 0\n"
+	".Lresult:	.quad 0\n"
 	".popsection\n");
 #endif
 
-#if defined(__x86_64__)
-extern const unsigned char served_clock[], served_plain[], served_call[], served_random[],
-	served_resume[];
-
-static const struct template code = {
-	served_clock, served_plain, served_call, served_random, served_resume};
-#elif defined(__aarch64__)
-extern const unsigned char served_clock[], served_plain[], served_call[], served_random[];
-
-static const struct template code = {served_clock, served_plain, served_call, served_random, NULL};
+#if defined(__x86_64__) || defined(__aarch64__)
+extern const unsigned char served_clock[], served_plain[], served_fallback[], served_random[];
 #else
-static const struct template code;
+/* Programs of other architectures are not counted: registers_get() refuses them. */
+static const unsigned char served_clock[SERVED_STUB_SIZE];
+#define served_plain served_clock
+#define served_fallback served_clock
+#define served_random served_clock
 #endif
 
 uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uint64_t target)
 {
 	const struct served_row *row = &served_calls[call];
 	const uint64_t start = stubs->to + stubs->used;
-	const unsigned char *entry = call == SERVED_GETRANDOM ? code.random
-	                             : row->takes_clock       ? code.clock
-	                                                      : code.plain;
+	const unsigned char *entry = call == SERVED_GETRANDOM ? served_random
+	                             : row->takes_clock       ? served_clock
+	                                                      : served_plain;
 	struct words words = {.call = (uint64_t)call << 5,
 		.table = stubs->table,
+		.frames = stubs->table + SERVED_FRAMES_AT +
+	                  call * SERVED_FRAMES * sizeof(struct served_frame),
 		.target = target,
 		.refused = stubs->table + SERVED_REFUSED_AT + 8 * (uint64_t)call,
 		.result = call == SERVED_TIME           ? RESULT_RETURNED
@@ -385,25 +389,23 @@ uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uin
 	unsigned char *stub = stubs->code + stubs->used;
 	int number = -1;
 
-	if (!code.clock || (call == SERVED_GETRANDOM && !stubs->counts_random) ||
+	if ((call == SERVED_GETRANDOM && !stubs->counts_random) ||
 		stubs->used > SERVED_STUBS_SIZE - 2 * SERVED_STUB_SIZE)
 		return 0;
-	/* Calls that the architecture lacks have negative numbers. */
-	if (call == SERVED_GETRANDOM && code.resume) {
-		words.number = target;
-		words.target = start + (uint64_t)(code.resume - code.clock);
-	} else if (stubs->as_if_fallback && call != SERVED_GETRANDOM) {
+	/*
+	 * Random numbers are served whatever the clocksource is. Calls that the architecture lacks
+	 * have negative numbers.
+	 */
+	if (stubs->as_if_fallback && call != SERVED_GETRANDOM)
 		number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, row->name);
-	}
-	/* Random numbers are served whatever the clocksource is. */
 	if (number >= 0) {
 		words.number = (uint64_t)number;
-		words.target = start + (uint64_t)(code.call - code.clock);
+		words.target = start + (uint64_t)(served_fallback - served_clock);
 	}
-	memcpy(stub, code.clock, SERVED_STUB_SIZE);
+	memcpy(stub, served_clock, SERVED_STUB_SIZE);
 	memcpy(stub + SERVED_STUB_SIZE - sizeof(words), &words, sizeof(words));
 	stubs->used += SERVED_STUB_SIZE;
-	return start + (uint64_t)(entry - code.clock);
+	return start + (uint64_t)(entry - served_clock);
 }
 
 size_t served_image_length(const unsigned char *image, size_t size)

@@ -48,6 +48,9 @@ void tracer_add(struct tracer *tracer, pid_t id, const struct traced *parent)
 	struct served_table *table = parent ? parent->table : NULL;
 	struct traced *known = tracer_find(tracer, id);
 
+	/* Its parent, which the kernel has not named yet, may be any, and waits for us there. */
+	for (size_t i = 0; i < tracer->count && !known && !parent; i++)
+		served_lock(tracer->threads[i].table);
 	if (known) {
 		if (!known->table && !known->executed)
 			known->table = served_share(table);
@@ -81,15 +84,14 @@ void tracer_drop(struct tracer *tracer, pid_t id)
 
 void tracer_let_go(struct tracer *tracer, struct traced *thread, int signal)
 {
-	struct served_table *table = thread->table;
-
-	ptrace(PTRACE_DETACH, thread->id, NULL, (void *)(uintptr_t)signal);
-	tracer->run->trace->let_go++;
-	if (table) {
+	/* We see nothing that it starts from then on. */
+	if (thread->table) {
 		tracer->left = array_grow(tracer->left, tracer->left_count, &tracer->left_room,
 			sizeof(*tracer->left));
-		tracer->left[tracer->left_count++] = served_share(table);
+		tracer->left[tracer->left_count++] = served_share(thread->table);
 	}
+	ptrace(PTRACE_DETACH, thread->id, NULL, (void *)(uintptr_t)signal);
+	tracer->run->trace->let_go++;
 	tracer_drop(tracer, thread->id);
 }
 

@@ -9,6 +9,7 @@
  *	caller read N COUNT       COUNT threads with N clock_gettime(CLOCK_MONOTONIC) by libc each
  *	caller family N COUNT     COUNT children with N of these each, half of which then execute
  *	                          "vdso N"
+ *	caller both N             N of these in a child, and at the same time N in its parent
  *	caller pass N             N of these, then executes itself with "vdso N" from a thread
  *	caller steady N TURNS     N of these, and so many turns of an empty loop after each
  *	caller start N            N children that execute "vdso 1"
@@ -109,6 +110,17 @@ static int read_in_children(long children)
 		}
 		waitpid(pid, NULL, 0);
 	}
+	return 0;
+}
+
+static int read_in_both(void)
+{
+	pid_t pid = fork();
+
+	read_clock(NULL);
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
 	return 0;
 }
 
@@ -427,6 +439,8 @@ int main(int argc, char **argv)
 		return read_in_threads(more);
 	} else if (strcmp(what, "family") == 0) {
 		return read_in_children(more);
+	} else if (strcmp(what, "both") == 0) {
+		return read_in_both();
 	} else if (strcmp(what, "steady") == 0) {
 		return read_steadily(more);
 	} else if (strcmp(what, "start") == 0) {

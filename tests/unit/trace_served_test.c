@@ -101,7 +101,7 @@ static uint64_t count_entries(const unsigned char *table, uint64_t call, uint64_
 		uint64_t words[2];
 
 		memcpy(words, table + at, sizeof(words));
-		if (words[0] >> 48 == (call << 5 | clock))
+		if (words[0] && (words[0] & 0xff) == (call << 5 | clock))
 			count += words[1];
 	}
 	return count;
@@ -577,7 +577,7 @@ static bool has_place(int (*by)(clock_function *get), const char *in)
 	for (size_t at = SERVED_SHARDS_AT; at < SERVED_TABLE_SIZE && !address;
 		at += sizeof(struct served_entry))
 		memcpy(&address, table + at, sizeof(address));
-	address = (address & 0xffffffffffff) - 1 - base + elf.load;
+	address = (address >> 16) - 1 - base + elf.load;
 	elf_find(&elf, &address, 1, &name);
 	has = text_starts(name, in);
 	munmap((void *)(uintptr_t)elf.bytes, elf.length);
