@@ -135,6 +135,7 @@ static bool print_interval(void *argument)
 	struct trace_work *work = cli->data;
 	struct trace_report *report = &work->report;
 
+	report->report.exit_status = EXIT_SUCCESS;
 	trace_judge(report);
 	report_check_clocksource(cli, &report->trace.host.clocksource);
 	cli_print(cli, report);
@@ -178,8 +179,8 @@ static bool count_running(struct cli *cli)
 		return cli_error("cannot count process %d: %s; 'strace -c -p %d' counts its system "
 				 "calls, and stops it at each",
 			trace->program.pid, trace->bpf.reason, trace->program.pid);
-	work->report.report.exit_status = EXIT_SUCCESS;
-	return true;
+	work->report.report.exit_status = work->is_lost ? cli_trouble(cli) : EXIT_SUCCESS;
+	return !work->is_lost;
 }
 
 /* ---- the command ---- */
@@ -257,10 +258,6 @@ static bool measure(struct cli *cli)
 		run->call_places = &trace->call_places;
 	if (!(cli->operand_count ? count_program(cli) : count_running(cli)))
 		return false;
-	if (work->is_lost) {
-		report->report.exit_status = cli_trouble(cli);
-		return false;
-	}
 	places_finish(trace, request->shown);
 	trace_judge(report);
 	report_check_clocksource(cli, &trace->host.clocksource);
