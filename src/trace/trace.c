@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/output.h"
 #include "base/privileges.h"
 #include "base/text.h"
@@ -57,20 +58,19 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	case OPTION_NO_SERVED:
 		return request->leaves_untouched = true;
 	case OPTION_AS_IF:
-		if (strcmp(value, "fallback") == 0)
-			return request->as_if_fallback = true;
-		return cli_usage_error("--as-if: '%s' is not known; use fallback", value);
+		request->as_if_fallback = strcmp(value, "fallback") == 0;
+		return request->as_if_fallback ||
+		       cli_usage_error("--as-if: '%s' is not known; use fallback", value);
 	case OPTION_REPEAT:
 		return take_count(
 			"--repeat", text_span(value), "runs, such as 10", &request->repeats);
 	case OPTION_TOP:
 		return take_count("--top", text_span(value), "rows, such as 20", &request->shown);
 	case OPTION_BY:
-		request->lists_processes = strcmp(value, "process") == 0;
 		request->lists_groups = strcmp(value, "cgroup") == 0;
-		if (request->lists_processes || request->lists_groups)
-			return true;
-		return cli_usage_error("--by: '%s' is neither process nor cgroup", value);
+		request->lists_processes = strcmp(value, "process") == 0;
+		return request->lists_groups || request->lists_processes ||
+		       cli_usage_error("--by: '%s' is neither process nor cgroup", value);
 	case OPTION_INTERVAL:
 		return take_duration("--interval", value, &request->interval_ns);
 	case 'd':
@@ -154,7 +154,6 @@ static bool count_running(struct cli *cli)
 	struct trace_run *run = &work->run;
 	struct trace_evidence *trace = &work->report.trace;
 	const struct trace_request *request = trace->request;
-	const char *doing = request->system_wide ? "counting on all CPUs" : "counting";
 	struct fact why = {0};
 	bool is_counted;
 
@@ -168,9 +167,8 @@ static bool count_running(struct cli *cli)
 		places_open_root(&trace->call_places, trace->program.pid);
 	}
 	trace_host_measure(run->root, trace->request->plan, &trace->host);
-	if (!request->interval_ns)
-		run->show = progress_show;
-	work_begin(cli, request->interval_ns ? NULL : doing, &run->stop);
+	run->show = progress_show;
+	work_begin(cli, request->interval_ns ? NULL : "counting", &run->stop);
 	is_counted = trace_running(run, print_interval, cli);
 	work_end();
 	if (!is_counted && request->system_wide)
@@ -192,34 +190,35 @@ static bool can_repeat_input(void)
 }
 
 /* Checks what the options exclude or require; false after an error message. */
-static bool is_one_target(const struct cli *cli)
+static bool check_options(const struct cli *cli)
 {
 	const struct trace_report *report = cli->data;
 	const struct trace_request *request = &report->request;
-	const pid_t pid = report->trace.program.pid;
-	int targets = (cli->operand_count > 0) + (pid > 0) + request->system_wide;
+	const bool program = cli->operand_count > 0, all = request->system_wide;
+	const int targets = program + all + (report->trace.program.pid > 0);
+	const struct {
+		bool applies;
+		const char *message;
+	} mistakes[] = {
+		{targets == 0, "specify a program to run, --pid or --all"},
+		{targets > 1, "a program to run, --pid and --all are mutually exclusive"},
+		{request->leaves_untouched && !program, "--no-served requires a program"},
+		{request->as_if_fallback && (!program || request->leaves_untouched),
+			"--as-if requires a program, and excludes --no-served"},
+		{request->repeats && !request->as_if_fallback, "--repeat requires --as-if"},
+		{request->repeats && !can_repeat_input(),
+			"--repeat: standard input cannot be read again by each run; use a file or "
+			"</dev/null"},
+		{(request->interval_ns || request->lists_processes || request->lists_groups) &&
+				!all,
+			"--interval and --by require --all"},
+	};
 
-	if (targets == 0)
-		cli_usage_error("specify a program to run, --pid or --all");
-	else if (targets > 1)
-		cli_usage_error("a program to run, --pid and --all are mutually exclusive");
-	else if (request->leaves_untouched && pid)
-		cli_usage_error("--no-served does not apply to --pid");
-	else if (request->leaves_untouched && request->system_wide)
-		cli_usage_error("--no-served requires a program");
-	else if (request->as_if_fallback && (!cli->operand_count || request->leaves_untouched))
-		cli_usage_error("--as-if requires a program, and excludes --no-served");
-	else if (request->repeats && !request->as_if_fallback)
-		cli_usage_error("--repeat requires --as-if");
-	else if (request->repeats && !can_repeat_input())
-		cli_usage_error("--repeat: standard input cannot be read again by each run; use a "
-				"file or </dev/null");
-	else if ((request->interval_ns || request->lists_processes || request->lists_groups) &&
-		 !request->system_wide)
-		cli_usage_error("--interval and --by require --all");
-	else
-		return true;
-	return false;
+	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
+		if (mistakes[i].applies)
+			return cli_usage_error("%s", mistakes[i].message);
+	}
+	return true;
 }
 
 static bool measure(struct cli *cli)
@@ -231,7 +230,7 @@ static bool measure(struct cli *cli)
 	struct trace_run *run = &work->run;
 	struct fact why = {0};
 
-	if (!is_one_target(cli))
+	if (!check_options(cli))
 		return false;
 	if (cli->output && cli->operand_count && !output_check(cli->output, &why))
 		return cli_error("cannot write %s: %s", cli->output, why.reason);
