@@ -49,18 +49,16 @@ struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row
 	const bool served_here = call && is_served(call);
 	const enum served_call kind = planned->call->served;
 	const bool is_random = kind == SERVED_GETRANDOM;
-	const double duration_s = trace->duration_s.value > 0 ? trace->duration_s.value : NAN;
 	const uint64_t into_vdso = trace->vdso_calls[row];
-	uint64_t count_32_bit = trace->counts[TRACE_COMPAT][row];
-	uint64_t count = trace->counts[TRACE_NATIVE][row] + count_32_bit;
 	struct trace_line line = {.call = planned->call->name,
 		.clock = planned->clock,
-		.count_32_bit = count_32_bit,
 		.reads_clock = served_calls[kind].reads_clock,
+		.is_exported = call && call->path[PATH_VDSO].available,
+		.count = trace->counts[TRACE_NATIVE][row] + trace->counts[TRACE_COMPAT][row],
+		.count_32_bit = trace->counts[TRACE_COMPAT][row],
 		.served = {.fact = trace->served},
 		.syscall_ns = NAN,
-		.vdso_ns = NAN,
-		.cpu_share_percent = NAN};
+		.vdso_ns = NAN};
 
 	/*
 	 * For some clocks clock_getres is always a system call, and the vDSO's getrandom() makes
@@ -70,22 +68,20 @@ struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row
 	 */
 	if (is_random)
 		line.avoidable = served_here && fact_is_known(&trace->served);
-	else if (call && kind != SERVED_CLOCK_GETRES)
-		line.avoidable = call->decides || served_here;
-	else if (!call)
-		line.avoidable = call_decides(line.call, line.clock) ||
-		                 (trace->request->as_if_fallback && into_vdso);
+	else if (kind != SERVED_CLOCK_GETRES)
+		line.avoidable = served_here || call_decides(served_calls[kind].name, line.clock) ||
+		                 (!call && trace->request->as_if_fallback && into_vdso);
 	/* System calls that a filter refuses are not counted as such. */
-	if (trace->request->as_if_fallback && !is_random && into_vdso > count)
-		count = into_vdso;
+	if (trace->request->as_if_fallback && !is_random && into_vdso > line.count)
+		line.count = into_vdso;
 	/*
 	 * A call into the vDSO that falls back is counted as a system call, too: by its own name,
 	 * or by another (measure/call.c).
 	 */
 	if (is_random || (served_here && !trace->request->as_if_fallback))
 		line.served.value = (int64_t)into_vdso;
-	else if (into_vdso > count && (count || !always_falls_back(call)))
-		line.served.value = (int64_t)(into_vdso - count);
+	else if (into_vdso > line.count && (line.count || !always_falls_back(call)))
+		line.served.value = (int64_t)(into_vdso - line.count);
 	if (served_here && fact_is_known(&call->path[PATH_VDSO].fact))
 		line.vdso_ns = call->path[PATH_VDSO].min_ns;
 	else if (call && !served_here && call->decides &&
@@ -97,39 +93,54 @@ struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row
 		line.syscall_ns = host->timing.syscall_floor_ns.value;
 		line.is_minimum = true;
 	}
-	line.count = count;
-	line.total = count + (uint64_t)line.served.value;
-	line.per_s = (double)count / duration_s;
-	line.total_per_s = (double)line.total / duration_s;
-	line.cost_s = cost_seconds((double)count, line.syscall_ns, 0);
-	line.vdso_cost_s = cost_seconds((double)count, line.vdso_ns, 0);
-	line.fallback_s = cost_seconds((double)line.total, line.syscall_ns, 0);
-	line.total_s = count ? line.cost_s : 0;
-	if (line.served.value)
-		line.total_s += cost_seconds((double)line.served.value, line.vdso_ns, 0);
-	if (fact_is_known(&trace->cpu_s.fact) && trace->cpu_s.value > 0)
-		line.cpu_share_percent = 100 * line.cost_s / trace->cpu_s.value;
 	return line;
 }
 
-void trace_line_add(struct trace_diagnosis *diagnosis, const struct trace_line *line)
+uint64_t trace_line_calls(const struct trace_line *line)
+{
+	return line->count + (uint64_t)line->served.value;
+}
+
+/* The cost of one call need not be known where there is none. */
+static double all_seconds(uint64_t calls, double ns)
+{
+	return calls ? cost_seconds((double)calls, ns, 0) : 0;
+}
+
+double trace_line_s(const struct trace_line *line)
+{
+	return all_seconds(line->count, line->syscall_ns) +
+	       all_seconds((uint64_t)line->served.value, line->vdso_ns);
+}
+
+double trace_line_fallback_s(const struct trace_line *line)
+{
+	return all_seconds(trace_line_calls(line), line->syscall_ns);
+}
+
+/* Adds a row to the sums, and to the lines if calls were made. */
+static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line *line)
 {
 	struct trace_sums *sums = &diagnosis->sums;
 	double lost_s = cost_seconds((double)line->count, line->syscall_ns, line->vdso_ns);
 
-	sums->calls += line->count;
-	if (line->total)
+	if (trace_line_calls(line))
 		diagnosis->lines[diagnosis->line_count++] = *line;
-	if (line->total && line->reads_clock) {
-		sums->reads.value += (int64_t)line->total;
+	sums->plans_avoidable |= line->avoidable;
+	sums->plans_reads |= line->reads_clock;
+	sums->plans_exported |= line->is_exported;
+	sums->calls += line->count;
+	sums->served += (uint64_t)line->served.value;
+	if (line->reads_clock) {
+		sums->reads += trace_line_calls(line);
 		sums->reads_by_call += line->count;
-		sums->reads_s += line->total_s;
-		sums->fallback_s += line->fallback_s;
+		sums->reads_s += trace_line_s(line);
+		sums->fallback_s += trace_line_fallback_s(line);
 	}
 	if (line->avoidable)
 		sums->avoidable += line->count;
 	if (line->avoidable && !isnan(lost_s)) {
-		sums->avoidable_s += line->cost_s;
+		sums->avoidable_s += all_seconds(line->count, line->syscall_ns);
 		fact_set_real(&sums->lost_s, sums->lost_s.value + lost_s);
 	}
 }
@@ -139,7 +150,7 @@ void trace_line_add(struct trace_diagnosis *diagnosis, const struct trace_line *
  * times that, it is seldom off. A read takes at least as long as in a loop of reads: in a program
  * it waits for the instructions before it, too.
  */
-void trace_inside_judge(const struct trace_evidence *trace, struct trace_inside *inside)
+static void judge_inside(const struct trace_evidence *trace, struct trace_inside *inside)
 {
 	const struct real_fact *base =
 		trace->request->system_wide ? &trace->duration_s : &trace->cpu_s;
@@ -178,4 +189,14 @@ void trace_inside_judge(const struct trace_evidence *trace, struct trace_inside 
 	inside->reads_per_s_most =
 		most * sample_s * NS_PER_SECOND / read_ns / trace->duration_s.value;
 	inside->fallback_percent_most = 100 * inside->reads_per_s_most * call_ns / NS_PER_SECOND;
+}
+
+void trace_costs_judge(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
+{
+	for (size_t row = 0; row < trace->request->plan->row_count; row++) {
+		struct trace_line line = trace_line_make(trace, row);
+
+		add_line(diagnosis, &line);
+	}
+	judge_inside(trace, &diagnosis->inside);
 }

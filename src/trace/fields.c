@@ -41,101 +41,88 @@ static const char *const origin_names[] = {
 		print;                                                                             \
 	}
 
-/* ">" marks the cost of the cheapest system call, where that of this one is not known. */
+/* The clock alone fits the line, where its call before it would not. */
+static void print_name(const char *call, const char *clock, FILE *out)
+{
+	bool is_short = *clock && strcmp(call, "clock_gettime") == 0;
+
+	fputs(is_short ? strchr(as_call(call, clock), ' ') + 1 : as_call(call, clock), out);
+}
+
+/* ---- the calls ---- */
+
+/* ">" marks what rests on the cost of the cheapest system call. */
 static void print_cost(bool is_minimum, const char *(*as)(double), double cost, FILE *out)
 {
 	if (!isnan(cost))
 		fprintf(out, "%s%s", is_minimum ? ">" : "", as(cost));
 }
 
-/* The clock alone fits the line, where its call before it would not. */
-static void print_name(const char *call, const char *clock, bool is_short, FILE *out)
+static void print_rate(const void *object, const void *whole, FILE *out)
 {
-	const char *name = as_call(call, clock);
-	const char *blank =
-		is_short && strcmp(call, "clock_gettime") == 0 ? strchr(name, ' ') : NULL;
+	double duration_s = ((const struct trace_report *)whole)->trace.duration_s.value;
 
-	fputs(blank ? blank + 1 : name, out);
+	if (duration_s > 0)
+		fputs(as_short((double)trace_line_calls(object) / duration_s), out);
 }
 
-/* ---- the calls ---- */
+/* Where the served calls were not counted, all that were are system calls. */
+static bool has_served(const struct trace_line *line)
+{
+	return fact_is_known(&line->served.fact);
+}
 
-CELL(print_call, struct trace_line, print_name(row->call, row->clock, false, out))
-CELL(print_rate, struct trace_line,
-	if (!isnan(row->per_s)) fputs(as_count((uint64_t)(row->per_s + 0.5)), out))
-CELL(print_call_ns, struct trace_line, print_cost(row->is_minimum, as_ns, row->syscall_ns, out))
-CELL(print_calls_s, struct trace_line, print_cost(row->is_minimum, as_seconds, row->cost_s, out))
-CELL(print_vdso_cost, struct trace_line, print_cost(false, as_seconds, row->vdso_cost_s, out))
+CELL(print_all, struct trace_line, fputs(as_short((double)trace_line_calls(row)), out))
+CELL(print_served, struct trace_line,
+	if (has_served(row)) fputs(as_short((double)row->served.value), out))
+CELL(print_system_calls, struct trace_line,
+	if (has_served(row)) fputs(as_short((double)row->count), out))
+CELL(print_each, struct trace_line,
+	print_cost(row->is_minimum && row->count, as_ns,
+		trace_line_s(row) * NS_PER_SECOND / (double)trace_line_calls(row), out))
+CELL(print_total, struct trace_line,
+	print_cost(row->is_minimum && row->count, as_seconds, trace_line_s(row), out))
+CELL(print_fallback, struct trace_line,
+	if (has_served(row))
+		print_cost(row->is_minimum, as_seconds, trace_line_fallback_s(row), out))
+CELL(print_with_vdso, struct trace_line,
+	if (!has_served(row)) print_cost(
+		false, as_seconds, (double)row->count * row->vdso_ns / NS_PER_SECOND, out))
+CELL(print_clock, struct trace_line, print_name(row->call, row->clock, out))
 
+#define COLUMN(heading, more, function)                                                            \
+	.key = heading, .options = FIELD_COLUMN | (more), .title = heading, .cell = function
 #define OF struct trace_line
 
 const struct field trace_line_fields[] = {
-	{STRING("call", call), .options = FIELD_FILLED, .title = "system call", .left = true,
-		.cell = print_call, .doc = "name of the system call"},
+	{STRING("call", call), .options = FIELD_FILLED, .doc = "name of the system call"},
 	{STRING("clock", clock),
 		.doc = "clock that the calls name, or \"other\"; null: the call takes none"},
-	{INTEGER("count", count, INT64_MAX), .title = "count", .width = 8,
-		.doc = "calls that were counted"},
+	{COLUMN("count", 0, print_all), .width = 7},
+	{COLUMN("per s", FIELD_SPARE, print_rate), .width = 7},
+	{INTEGER("count", count, INT64_MAX), .doc = "system calls that were counted"},
 	{INTEGER("count_32_bit", count_32_bit, INT64_MAX),
-		.doc = "how many of these were calls of 32-bit programs"},
-	{REAL("per_s", per_s, 1), .title = "per s", .width = 10, .cell = print_rate,
-		.doc = "calls per second; null: the duration is unknown"},
+		.doc = "how many of these were made by 32-bit code"},
+	{INTEGER("served", served.value, INT64_MAX), .fact = FACT(served.fact), .title = "served",
+		.options = FIELD_RARE, .width = 7, .cell = print_served,
+		.doc = "calls that the vDSO served, which are not in count; null: not counted"},
 	{FLAG("avoidable", avoidable),
 		.doc = "whether the vDSO serves the call on this host, or could"},
-	{NS("syscall_ns", syscall_ns), .title = "ns each", .width = 9, .cell = print_call_ns,
-		.doc = "ns per call by system call; null: not timed"},
+	{NS("syscall_ns", syscall_ns), .doc = "ns per call by system call; null: not timed"},
 	{FLAG("syscall_ns_is_minimum", is_minimum),
 		.doc = "whether that is the cost of the cheapest system call, since this one was "
 		       "not timed"},
-	{REAL("cost_s", cost_s, 6), .title = "total", .width = 9, .cell = print_calls_s,
-		.doc = "seconds that the calls took, by that cost; null: not timed"},
 	{NS("vdso_ns", vdso_ns), .doc = "ns per call when served by the vDSO; null: unknown"},
-	{REAL("vdso_cost_s", vdso_cost_s, 6), .title = "with vDSO", .cell = print_vdso_cost,
-		.doc = "seconds that the calls would take when served by the vDSO; null: unknown"},
-	{REAL("cpu_share_percent", cpu_share_percent, 2),
-		.doc = "percent of the CPU time that the calls took; null: cost or CPU time is "
-		       "unknown"},
-	{INTEGER("served", served.value, INT64_MAX), .fact = FACT(served.fact),
-		.doc = "calls that the vDSO served, which are not in count; null: not counted"},
-	{REAL("total_per_s", total_per_s, 1),
-		.doc = "system calls and served calls per second; null: the duration is unknown"},
-	{REAL("total_s", total_s, 6), .doc = "seconds that both took; null: not timed"},
-	{REAL("fallback_s", fallback_s, 6),
-		.doc = "seconds that both would take where the vDSO cannot be used; null: unknown"},
+	{COLUMN("system calls", FIELD_RARE, print_system_calls)},
+	{COLUMN("ns each", FIELD_SPARE, print_each)},
+	{COLUMN("total", 0, print_total), .width = 8},
+	{COLUMN("fallback", FIELD_RARE, print_fallback)},
+	{COLUMN("with vDSO", FIELD_RARE, print_with_vdso)},
+	{COLUMN("clock or call", 0, print_clock), .left = true},
 	{0},
 };
 
 #undef OF
-
-/* ---- the calls with those that were served ---- */
-
-CELL(print_all, struct trace_line, fputs(as_short((double)row->total), out))
-CELL(print_total_rate, struct trace_line, fputs(as_short(row->total_per_s), out))
-CELL(print_served, struct trace_line, fputs(as_short((double)row->served.value), out))
-CELL(print_system_calls, struct trace_line, fputs(as_short((double)row->count), out))
-CELL(print_each, struct trace_line,
-	print_cost(row->is_minimum && row->count, as_ns,
-		row->total_s *NS_PER_SECOND / (double)row->total, out))
-CELL(print_total, struct trace_line,
-	print_cost(row->is_minimum && row->count, as_seconds, row->total_s, out))
-CELL(print_fallback, struct trace_line,
-	print_cost(row->is_minimum, as_seconds, row->fallback_s, out))
-CELL(print_clock, struct trace_line, print_name(row->call, row->clock, true, out))
-
-#define COLUMN(heading, function)                                                                  \
-	.key = heading, .options = FIELD_COLUMN, .title = heading, .cell = function
-
-const struct field trace_served_fields[] = {
-	{COLUMN("count", print_all), .width = 7},
-	{COLUMN("per s", print_total_rate), .width = 7},
-	{COLUMN("served", print_served), .width = 7},
-	{COLUMN("system calls", print_system_calls)},
-	{COLUMN("ns each", print_each)},
-	{COLUMN("total", print_total), .width = 8},
-	{COLUMN("fallback", print_fallback)},
-	{COLUMN("clock or call", print_clock), .left = true},
-	{0},
-};
 
 /* ---- the places ---- */
 
@@ -151,7 +138,7 @@ CELL(print_source, struct place_source,
 CELL(print_inlined, struct place_source, if (row->inlined_count) fputs(row->inlined[0], out))
 CELL(print_share, struct trace_place, fprintf(out, "%.1f%%", row->share_percent))
 CELL(print_place_count, struct trace_place, fputs(as_short((double)row->count), out))
-CELL(print_place_clock, struct trace_place, print_name(row->call, row->clock, true, out))
+CELL(print_place_clock, struct trace_place, print_name(row->call, row->clock, out))
 
 #define OF struct place_source
 
@@ -262,8 +249,8 @@ const struct field trace_process_fields[] = {
 
 /* ---- the document ---- */
 
-static const struct field hint_element[] = {
-	{.key = "", .kind = FIELD_STRING, .options = FIELD_FILLED},
+static const struct field text_element[] = {
+	{.key = "", .kind = FIELD_TEXT, .options = FIELD_FILLED, .size = TRACE_TEXT_SIZE},
 	{0},
 };
 
@@ -289,7 +276,7 @@ const struct field trace_fields[] = {
 	{INTEGER("clock_system_calls", diagnosis.sums.avoidable, INT64_MAX),
 		.fact = FACT(trace.method_fact), .reason = "reason",
 		.doc = "clock system calls that the vDSO serves or could"},
-	{INTEGER("clock_reads", diagnosis.sums.reads.value, INT64_MAX), .fact = FACT(trace.served),
+	{INTEGER("clock_reads", diagnosis.sums.reads, INT64_MAX), .fact = FACT(trace.served),
 		.reason = "served_reason", .doc = "reads of the clock, served by the vDSO or not"},
 	{REAL("clock_reads_s", diagnosis.sums.reads_s, 6), .fact = FACT(trace.served),
 		.doc = "seconds that they took; null: not timed"},
@@ -302,16 +289,15 @@ const struct field trace_fields[] = {
 	{TEXT("sigsys_call", diagnosis.sigsys_call),
 		.doc = "clock system call for which the program got SIGSYS by its seccomp filter; "
 		       "null: none"},
-	{LIST("hints", diagnosis.hints, diagnosis.hint_count, hint_element),
+	{LIST("hints", diagnosis.hints.list, diagnosis.hints.count, text_element),
 		.doc = "why only this program makes them, as far as it can be seen from outside"},
 	{WORD("method", trace.method, trace_method_names), .fact = FACT(trace.method_fact),
 		.reason = "reason",
 		.doc = "how calls were counted: by a BPF program, or by seccomp and ptrace"},
 	{REASON("bpf_reason"), .fact = FACT(trace.bpf),
 		.doc = "why no BPF program counted them; null: it did"},
-	{INTEGER("threads_uncounted", trace.threads_uncounted, INT64_MAX),
-		.doc = "threads whose calls no BPF program counted, because more were started than "
-		       "can be followed at once"},
+	{LIST("notes", diagnosis.notes.list, diagnosis.notes.count, text_element),
+		.doc = "what else was not counted, or did not go as it would without vdsocheck"},
 	{TEXT("program", trace.program.path),
 		.doc = "path of the program; null: unknown, or the whole host was traced"},
 	{FLAG("program_reads_counter", trace.program.reads_counter),
@@ -322,9 +308,8 @@ const struct field trace_fields[] = {
 	{REAL("duration_s", trace.duration_s.value, 3), .fact = FACT(trace.duration_s.fact),
 		.reason = "reason", .doc = "seconds that calls were counted"},
 	{REAL("cpu_s", trace.cpu_s.value, 3), .fact = FACT(trace.cpu_s.fact), .reason = "reason",
-		.doc = "seconds of CPU time of the program and the children it waited for"},
-	{FLAG("cpu_includes_stops", trace.cpu_inflated),
-		.doc = "whether the stops by ptrace are part of this CPU time"},
+		.doc = "seconds of CPU time of the program and the children it waited for, by "
+		       "seccomp-ptrace with the stops"},
 	{INTEGER("children_terminated", trace.children_terminated, INT64_MAX),
 		.doc = "processes that the program left running, which were sent SIGTERM"},
 	{REASON("served_reason"), .doc = "why served calls were not counted; null: they were"},
@@ -332,9 +317,6 @@ const struct field trace_fields[] = {
 		.doc = "programs that were executed and whose served calls were not counted"},
 	{TEXT("programs_uncounted_reason", trace.uncounted_why.reason),
 		.doc = "why, of the last of them; null: there was none"},
-	{INTEGER("programs_let_go", trace.let_go, INT64_MAX),
-		.doc = "programs that call ptrace(2) themselves and were let go: the served calls "
-		       "of programs that these started are not counted"},
 	{FLAG("as_if_fallback", request.as_if_fallback),
 		.doc = "whether the program ran as if this host fell back"},
 	{INTEGER("refused_calls", trace.refused, INT64_MAX), .given = GIVEN(request.as_if_fallback),
@@ -359,11 +341,10 @@ const struct field trace_fields[] = {
 	{LIST("calls", diagnosis.lines, diagnosis.line_count, trace_line_fields),
 		.fact = FACT(trace.method_fact), .reason = "reason",
 		.doc = "system calls that were counted"},
-	{INTEGER("repeats", trace.repeats, INT64_MAX),
-		.doc = "runs of the program, as this host is and as if it fell back each, that "
-		       "were compared"},
 	{WHOLE("repeats_reason", trace.repeated),
-		.doc = "why they were not compared; null: they were"},
+		.doc = "why no more runs were compared; null: they were"},
+	{INTEGER("repeats", request.repeats, INT64_MAX),
+		.doc = "runs as this host is, and as many as if it fell back, that were compared"},
 	{REAL("untouched_s", trace.untouched.wall_s, 6),
 		.doc = "least seconds of a run as this host is"},
 	{REAL("untouched_cpu_s", trace.untouched.cpu_s, 6),

@@ -170,12 +170,11 @@ struct trace_evidence {
 	struct evidence host; /* timing and proof, taken before the program ran */
 	struct real_fact duration_s;
 	struct real_fact cpu_s;       /* of the program and the children that it waited for */
-	bool cpu_inflated;            /* it includes ptrace stops */
 	uint64_t children_terminated; /* processes left running, which were sent SIGTERM */
 
 	/* The system calls. */
-	struct fact method_fact; /* why they were not counted; known: they were */
-	enum trace_method method;
+	struct fact method_fact;    /* why they were not counted; known: they were */
+	enum trace_method method;   /* by seccomp, the CPU time includes the stops by ptrace */
 	struct fact bpf;            /* why BPF programs did not count them; known: they did */
 	uint64_t threads_uncounted; /* that these could not follow: too many run at once */
 	uint64_t counts[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
@@ -197,47 +196,49 @@ struct trace_evidence {
 	uint64_t refused; /* system calls as if this host fell back that they refused */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
 	bool is_strict;                /* that was strict mode, by SIGKILL */
-	bool was_refused_strict;       /* it asked for strict mode, which our filter excludes */
+	uint64_t strict_refused;       /* programs that our filter kept from strict mode */
 
 	/* The runs that were compared. */
-	struct fact repeated; /* known: there are some; unread: not asked for */
-	uint64_t repeats;     /* of each kind */
+	struct fact repeated; /* known: request->repeats of each kind; unread: not asked for */
 	struct trace_times untouched, fallen_back; /* the least of them */
 };
 
-/* A row with its count and what the calls cost. A number that is not known is NAN. */
+/* A row with its counts, and what one call costs. A number that is not known is NAN. */
 struct trace_line {
 	const char *call;
 	const char *clock;
-	uint64_t count, count_32_bit;
 	bool reads_clock;
-	bool avoidable;            /* the vDSO serves it here, or could */
-	bool is_minimum;           /* syscall_ns is the cost of the cheapest system call */
-	struct number_fact served; /* calls that the vDSO served, which are not in `count` */
-	uint64_t total;            /* the served calls and the system calls */
-	double per_s;
-	double syscall_ns, cost_s; /* of one call, and of all */
-	double vdso_ns, vdso_cost_s;
-	double cpu_share_percent;
-	double total_per_s, total_s;
-	double fallback_s; /* cost of all, if they were system calls */
+	bool is_exported;             /* this host's vDSO has the call */
+	bool avoidable;               /* the vDSO serves it here, or could */
+	uint64_t count, count_32_bit; /* system calls, and those by 32-bit code among them */
+	struct number_fact served;    /* calls that the vDSO served */
+	double syscall_ns, vdso_ns;   /* cost of one call by each */
+	bool is_minimum;              /* syscall_ns is the cost of the cheapest system call */
 };
 
 /* The places of the command's answers. */
 enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK, TRACE_COUNTED, TRACE_SIMULATED };
 
-#define TRACE_HINT_MAX 2
+/* Sentences, of which each is a line of the text. */
 #define TRACE_TEXT_SIZE 640
 
+struct trace_texts {
+	size_t count;
+	char list[8][TRACE_TEXT_SIZE];
+};
+
 struct trace_sums {
-	uint64_t calls;           /* all that were counted */
-	uint64_t avoidable;       /* those that the vDSO serves, or could */
-	struct number_fact reads; /* calls that read the clock, with those that were served */
-	uint64_t reads_by_call;   /* reads that were system calls */
-	double reads_s;           /* cost of the reads; NAN: not known */
-	double fallback_s;        /* cost of the reads if all were system calls; NAN: not known */
-	double avoidable_s;       /* cost of the avoidable calls that the vDSO's cost is known of */
-	struct real_fact lost_s;  /* what these cost more than by the vDSO */
+	uint64_t calls, served;  /* all that were counted, by the kernel and by the vDSO */
+	uint64_t avoidable;      /* those that the vDSO serves, or could */
+	uint64_t reads;          /* calls that read the clock, with those that were served */
+	uint64_t reads_by_call;  /* reads that were system calls */
+	double reads_s;          /* cost of the reads; NAN: not known */
+	double fallback_s;       /* cost of the reads if all were system calls; NAN: not known */
+	double avoidable_s;      /* cost of the avoidable calls that the vDSO's cost is known of */
+	struct real_fact lost_s; /* what these cost more than by the vDSO */
+
+	/* Such calls are in the plan: */
+	bool plans_avoidable, plans_reads, plans_exported;
 };
 
 /* What the samples mean. A number that is not known is NAN. */
@@ -254,11 +255,10 @@ struct trace_diagnosis {
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
 	struct trace_sums sums;
 	struct trace_inside inside;
-	char sigsys_call[128]; /* "clock_gettime CLOCK_MONOTONIC"; "": it got no SIGSYS for one */
-	size_t hint_count;     /* why only this program is affected: static storage, or `origin` */
-	const char *hints[TRACE_HINT_MAX];
-	char origin[TRACE_TEXT_SIZE];
-	bool has_call_places; /* those of the system calls are worth a table */
+	char sigsys_call[128]; /* "clock_gettime(CLOCK_MONOTONIC)"; "": it got no SIGSYS for one */
+	struct trace_texts notes; /* on what was not counted, or not as it would be without us */
+	struct trace_texts hints; /* why only this program is affected */
+	bool has_call_places;     /* those of the system calls are worth a table */
 };
 
 /* ---- plan.c ---- */
@@ -298,14 +298,19 @@ void trace_plan_filter(const struct trace_plan *plan, struct filter *filter);
 
 /* ---- costs.c: pure ---- */
 
-/* Returns what the calls of a row of the plan cost. */
+/* Returns the calls of a row of the plan with their costs. */
 struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row);
 
-/* Adds a row to the sums, and to the lines if calls were made. */
-void trace_line_add(struct trace_diagnosis *diagnosis, const struct trace_line *line);
+/*
+ * Return how many of these calls were made, both ways, what they took, and what they would take if
+ * all were system calls; NAN: that is not known.
+ */
+uint64_t trace_line_calls(const struct trace_line *line);
+double trace_line_s(const struct trace_line *line);
+double trace_line_fallback_s(const struct trace_line *line);
 
-/* Sets what the samples mean. */
-void trace_inside_judge(const struct trace_evidence *trace, struct trace_inside *inside);
+/* Sets the lines and the sums, and what the samples mean. */
+void trace_costs_judge(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis);
 
 /* ---- verdict.c: pure ---- */
 
@@ -325,8 +330,8 @@ void trace_judge(struct trace_report *report);
 /* ---- fields.c: of a struct trace_report, and of its lists ---- */
 
 extern const struct field trace_fields[];
-extern const struct field trace_line_fields[], trace_served_fields[], trace_place_fields[],
-	trace_call_place_fields[], trace_group_fields[], trace_process_fields[];
+extern const struct field trace_line_fields[], trace_place_fields[], trace_call_place_fields[],
+	trace_group_fields[], trace_process_fields[];
 extern const char *const trace_method_names[];
 
 /* The name of a file, behind the last slash of its path. */

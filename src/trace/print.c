@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints a report for people: how was counted, and tables; or an interval, which is a line. */
-#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -19,12 +19,18 @@ static void write_json(const void *data, const struct style *style, FILE *out)
 	report_json(data, &own, out);
 }
 
-static void write_run(const struct trace_evidence *trace, struct page *page)
+static void write_texts(struct page *page, const char *label, const struct trace_texts *texts)
 {
-	const bool is_counted = fact_is_known(&trace->method_fact);
+	for (size_t i = 0; i < texts->count; i++)
+		page_line(page, i ? "" : label, "%s", texts->list[i]);
+}
+
+static void write_run(const struct trace_report *report, struct page *page)
+{
+	const struct trace_evidence *trace = &report->trace;
 
 	page_line(page, "counted by", "%s",
-		is_counted ? trace_method_names[trace->method] : "nothing");
+		fact_is_known(&trace->method_fact) ? trace_method_names[trace->method] : "nothing");
 	if (!fact_is_known(&trace->bpf))
 		page_add(page, "; not by bpf: %s", trace->bpf.reason);
 	page_line(page, "program", "%s",
@@ -33,37 +39,8 @@ static void write_run(const struct trace_evidence *trace, struct page *page)
 		page_add(page, ", %.3g s", trace->duration_s.value);
 	if (fact_is_known(&trace->cpu_s.fact))
 		page_add(page, ", %.3g s of CPU time%s", trace->cpu_s.value,
-			trace->cpu_inflated ? " including ptrace stops" : "");
-	if (is_counted && !fact_is_known(&trace->served) && *trace->program.file)
-		page_add(page, "; served calls are not counted: %s", trace->served.reason);
-	else if (trace->uncounted)
-		page_add(page,
-			"; served calls of %" PRIu64 " executed programs are not counted: %s",
-			trace->uncounted, trace->uncounted_why.reason);
-	if (trace->let_go)
-		page_add(page,
-			"; not counted is what %" PRIu64
-			" program%s started that may call ptrace(2)",
-			trace->let_go, trace->let_go == 1 ? "" : "s");
-	if (trace->threads_uncounted)
-		page_add(page, "; %s threads are not counted: more than can be followed at once",
-			as_count(trace->threads_uncounted));
-	if (trace->kept)
-		page_add(page,
-			"; %" PRIu64 " program%s may call ptrace(2), which fails: run it as root",
-			trace->kept, trace->kept == 1 ? "" : "s");
-	if (trace->weakened)
-		page_add(page,
-			"; %" PRIu64 " program%s not get the privileges of %s file, such as "
-			"set-user-ID, being traced: run it as root",
-			trace->weakened, trace->weakened == 1 ? " did" : "s did",
-			trace->weakened == 1 ? "its" : "their");
-	if (trace->was_refused_strict)
-		page_add(page, "; it was refused seccomp's strict mode, which excludes the filter "
-			       "that counts: run it as root");
-	if (trace->children_terminated)
-		page_add(page, "; %" PRIu64 " process%s it left running got SIGTERM",
-			trace->children_terminated, trace->children_terminated == 1 ? "" : "es");
+			trace->method == TRACE_BY_SECCOMP ? " including ptrace stops" : "");
+	write_texts(page, "note", &report->diagnosis.notes);
 }
 
 static void write_samples(const struct trace_report *report, struct page *page)
@@ -96,52 +73,61 @@ static void write_repeats(const struct trace_evidence *trace, struct page *page)
 	}
 	page_line(page, "repeated",
 		"as this host is %s, %s of CPU time; as if this host fell back %s (%+.0f%%), %s "
-		"(%+.0f%%): the least of %" PRIu64 " runs each",
+		"(%+.0f%%): the least of %s runs each",
 		as_seconds(before->wall_s), as_seconds(before->cpu_s), as_seconds(after->wall_s),
 		100 * (after->wall_s / before->wall_s - 1), as_seconds(after->cpu_s),
-		100 * (after->cpu_s / before->cpu_s - 1), trace->repeats);
+		100 * (after->cpu_s / before->cpu_s - 1), as_count(trace->request->repeats));
 }
 
-/* Calls that are fewer than one in this number share a row, so that the answer fits a screen. */
-#define FOLDED_PART 100
-
-/* Writes the rows that are shown of a whole host. Returns their number. */
-static size_t fold_lines(const struct trace_diagnosis *diagnosis, struct trace_line *lines)
+static int by_count(const void *left, const void *right)
 {
-	struct trace_line rest = {.call = "others", .clock = "", .syscall_ns = NAN};
-	size_t count = 0;
+	const struct trace_line *a = left, *b = right;
 
-	for (size_t i = 0; i < diagnosis->line_count; i++) {
-		const struct trace_line *line = &diagnosis->lines[i];
+	return (a->count < b->count) - (a->count > b->count);
+}
 
-		if (line->count >= diagnosis->sums.calls / FOLDED_PART) {
-			lines[count++] = *line;
-			continue;
-		}
-		rest.count += line->count;
-		rest.per_s += line->per_s;
-		rest.cost_s += line->cost_s;
-		rest.vdso_cost_s += line->vdso_cost_s;
+/*
+ * Copies the lines that are shown, and returns their number. Of a whole host the calls that are
+ * made least share the last one, so that the answer fits a screen.
+ */
+static size_t choose_lines(const struct trace_report *report, struct trace_line *lines)
+{
+	const struct trace_diagnosis *diagnosis = &report->diagnosis;
+	const size_t count = diagnosis->line_count, shown = (size_t)report->request.shown;
+	struct trace_line *rest;
+
+	memcpy(lines, diagnosis->lines, count * sizeof(*lines));
+	if (!report->request.system_wide || count <= report->request.shown)
+		return count;
+	qsort(lines, count, sizeof(*lines), by_count);
+	rest = &lines[shown - 1];
+	rest->call = "others";
+	rest->clock = "";
+	for (const struct trace_line *line = rest + 1; line < lines + count; line++) {
+		double part;
+
+		/* The costs of one call are means. */
+		rest->count += line->count;
+		part = (double)line->count / (double)rest->count;
+		rest->syscall_ns += part * (line->syscall_ns - rest->syscall_ns);
+		rest->vdso_ns += part * (line->vdso_ns - rest->vdso_ns);
+		rest->is_minimum |= line->is_minimum;
 	}
-	if (rest.count)
-		lines[count++] = rest;
-	return count;
+	return shown;
 }
 
-static void write_table(
-	struct page *page, const struct field *fields, const void *rows, size_t count, size_t size)
+static void write_table(struct page *page, struct table table)
 {
-	if (count)
-		page_table(page,
-			&(struct table){
-				.fields = fields, .first = rows, .count = count, .size = size});
+	if (table.count)
+		page_table(page, &table);
 }
 
 /* Tables have the names of files, which are long by their paths. */
 static void write_places(
 	struct page *page, const struct field *fields, const struct trace_places *places)
 {
-	write_table(page, fields, places->list, places->count, sizeof(*places->list));
+	write_table(
+		page, (struct table){.fields = fields, TABLE_ROWS(places->list, places->count)});
 	for (size_t i = 0; i < places->count; i++) {
 		const char *module = places->list[i].module;
 		const struct fact *failed = NULL;
@@ -171,22 +157,19 @@ static void write_places(
 static void write_tables(const struct trace_report *report, struct page *page)
 {
 	const struct trace_evidence *trace = &report->trace;
-	const struct trace_diagnosis *diagnosis = &report->diagnosis;
-	struct trace_line folded[TRACE_ROW_MAX];
-	const size_t row_size = sizeof(folded[0]);
+	struct trace_line lines[TRACE_ROW_MAX];
+	const size_t line_count = choose_lines(report, lines);
 
-	write_table(page, trace->request->lists_groups ? trace_group_fields : trace_process_fields,
-		trace->callers.list, trace->callers.count, sizeof(*trace->callers.list));
-	if (trace->request->system_wide)
-		write_table(
-			page, trace_line_fields, folded, fold_lines(diagnosis, folded), row_size);
-	else
-		write_table(page,
-			fact_is_known(&trace->served) ? trace_served_fields : trace_line_fields,
-			diagnosis->lines, diagnosis->line_count, row_size);
+	write_table(
+		page, (struct table){.fields = trace->request->lists_groups ? trace_group_fields
+	                                                                    : trace_process_fields,
+			      TABLE_ROWS(trace->callers.list, trace->callers.count)});
+	write_table(page, (struct table){.fields = trace_line_fields,
+				  TABLE_ROWS(lines, line_count),
+				  .whole = report});
 	write_places(page, trace_place_fields, &trace->places);
 	/* If the vDSO made the calls, the places that it was called from say more. */
-	if (diagnosis->has_call_places)
+	if (report->diagnosis.has_call_places)
 		write_places(page, trace_call_place_fields, &trace->call_places);
 }
 
@@ -219,20 +202,18 @@ static void write_interval(const struct trace_report *report, FILE *out)
 void trace_text(const void *data, struct page *page)
 {
 	const struct trace_report *report = data;
-	const struct trace_diagnosis *diagnosis = &report->diagnosis;
 
 	fputc('\n', page->out);
-	write_run(&report->trace, page);
+	write_run(report, page);
 	if (report->trace.sampled.fact.state != FACT_UNREAD)
 		write_samples(report, page);
 	if (report->trace.repeated.state != FACT_UNREAD)
 		write_repeats(&report->trace, page);
 	write_tables(report, page);
 	page_end(page);
-	if (diagnosis->hint_count)
+	if (report->diagnosis.hints.count)
 		fputc('\n', page->out);
-	for (size_t i = 0; i < diagnosis->hint_count; i++)
-		page_line(page, i ? "" : "Why", "%s", diagnosis->hints[i]);
+	write_texts(page, "Why", &report->diagnosis.hints);
 }
 
 static void write_text(const void *data, const struct style *style, FILE *out)

@@ -25,14 +25,6 @@
 
 #define FOLLOW (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
 
-/* ptrace misses nothing, and its stops are part of the CPU time. */
-static void set_method(struct trace_evidence *trace)
-{
-	fact_set_known(&trace->method_fact);
-	trace->method = TRACE_BY_SECCOMP;
-	trace->cpu_inflated = true;
-}
-
 /* A process has one tracer, which may be that of vdsocheck itself: `strace -f` follows children. */
 static void explain_refusal(pid_t pid, int error, struct fact *why)
 {
@@ -121,7 +113,8 @@ bool trace_ptrace_run(struct trace_run *run, struct fact *why)
 		trace_run_cancel(run);
 		return false;
 	}
-	set_method(run->trace);
+	fact_set_known(&run->trace->method_fact);
+	run->trace->method = TRACE_BY_SECCOMP;
 	trace_run_go(run);
 	tracer_terminate(&tracer);
 	tracer_forget(&tracer);

@@ -96,10 +96,8 @@ void trace_compare(const struct trace_run *run, off_t input)
 	}
 	/* Here the first run has left it, and the next reader goes on. */
 	lseek(STDIN_FILENO, end, SEEK_SET);
-	if (is_timed) {
-		trace->repeats = repeats;
+	if (is_timed)
 		fact_set_known(&trace->repeated);
-	}
 }
 
 /* Runs the program while its system calls are counted by BPF. False: it was not started. */
@@ -142,7 +140,7 @@ bool trace_started(struct trace_run *run, struct fact *why)
 	trace->method_fact = *why;
 	if (trace->served.state == FACT_UNREAD)
 		trace->served = *why;
-	trace->cpu_inflated = false;
+	trace->method = TRACE_BY_NONE;
 	run->serves = false;
 	run->call_places = NULL;
 	return trace_run_fork(run, NULL, why) && trace_follow(run);

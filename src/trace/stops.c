@@ -64,7 +64,7 @@ static void take_filter_stop(struct tracer *tracer, pid_t id)
 			count_call(tracer, id, row, false, is_known ? &call : NULL);
 		registers_trace_child(id);
 	} else if (data == TRACE_FILTER_STRICT) {
-		tracer->run->trace->was_refused_strict = true;
+		tracer->run->trace->strict_refused++;
 	} else {
 		registers_refuse_call(id);
 	}

@@ -23,16 +23,21 @@ const struct answer trace_answers[] = {
 	{0},
 };
 
-/* Newer vDSOs have getrandom(), which is not a clock call. */
-static bool judges_random(const struct trace_evidence *trace)
-{
-	return fact_is_known(&trace->served) && trace_plan_call(trace->request->plan, "getrandom");
-}
+/* The summary, and what its parts and the rules ask. */
+struct view {
+	const struct trace_evidence *trace;
+	const struct trace_diagnosis *diagnosis;
+	const struct trace_sums *sums; /* of the diagnosis */
+	const char *subject;           /* "this program" */
+	const char *kind;              /* "clock ", or "" if other calls are counted, too */
+	bool host_is_ok;
+	bool has_reads;  /* those that the vDSO served were counted */
+	bool has_random; /* so were those of getrandom(2), which is not a clock call */
+	char *summary;
+};
 
-static bool is_random(const struct trace_evidence *trace, size_t row)
-{
-	return trace->request->plan->rows[row].call->served == SERVED_GETRANDOM;
-}
+/* Adds a sentence. */
+#define ADD(texts, ...) text_append((texts)->list[(texts)->count++], TRACE_TEXT_SIZE, __VA_ARGS__)
 
 /* ---- why only this program is affected ---- */
 
@@ -53,7 +58,7 @@ static enum trace_origin describe_origin(
 	const uint64_t all = diagnosis->sums.avoidable;
 	uint64_t sums[ARRAY_SIZE(makers)] = {0};
 	enum trace_origin origin = TRACE_FROM_UNKNOWN;
-	char *text = diagnosis->origin;
+	char *text = diagnosis->hints.list[0];
 
 	for (size_t i = 0; i < trace->call_places.count; i++) {
 		place = &trace->call_places.list[i];
@@ -70,12 +75,13 @@ static enum trace_origin describe_origin(
 		return TRACE_FROM_UNKNOWN;
 	place = first[origin];
 	diagnosis->has_call_places = origin != TRACE_FROM_VDSO;
+	diagnosis->hints.count = 1;
 	if (sums[origin] == all)
 		text_append(text, TRACE_TEXT_SIZE, "They were made by ");
 	else
 		text_append(text, TRACE_TEXT_SIZE, "Most of them (%.0f%%) were made by ",
 			100 * (double)sums[origin] / (double)all);
-	if (origin == TRACE_FROM_VDSO && is_random(trace, place->row))
+	if (origin == TRACE_FROM_VDSO && strcmp(place->call, "getrandom") == 0)
 		text_append(text, TRACE_TEXT_SIZE,
 			"the vDSO, whose getrandom() takes a new key from the kernel at the first "
 			"call of a thread and after each reseed.");
@@ -89,47 +95,30 @@ static enum trace_origin describe_origin(
 }
 
 /* What made the calls, or else what is seen from outside. */
-static void find_hints(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
+static void find_hints(const struct view *v, struct trace_diagnosis *diagnosis)
 {
+	const struct trace_evidence *trace = v->trace;
 	const enum trace_origin origin = describe_origin(trace, diagnosis);
-	const char **hint = diagnosis->hints;
+	struct trace_texts *hints = &diagnosis->hints;
 
-	if (origin != TRACE_FROM_UNKNOWN)
-		*hint++ = diagnosis->origin;
 	if (origin != TRACE_FROM_VDSO && origin != TRACE_FROM_SYSCALL_FUNCTION &&
 		trace->program.is_static)
-		*hint++ =
-			judges_random(trace)
+		ADD(hints,
+			v->has_random
 				? "It is statically linked: glibc 2.41 uses the vDSO's getrandom() "
 				  "only in programs that are linked dynamically."
 				: "It is statically linked: its libc does not use the vDSO if it "
-				  "is glibc older than 2.31. Link it against a newer libc.";
-	if (hint == diagnosis->hints)
-		*hint++ = fact_is_known(&trace->served) && !trace->uncounted
-		                  ? "They did not go through the vDSO, which the program has: it "
-		                    "calls syscall(2) directly, or its runtime bypasses the vDSO."
-		                  : "No cause is visible from outside. The program may call "
-		                    "syscall(2) directly, its runtime may bypass the vDSO, or its "
-		                    "environment may hide the vDSO.";
-	diagnosis->hint_count = (size_t)(hint - diagnosis->hints);
+				  "is glibc older than 2.31. Link it against a newer libc.");
+	if (!hints->count)
+		ADD(hints, v->has_reads && !trace->uncounted
+				   ? "They did not go through the vDSO, which the program has: it "
+				     "calls syscall(2) directly, or its runtime bypasses the vDSO."
+				   : "No cause is visible from outside. The program may call "
+				     "syscall(2) directly, its runtime may bypass the vDSO, or its "
+				     "environment may hide the vDSO.");
 }
 
 /* ---- the sentence, in parts ---- */
-
-/* The summary, and what its parts and the rules ask. */
-struct view {
-	const struct trace_evidence *trace;
-	const struct trace_diagnosis *diagnosis;
-	const struct trace_sums *sums; /* of the diagnosis */
-	const char *subject;           /* "this program" */
-	const char *kind;              /* "clock ", or "" if other calls are counted, too */
-	uint64_t reads;
-	bool host_is_ok;
-	bool has_reads;          /* those that the vDSO served were counted */
-	bool counts_clock_calls; /* that the vDSO serves, or could */
-	bool counts_reads;       /* of the clock */
-	char *summary;
-};
 
 #define SAY(view, ...) text_append((view)->summary, REPORT_SENTENCE_SIZE, __VA_ARGS__)
 
@@ -145,7 +134,8 @@ static void say_share(const struct view *v, double seconds, double more_s, const
 	const struct trace_evidence *trace = v->trace;
 	const struct real_fact *base =
 		trace->request->system_wide ? &trace->duration_s : &trace->cpu_s;
-	const double stops_s = trace->cpu_inflated ? STOP_S * (double)v->sums->calls : 0;
+	const bool has_stops = trace->method == TRACE_BY_SECCOMP;
+	const double stops_s = has_stops ? STOP_S * (double)v->sums->calls : 0;
 	const bool is_least = !trace->request->system_wide && stops_s >= base->value / 20;
 	const double percent = 100 * seconds / (base->value + more_s);
 
@@ -204,15 +194,16 @@ static void say_reads(const struct view *v)
 {
 	double duration_s = v->trace->duration_s.value;
 
-	if (!v->reads) {
+	if (!v->sums->reads) {
 		SAY(v, "this program did not read the clock");
 		return;
 	}
 	SAY(v, "this program read the clock %s%s time%s",
-		v->trace->uncounted || v->trace->let_go ? "at least " : "", as_count(v->reads),
-		v->reads == 1 ? "" : "s");
+		v->trace->uncounted || v->trace->let_go ? "at least " : "",
+		as_count(v->sums->reads), v->sums->reads == 1 ? "" : "s");
 	if (duration_s > 0)
-		SAY(v, " (%s per s)", as_count((uint64_t)((double)v->reads / duration_s + 0.5)));
+		SAY(v, " (%s per s)",
+			as_count((uint64_t)((double)v->sums->reads / duration_s + 0.5)));
 }
 
 /* Adds what the reads cost here, and would without the vDSO. */
@@ -235,7 +226,7 @@ static void say_costs(const struct view *v)
 /* Adds the subject of what the calls are: the reads first, where they were counted. */
 static void say_subject(const struct view *v)
 {
-	if (!v->has_reads || !v->reads) {
+	if (!v->has_reads || !v->sums->reads) {
 		SAY(v, "%s", v->subject);
 		return;
 	}
@@ -245,30 +236,13 @@ static void say_subject(const struct view *v)
 
 /* ---- the answers ---- */
 
-static bool has_served_call(const struct trace_evidence *trace)
-{
-	for (size_t i = 0; i < trace->host.vdso.export_count; i++) {
-		struct span name = text_span(trace->host.vdso.exports[i].name);
-
-		if (vdso_take_prefix(&name) && trace_plan_call(trace->request->plan,
-						       served_calls[served_find_call(name)].name))
-			return true;
-	}
-	return false;
-}
-
 static void say_count(const struct view *v)
 {
-	const struct trace_evidence *trace = v->trace;
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < v->diagnosis->line_count; i++)
-		sum += (uint64_t)v->diagnosis->lines[i].served.value;
 	SAY(v, "%s made %s of these system calls; ", v->subject, as_count(v->sums->calls));
-	if (!has_served_call(trace))
+	if (!v->sums->plans_exported)
 		SAY(v, "the vDSO serves none of them.");
 	else if (v->has_reads)
-		SAY(v, "the vDSO served %s of the calls.", as_count(sum));
+		SAY(v, "the vDSO served %s of the calls.", as_count(v->sums->served));
 	else
 		SAY(v, "what the vDSO served of them was not counted.");
 }
@@ -280,13 +254,14 @@ static void say_simulated(const struct view *v)
 	const uint64_t by_call = v->sums->reads_by_call;
 
 	SAY(v, "as if this host fell back, ");
-	if (!v->counts_reads) {
+	if (!v->sums->plans_reads) {
 		say_count(v);
 		return;
 	}
 	say_reads(v);
-	if (v->reads)
-		SAY(v, ", %s by system call", by_call == v->reads ? "always" : as_count(by_call));
+	if (v->sums->reads)
+		SAY(v, ", %s by system call",
+			by_call == v->sums->reads ? "always" : as_count(by_call));
 	SAY(v, ".");
 	say_loss(v);
 	if (*v->diagnosis->sigsys_call)
@@ -339,16 +314,16 @@ static void say_avoidable(const struct view *v)
 
 static void say_served(const struct view *v)
 {
-	if (!v->counts_reads) {
+	if (!v->sums->plans_reads) {
 		say_count(v);
 		return;
 	}
 	say_reads(v);
-	if (v->reads)
+	if (v->sums->reads)
 		say_costs(v);
 	SAY(v, ".");
 	if (v->trace->program.reads_counter &&
-		(double)v->reads < SELDOM_PER_S * fmax(v->trace->duration_s.value, 1))
+		(double)v->sums->reads < SELDOM_PER_S * fmax(v->trace->duration_s.value, 1))
 		SAY(v, " Its code also reads the CPU's counter itself: such reads are not calls, "
 		       "and are not counted.");
 }
@@ -372,18 +347,18 @@ static void say_none(const struct view *v)
 #define START_CALLS 10
 
 /* The first rule that applies decides. */
-static enum trace_verdict answer(struct report *report, const struct view *v)
+static void answer(struct report *report, const struct view *v)
 {
 	const struct trace_evidence *trace = v->trace;
 	const bool is_proven = fact_is_known(&trace->host.proof.fact);
 	/* On a host that was not measured, the names say which calls a vDSO may serve. */
 	const bool counts_others =
-		!v->counts_clock_calls && (is_proven || !served_has_call(trace->request->plan));
+		!v->sums->plans_avoidable && (is_proven || !served_has_call(trace->request->plan));
 	const bool knows_reads =
 		v->has_reads &&
-		(v->reads || (v->host_is_ok && !trace->uncounted && !trace->let_go));
+		(v->sums->reads || (v->host_is_ok && !trace->uncounted && !trace->let_go));
 	const bool may_be_start = v->host_is_ok && v->has_reads && !trace->uncounted &&
-	                          (trace->program.is_static || judges_random(trace));
+	                          (trace->program.is_static || v->has_random);
 	const struct rule {
 		bool applies;
 		enum trace_verdict verdict;
@@ -393,7 +368,8 @@ static enum trace_verdict answer(struct report *report, const struct view *v)
 		{trace->request->as_if_fallback && !v->has_reads, TRACE_UNKNOWN,
 			.text = "this program cannot be run as if this host fell back: ",
 			.reason = trace->served.reason},
-		{trace->request->as_if_fallback && trace->uncounted && !v->reads, TRACE_UNKNOWN,
+		{trace->request->as_if_fallback && trace->uncounted && !v->sums->reads,
+			TRACE_UNKNOWN,
 			.text = "this program did not run as if this host fell back: ",
 			.reason = trace->uncounted_why.reason},
 		{trace->request->as_if_fallback, TRACE_SIMULATED, .say = say_simulated},
@@ -413,41 +389,78 @@ static enum trace_verdict answer(struct report *report, const struct view *v)
 		rule->say ? "" : rule->text, rule->say ? "" : rule->reason);
 	if (rule->say)
 		rule->say(v);
-	return rule->verdict;
+}
+
+/* ---- what was not counted, or not as it would be without us ---- */
+
+static const struct {
+	size_t member;            /* of struct trace_evidence, a uint64_t */
+	const char *one, *plural; /* "process", "es" */
+	const char *text;
+} notes[] = {
+	{offsetof(struct trace_evidence, let_go), "program", "s",
+		"may call ptrace(2) and had to be let go: what was started from there is not "
+		"counted"},
+	{offsetof(struct trace_evidence, threads_uncounted), "thread", "s",
+		"could not be counted: more ran than can be followed at once"},
+	{offsetof(struct trace_evidence, kept), "program", "s",
+		"may call ptrace(2), which fails: run it as root"},
+	{offsetof(struct trace_evidence, weakened), "program", "s",
+		"ran without the privileges of set-user-ID or of file capabilities, being traced: "
+		"run it as root"},
+	{offsetof(struct trace_evidence, strict_refused), "program", "s",
+		"could not enter seccomp's strict mode, which excludes the filter that counts: "
+		"run it as root"},
+	{offsetof(struct trace_evidence, children_terminated), "process", "es",
+		"that it left running got SIGTERM"},
+};
+
+static void find_notes(const struct view *v, struct trace_texts *texts)
+{
+	const struct trace_evidence *trace = v->trace;
+
+	if (!v->has_reads && trace->request->arguments && fact_is_known(&trace->method_fact))
+		ADD(texts, "served calls are not counted: %s", trace->served.reason);
+	else if (trace->uncounted)
+		ADD(texts, "served calls of %s executed program%s are not counted: %s",
+			as_count(trace->uncounted), trace->uncounted == 1 ? "" : "s",
+			trace->uncounted_why.reason);
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
+		uint64_t count = *(const uint64_t *)((const char *)trace + notes[i].member);
+
+		if (count)
+			ADD(texts, "%s %s%s %s", as_count(count), notes[i].one,
+				count == 1 ? "" : notes[i].plural, notes[i].text);
+	}
 }
 
 void trace_judge(struct trace_report *report)
 {
 	const struct trace_evidence *trace = &report->trace;
+	const struct trace_plan *plan = trace->request->plan;
 	struct trace_diagnosis *diagnosis = &report->diagnosis;
-	enum trace_verdict verdict;
 	struct view view = {.trace = trace,
 		.diagnosis = diagnosis,
 		.sums = &diagnosis->sums,
 		.subject =
 			trace->request->system_wide ? "the programs of this host" : "this program",
-		.kind = judges_random(trace) ? "" : "clock ",
 		.host_is_ok = counts_deciding(&trace->host).entered == 0,
 		.has_reads = fact_is_known(&trace->served),
+		.has_random = fact_is_known(&trace->served) && trace_plan_call(plan, "getrandom"),
 		.summary = report->report.summary};
 
-	*diagnosis = (struct trace_diagnosis){.sums.reads.fact = trace->served};
-	for (size_t row = 0; row < trace->request->plan->row_count; row++) {
-		struct trace_line line = trace_line_make(trace, row);
-
-		view.counts_clock_calls |= line.avoidable;
-		view.counts_reads |= line.reads_clock;
-		trace_line_add(diagnosis, &line);
-	}
-	view.reads = (uint64_t)diagnosis->sums.reads.value;
+	*diagnosis = (struct trace_diagnosis){.line_count = 0};
+	trace_costs_judge(trace, diagnosis);
+	view.kind = view.has_random ? "" : "clock ";
 	if (fact_is_known(&trace->sigsys_row.fact)) {
-		const struct trace_row *row = &trace->request->plan->rows[trace->sigsys_row.value];
+		const struct trace_row *row = &plan->rows[trace->sigsys_row.value];
 
 		text_append(diagnosis->sigsys_call, sizeof(diagnosis->sigsys_call), "%s(%s)",
 			row->call->name, row->clock);
 	}
-	trace_inside_judge(trace, &diagnosis->inside);
-	verdict = answer(&report->report, &view);
-	if (verdict == TRACE_FALLBACK && view.host_is_ok && !trace->request->system_wide)
-		find_hints(trace, diagnosis);
+	answer(&report->report, &view);
+	find_notes(&view, &diagnosis->notes);
+	if (report->report.answer == &trace_answers[TRACE_FALLBACK] && view.host_is_ok &&
+		!trace->request->system_wide)
+		find_hints(&view, diagnosis);
 }

@@ -11,7 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "base/memory.h"
 #include "base/text.h"
+#include "commands.h"
 #include "judge.h"
 #include "trace/count.h"
 #include "unit/unit.h"
@@ -274,7 +276,7 @@ static void the_share_of_a_time_with_stops_is_a_lower_bound(void **state)
 		make_host(false);
 		set_count("gettimeofday", 100000);
 		fact_set_real(&trace->cpu_s, rows[i].cpu_s);
-		trace->cpu_inflated = rows[i].has_stops;
+		trace->method = rows[i].has_stops ? TRACE_BY_SECCOMP : TRACE_BY_BPF;
 		trace_judge(&run);
 		assert_non_null(strstr(run.report.summary, rows[i].text));
 	}
@@ -404,19 +406,19 @@ static void why_only_this_program(void **state)
 	set_count("gettimeofday", 100);
 	trace->program.is_static = true;
 	trace_judge(&run);
-	assert_int_equal(diagnosis->hint_count, 1);
-	assert_non_null(strstr(diagnosis->hints[0], "statically"));
+	assert_int_equal(diagnosis->hints.count, 1);
+	assert_non_null(strstr(diagnosis->hints.list[0], "statically"));
 	make_host(false);
 	set_count("gettimeofday", 100);
 	trace_judge(&run);
-	assert_non_null(strstr(diagnosis->hints[0], "may hide the vDSO"));
+	assert_non_null(strstr(diagnosis->hints.list[0], "may hide the vDSO"));
 	fact_set_known(&trace->served);
 	trace_judge(&run);
-	assert_non_null(strstr(diagnosis->hints[0], "did not go through the vDSO"));
+	assert_non_null(strstr(diagnosis->hints.list[0], "did not go through the vDSO"));
 	make_host(true);
 	set_count("gettimeofday", 100);
 	trace_judge(&run);
-	assert_int_equal(diagnosis->hint_count, 0); /* the whole host is affected */
+	assert_int_equal(diagnosis->hints.count, 0); /* the whole host is affected */
 }
 
 static void what_made_the_calls_is_the_cause(void **state)
@@ -433,7 +435,8 @@ static void what_made_the_calls_is_the_cause(void **state)
 		{TRACE_FROM_UNKNOWN, "It is statically linked", 1},
 	};
 	struct trace_place places[2] = {
-		{.count = 100, .function = "f", .module = "/opt/thing"}, {.count = 40}};
+		{.call = "gettimeofday", .count = 100, .function = "f", .module = "/opt/thing"},
+		{.call = "gettimeofday", .count = 40}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -447,25 +450,25 @@ static void what_made_the_calls_is_the_cause(void **state)
 		}
 		places[0].origin = cases[i].origin;
 		trace_judge(&run);
-		assert_int_equal(diagnosis->hint_count, cases[i].hints);
-		assert_non_null(strstr(diagnosis->hints[0], cases[i].hint));
+		assert_int_equal(diagnosis->hints.count, cases[i].hints);
+		assert_non_null(strstr(diagnosis->hints.list[0], cases[i].hint));
 	}
 	places[0].origin = TRACE_FROM_CODE;
 	places[0].count = 60;
 	trace->call_places.count = 2;
 	trace_judge(&run);
-	assert_non_null(strstr(diagnosis->hints[0], "Most of them (60%) were made by code"));
+	assert_non_null(strstr(diagnosis->hints.list[0], "Most of them (60%) were made by code"));
 	places[1] =
 		(struct trace_place){.row = places[0].row, .count = 30, .origin = TRACE_FROM_LIBC};
 	set_count("gettimeofday", 200); /* more places are not shown */
 	trace_judge(&run);
-	assert_non_null(strstr(diagnosis->hints[0], "It is statically linked"));
+	assert_non_null(strstr(diagnosis->hints.list[0], "It is statically linked"));
 	set_count("gettimeofday", 100);
 	places[1].origin = TRACE_FROM_UNKNOWN;
 	places[0].count = 40;
 	places[1].count = 60; /* where these were made is not known */
 	trace_judge(&run);
-	assert_non_null(strstr(diagnosis->hints[0], "It is statically linked"));
+	assert_non_null(strstr(diagnosis->hints.list[0], "It is statically linked"));
 	trace->call_places.count = 0;
 }
 
@@ -522,7 +525,7 @@ static void a_few_calls_are_those_of_a_static_library_that_starts(void **state)
 
 static void random_numbers_may_be_served(void **state)
 {
-	struct trace_place place = {.count = 1000, .origin = TRACE_FROM_VDSO};
+	struct trace_place place = {.call = "getrandom", .count = 1000, .origin = TRACE_FROM_VDSO};
 	struct fact why = {0};
 
 	(void)state;
@@ -533,9 +536,9 @@ static void random_numbers_may_be_served(void **state)
 	trace_judge(&run);
 	assert_non_null(
 		strstr(run.report.summary, "1,000 of these system calls; the vDSO serves none"));
-	text_clean(trace->host.vdso.exports[0].name, sizeof(trace->host.vdso.exports[0].name),
-		"__vdso_getrandom");
-	trace->host.vdso.export_count = 1;
+	trace->host.calls[1] =
+		(struct call_evidence){.call = "getrandom", .path[PATH_VDSO].available = true};
+	trace->host.call_count = 2;
 	fact_set_known(&trace->served);
 	trace->vdso_calls[0] = 7000;
 	request->as_if_fallback = true; /* which makes no difference to it */
@@ -550,8 +553,7 @@ static void random_numbers_may_be_served(void **state)
 	assert_int_equal(verdict(), TRACE_COUNTED);
 	assert_non_null(strstr(run.report.summary, "the vDSO served 7,000 of the calls."));
 	/* On a host whose vDSO was seen to serve it, each system call is one too many. */
-	trace->host.calls[trace->host.call_count++] = (struct call_evidence){
-		.call = "getrandom", .path[PATH_VDSO] = {.available = true, .attempts = 500}};
+	trace->host.calls[1].path[PATH_VDSO].attempts = 500;
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_FALLBACK);
 	assert_non_null(strstr(run.report.summary, "made 1,000 system calls that the vDSO serves"));
@@ -563,11 +565,12 @@ static void random_numbers_may_be_served(void **state)
 	fact_set_known(&trace->served);
 	trace->program.is_static = true;
 	trace_judge(&run);
-	assert_non_null(strstr(diagnosis->hints[0], "linked dynamically"));
+	assert_non_null(strstr(diagnosis->hints.list[0], "linked dynamically"));
 	/* Those that the vDSO makes itself have another reason than a clock's. */
 	trace->call_places = (struct trace_places){.list = &place, .count = 1};
 	trace_judge(&run);
-	assert_non_null(strstr(diagnosis->hints[0], "made by the vDSO, whose getrandom() takes a"));
+	assert_non_null(
+		strstr(diagnosis->hints.list[0], "made by the vDSO, whose getrandom() takes a"));
 	trace->call_places.count = 0;
 	set_count("getrandom", 1); /* glibc asks for its first key */
 	trace_judge(&run);
@@ -590,8 +593,39 @@ static void other_calls_cost_at_least_the_cheapest(void **state)
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_COUNTED);
 	assert_true(diagnosis->lines[0].is_minimum);
-	assert_true(diagnosis->lines[0].cost_s > 1.59 && diagnosis->lines[0].cost_s < 1.61);
+	assert_true(trace_line_s(diagnosis->lines) > 1.59 && trace_line_s(diagnosis->lines) < 1.61);
 	assert_false(fact_is_known(&diagnosis->sums.lost_s.fact));
+}
+
+/* 80 columns and 24 lines, with as many rows as there can be. */
+static void the_answer_on_a_whole_host_fits_a_screen(void **state)
+{
+	struct trace_caller callers[5] = {{.calls = 9999999, .pid = 4194303, .name = "server"}};
+	const struct style style = {.color = false};
+	struct memory_stream stream;
+	FILE *out = memory_stream_open(&stream);
+	size_t lines = 0;
+
+	(void)state;
+	set_samples(1600);
+	request->system_wide = request->lists_processes = true;
+	request->shown = 5;
+	for (size_t row = 0; row < plan.row_count; row++)
+		trace->counts[TRACE_NATIVE][row] = 100 * (row + 1);
+	trace->callers = (struct trace_callers){.list = callers, .count = COUNT(callers)};
+	run.report.type = trace_command.report;
+	trace_judge(&run);
+	trace_formats[0].write(&run, &style, out);
+	memory_stream_close(&stream);
+	for (const char *at = stream.text, *end; *at; at = end + 1) {
+		end = strchr(at, '\n');
+		assert_true(end && end - at <= 80);
+		lines++;
+	}
+	assert_in_range(lines, 15, 24);
+	assert_non_null(strstr(stream.text, "  others\n"));
+	free(stream.text);
+	trace->callers.count = 0;
 }
 
 int main(void)
@@ -621,6 +655,7 @@ int main(void)
 		cmocka_unit_test(a_few_calls_are_those_of_a_static_library_that_starts),
 		cmocka_unit_test(random_numbers_may_be_served),
 		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
+		cmocka_unit_test(the_answer_on_a_whole_host_fits_a_screen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
