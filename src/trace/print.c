@@ -10,15 +10,6 @@
 #include "cli/text.h"
 #include "model.h"
 
-/* An interval is a line. */
-static void write_json(const void *data, const struct style *style, FILE *out)
-{
-	struct style own = *style;
-
-	own.compact |= ((const struct trace_report *)data)->request.interval_ns > 0;
-	report_json(data, &own, out);
-}
-
 static void write_texts(struct page *page, const char *label, const struct trace_texts *texts)
 {
 	for (size_t i = 0; i < texts->count; i++)
@@ -228,6 +219,6 @@ static void write_text(const void *data, const struct style *style, FILE *out)
 
 const struct format trace_formats[] = {
 	{.name = "text", .write = write_text},
-	{.name = "json", .write = write_json},
+	{.name = "json", .write = report_json},
 	{0},
 };

@@ -246,6 +246,7 @@ static bool measure(struct cli *cli)
 		request->shown = DEFAULT_TOP;
 	if (!cli->operand_count && !request->limit_ns && !request->interval_ns)
 		request->limit_ns = DEFAULT_ATTACH_NS;
+	cli->style.compact = request->interval_ns > 0;
 	/* A document on standard error has no line before it. */
 	request->warns = !cli->quiet && !cli->output && cli->format == trace_formats;
 	trace->request = request;

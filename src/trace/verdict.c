@@ -30,6 +30,8 @@ struct view {
 	const struct trace_sums *sums; /* of the diagnosis */
 	const char *subject;           /* "this program" */
 	const char *kind;              /* "clock ", or "" if other calls are counted, too */
+	const struct real_fact *time;  /* that costs are a part of */
+	const char *of_time;           /* " of its CPU time" */
 	bool host_is_ok;
 	bool has_reads;  /* those that the vDSO served were counted */
 	bool has_random; /* so were those of getrandom(2), which is not a clock call */
@@ -131,15 +133,12 @@ static void find_hints(const struct view *v, struct trace_diagnosis *diagnosis)
  */
 static void say_share(const struct view *v, double seconds, double more_s, const char *of)
 {
-	const struct trace_evidence *trace = v->trace;
-	const struct real_fact *base =
-		trace->request->system_wide ? &trace->duration_s : &trace->cpu_s;
-	const bool has_stops = trace->method == TRACE_BY_SECCOMP;
+	const bool has_stops = v->trace->method == TRACE_BY_SECCOMP;
 	const double stops_s = has_stops ? STOP_S * (double)v->sums->calls : 0;
-	const bool is_least = !trace->request->system_wide && stops_s >= base->value / 20;
-	const double percent = 100 * seconds / (base->value + more_s);
+	const bool is_least = has_stops && stops_s >= v->time->value / 20;
+	const double percent = 100 * seconds / (v->time->value + more_s);
 
-	if (fact_is_known(&base->fact) && base->value > 0 && percent >= (is_least ? 1 : 0))
+	if (fact_is_known(&v->time->fact) && v->time->value > 0 && percent >= (is_least ? 1 : 0))
 		SAY(v, " (%s%.2g%%%s)", is_least ? "at least " : "", percent, of);
 }
 
@@ -152,8 +151,7 @@ static void say_loss(const struct view *v)
 		return;
 	SAY(v, " %s took about %s", sums->avoidable == 1 ? "It" : "They",
 		as_seconds(sums->avoidable_s));
-	say_share(v, sums->avoidable_s, 0,
-		v->trace->request->system_wide ? " of one CPU" : " of its CPU time");
+	say_share(v, sums->avoidable_s, 0, v->of_time);
 	SAY(v, "; the vDSO would save %s.", as_seconds(sums->lost_s.value));
 }
 
@@ -182,8 +180,7 @@ static bool say_inside(const struct view *v)
 			inside->error_percent);
 	else
 		SAY(v, "less than %.2g%%", inside->most_percent);
-	SAY(v, " of %s is spent reading the clock in the vDSO",
-		v->trace->request->system_wide ? "one CPU" : "its CPU time");
+	SAY(v, "%s is spent reading the clock in the vDSO", v->of_time);
 	if (!isnan(inside->reads_per_s_most))
 		SAY(v, ", at most %s reads per s", as_count(round_up(inside->reads_per_s_most)));
 	return true;
@@ -218,7 +215,7 @@ static void say_costs(const struct view *v)
 	if (isnan(sums->reads_s) || isnan(sums->fallback_s))
 		return;
 	SAY(v, ". That took about %s", as_seconds(sums->reads_s));
-	say_share(v, sums->reads_s, 0, " of its CPU time");
+	say_share(v, sums->reads_s, 0, v->of_time);
 	SAY(v, "; where the vDSO cannot be used: %s", as_seconds(sums->fallback_s));
 	say_share(v, sums->fallback_s, sums->fallback_s - sums->reads_s, "");
 }
@@ -226,12 +223,12 @@ static void say_costs(const struct view *v)
 /* Adds the subject of what the calls are: the reads first, where they were counted. */
 static void say_subject(const struct view *v)
 {
-	if (!v->has_reads || !v->sums->reads) {
+	if (v->has_reads && v->sums->reads) {
+		say_reads(v);
+		SAY(v, ", and");
+	} else {
 		SAY(v, "%s", v->subject);
-		return;
 	}
-	say_reads(v);
-	SAY(v, ", and");
 }
 
 /* ---- the answers ---- */
@@ -439,11 +436,13 @@ void trace_judge(struct trace_report *report)
 	const struct trace_evidence *trace = &report->trace;
 	const struct trace_plan *plan = trace->request->plan;
 	struct trace_diagnosis *diagnosis = &report->diagnosis;
+	const bool is_host = trace->request->system_wide;
 	struct view view = {.trace = trace,
 		.diagnosis = diagnosis,
 		.sums = &diagnosis->sums,
-		.subject =
-			trace->request->system_wide ? "the programs of this host" : "this program",
+		.subject = is_host ? "the programs of this host" : "this program",
+		.time = is_host ? &trace->duration_s : &trace->cpu_s,
+		.of_time = is_host ? " of one CPU" : " of its CPU time",
 		.host_is_ok = counts_deciding(&trace->host).entered == 0,
 		.has_reads = fact_is_known(&trace->served),
 		.has_random = fact_is_known(&trace->served) && trace_plan_call(plan, "getrandom"),
@@ -460,7 +459,6 @@ void trace_judge(struct trace_report *report)
 	}
 	answer(&report->report, &view);
 	find_notes(&view, &diagnosis->notes);
-	if (report->report.answer == &trace_answers[TRACE_FALLBACK] && view.host_is_ok &&
-		!trace->request->system_wide)
+	if (report->report.answer == &trace_answers[TRACE_FALLBACK] && view.host_is_ok && !is_host)
 		find_hints(&view, diagnosis);
 }
