@@ -41,7 +41,8 @@ static bool always_falls_back(const struct call_evidence *call)
 	return vdso && vdso->attempts && vdso->entered == vdso->attempts;
 }
 
-struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row)
+/* Returns the calls of a row of the plan with their costs. */
+static struct trace_line make_line(const struct trace_evidence *trace, size_t row)
 {
 	const struct evidence *host = &trace->host;
 	const struct trace_row *planned = &trace->request->plan->rows[row];
@@ -194,8 +195,9 @@ static void judge_inside(const struct trace_evidence *trace, struct trace_inside
 void trace_costs_judge(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
 	for (size_t row = 0; row < trace->request->plan->row_count; row++) {
-		struct trace_line line = trace_line_make(trace, row);
+		struct trace_line line = make_line(trace, row);
 
+		diagnosis->avoidable[row] = line.avoidable;
 		add_line(diagnosis, &line);
 	}
 	judge_inside(trace, &diagnosis->inside);

@@ -21,7 +21,7 @@ const char *const trace_method_names[] = {
 };
 
 static const char *const origin_names[] = {
-	[TRACE_FROM_UNKNOWN] = "unknown",
+	[TRACE_FROM_UNKNOWN] = "",
 	[TRACE_FROM_VDSO] = "vdso",
 	[TRACE_FROM_SYSCALL_FUNCTION] = "syscall-function",
 	[TRACE_FROM_LIBC] = "libc",
@@ -181,6 +181,11 @@ static void print_place(const void *object, const void *whole, FILE *out)
 #define OF struct trace_place
 
 const struct field trace_place_fields[] = {
+	{WORD("origin", origin, origin_names), .options = FIELD_RARE, .title = "system call by",
+		.left = true,
+		.doc = "what made the system call: vdso, which could not read the clock itself; "
+		       "syscall-function: syscall(2) of libc; libc: another function of it; code: "
+		       "any other code; null: unknown, or a call into the vDSO"},
 	{REAL("share_percent", share_percent, 2), .options = FIELD_FILLED, .title = "share",
 		.width = 7, .cell = print_share, .doc = "percent of the calls of the list"},
 	{INTEGER("count", count, INT64_MAX), .title = "count", .width = 7,
@@ -200,48 +205,31 @@ const struct field trace_place_fields[] = {
 	{0},
 };
 
-const struct field trace_call_place_fields[] = {
-	{WORD("origin", origin, origin_names), .title = "system call by", .left = true,
-		.doc = "what made the system call: vdso, which could not read the clock itself; "
-		       "syscall-function: syscall(2) of libc; libc: another function of it; code: "
-		       "any other code; unknown"},
-	{.key = "", .kind = FIELD_INLINE, .fields = trace_place_fields},
-	{0},
-};
-
 #undef OF
 
 /* ---- the whole host ---- */
 
-CELL(print_pid, struct trace_caller, fprintf(out, "%d", row->pid))
 CELL(print_vdso_time, struct trace_caller, if (row->vdso_s > 0) fputs(as_seconds(row->vdso_s), out))
-CELL(print_processes, struct trace_caller, if (row->processes) fputs(as_count(row->processes), out))
+CELL(print_pid, struct trace_caller, if (row->pid) fprintf(out, "%d", row->pid))
 
 #define OF struct trace_caller
 
-const struct field trace_group_fields[] = {
-	{INTEGER("calls", calls, INT64_MAX), .title = "calls", .width = 12,
-		.doc = "calls of its processes"},
-	{REAL("vdso_s", vdso_s, 6), .title = "in the vDSO", .cell = print_vdso_time,
-		.doc = "seconds of CPU time that its processes spent in the vDSO, by samples"},
-	{INTEGER("processes", processes, INT64_MAX), .title = "processes", .width = 9,
-		.cell = print_processes, .doc = "processes that made them"},
-	{TEXT("name", name), .title = "control group", .left = true,
-		.doc = "its unit, or its container and pod; else its path; null: its processes "
-		       "ended before it was read"},
-	{TEXT("path", cgroup), .doc = "path below the root of the hierarchy; null: as above"},
-	{0},
-};
-
-const struct field trace_process_fields[] = {
-	{TEXT("name", name), .title = "process", .left = true,
-		.doc = "name of the process; null: it ended before that was read"},
-	{INTEGER("pid", pid, INT32_MAX), .title = "pid", .width = 9, .cell = print_pid,
-		.doc = "process ID"},
+const struct field trace_caller_fields[] = {
+	{INTEGER("pid", pid, INT32_MAX), .given = GIVEN(pid), .options = FIELD_RARE, .title = "pid",
+		.width = 9, .cell = print_pid, .doc = "process ID; null: it is a control group"},
 	{INTEGER("calls", calls, INT64_MAX), .title = "calls", .width = 12,
 		.doc = "calls that it made"},
 	{REAL("vdso_s", vdso_s, 6), .title = "in the vDSO", .cell = print_vdso_time,
 		.doc = "seconds of CPU time that it spent in the vDSO, by samples"},
+	{INTEGER("processes", processes, INT64_MAX), .given = GIVEN(processes),
+		.options = FIELD_RARE, .title = "processes", .width = 9,
+		.doc = "processes of a control group that made the calls; null: none did, or it is "
+		       "a process"},
+	{TEXT("name", name), .title = "name", .left = true,
+		.doc = "of a process; of a control group its unit, or its container and pod, else "
+		       "its path; null: the processes ended before it was read"},
+	{TEXT("path", cgroup),
+		.doc = "path of a control group below the root of the hierarchy; null: as above"},
 	{0},
 };
 
@@ -326,15 +314,15 @@ const struct field trace_fields[] = {
 		.fact = FACT(trace.served), .reason = "served_reason",
 		.doc = "places that make the most calls into the vDSO, in this order"},
 	{LIST_AT("system_call_places", trace.call_places.list, trace.call_places.count,
-		 trace_call_place_fields),
+		 trace_place_fields),
 		.fact = FACT(trace.method_fact), .reason = "reason",
 		.doc = "places that make the most system calls, in this order; empty for a whole "
 		       "host"},
 	{REASON("reason")},
-	{LIST_AT("top", trace.callers.list, trace.callers.count, trace_process_fields),
+	{LIST_AT("top", trace.callers.list, trace.callers.count, trace_caller_fields),
 		.given = GIVEN(request.lists_processes),
 		.doc = "processes that made the most calls, in this order; null: not asked for"},
-	{LIST_AT("control_groups", trace.callers.list, trace.callers.count, trace_group_fields),
+	{LIST_AT("control_groups", trace.callers.list, trace.callers.count, trace_caller_fields),
 		.given = GIVEN(request.lists_groups),
 		.doc = "control groups whose processes made the most calls, in this order; null: "
 		       "not asked for"},

@@ -253,6 +253,7 @@ struct trace_inside {
 struct trace_diagnosis {
 	size_t line_count;
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
+	bool avoidable[TRACE_ROW_MAX];          /* calls of a row of the plan are */
 	struct trace_sums sums;
 	struct trace_inside inside;
 	char sigsys_call[128]; /* "clock_gettime(CLOCK_MONOTONIC)"; "": it got no SIGSYS for one */
@@ -298,9 +299,6 @@ void trace_plan_filter(const struct trace_plan *plan, struct filter *filter);
 
 /* ---- costs.c: pure ---- */
 
-/* Returns the calls of a row of the plan with their costs. */
-struct trace_line trace_line_make(const struct trace_evidence *trace, size_t row);
-
 /*
  * Return how many of these calls were made, both ways, what they took, and what they would take if
  * all were system calls; NAN: that is not known.
@@ -330,8 +328,7 @@ void trace_judge(struct trace_report *report);
 /* ---- fields.c: of a struct trace_report, and of its lists ---- */
 
 extern const struct field trace_fields[];
-extern const struct field trace_line_fields[], trace_place_fields[], trace_call_place_fields[],
-	trace_group_fields[], trace_process_fields[];
+extern const struct field trace_line_fields[], trace_place_fields[], trace_caller_fields[];
 extern const char *const trace_method_names[];
 
 /* The name of a file, behind the last slash of its path. */

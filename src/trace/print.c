@@ -114,11 +114,10 @@ static void write_table(struct page *page, struct table table)
 }
 
 /* Tables have the names of files, which are long by their paths. */
-static void write_places(
-	struct page *page, const struct field *fields, const struct trace_places *places)
+static void write_places(struct page *page, const struct trace_places *places)
 {
-	write_table(
-		page, (struct table){.fields = fields, TABLE_ROWS(places->list, places->count)});
+	write_table(page, (struct table){.fields = trace_place_fields,
+				  TABLE_ROWS(places->list, places->count)});
 	for (size_t i = 0; i < places->count; i++) {
 		const char *module = places->list[i].module;
 		const struct fact *failed = NULL;
@@ -151,17 +150,15 @@ static void write_tables(const struct trace_report *report, struct page *page)
 	struct trace_line lines[TRACE_ROW_MAX];
 	const size_t line_count = choose_lines(report, lines);
 
-	write_table(
-		page, (struct table){.fields = trace->request->lists_groups ? trace_group_fields
-	                                                                    : trace_process_fields,
-			      TABLE_ROWS(trace->callers.list, trace->callers.count)});
+	write_table(page, (struct table){.fields = trace_caller_fields,
+				  TABLE_ROWS(trace->callers.list, trace->callers.count)});
 	write_table(page, (struct table){.fields = trace_line_fields,
 				  TABLE_ROWS(lines, line_count),
 				  .whole = report});
-	write_places(page, trace_place_fields, &trace->places);
+	write_places(page, &trace->places);
 	/* If the vDSO made the calls, the places that it was called from say more. */
 	if (report->diagnosis.has_call_places)
-		write_places(page, trace_call_place_fields, &trace->call_places);
+		write_places(page, &trace->call_places);
 }
 
 /* "2026-11-21T15:02:11Z" has the time of day at this place. */

@@ -64,7 +64,7 @@ static enum trace_origin describe_origin(
 
 	for (size_t i = 0; i < trace->call_places.count; i++) {
 		place = &trace->call_places.list[i];
-		if (!trace_line_make(trace, place->row).avoidable)
+		if (!diagnosis->avoidable[place->row])
 			continue;
 		if (!first[place->origin])
 			first[place->origin] = place;
