@@ -19,7 +19,7 @@
 #include "measure/call.h"
 #include "report.h"
 
-/* So many calls can be counted in one run. */
+/* The most calls that one run counts. */
 #define TRACE_CALL_MAX 64
 
 /* A call that takes a clock has a row for each clock with a name, and one for the rest. */
@@ -289,7 +289,7 @@ bool served_has_call(const struct trace_plan *plan);
  * Adds the instructions of the seccomp filter. At a counted call it returns SECCOMP_RET_TRACE with
  * the number of the row, plus TRACE_ROW_MAX for the 32-bit architecture, as data for the tracer;
  * TRACE_FILTER_UNTRACED at a clone(2) whose child would not be traced or a clone3(2), and
- * TRACE_FILTER_STRICT at a request for strict mode. The mark tells these stops from those of a
+ * TRACE_FILTER_STRICT at a request for strict mode. The mark sets these stops apart from those of a
  * filter of the program's own.
  */
 #define TRACE_FILTER_MARK 0xd500
