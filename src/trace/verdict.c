@@ -203,16 +203,25 @@ static void say_reads(const struct view *v)
 			as_count((uint64_t)((double)v->sums->reads / duration_s + 0.5)));
 }
 
+/* Adds that, and how many of the reads were system calls. */
+static void say_read_calls(const struct view *v)
+{
+	const uint64_t by_call = v->sums->reads_by_call;
+
+	say_reads(v);
+	if (v->sums->reads)
+		SAY(v, ", %s by system call",
+			by_call == 0                ? "never"
+			: by_call == v->sums->reads ? "always"
+						    : as_count(by_call));
+}
+
 /* Adds what the reads cost here, and would without the vDSO. */
 static void say_costs(const struct view *v)
 {
 	const struct trace_sums *sums = v->sums;
 
-	if (sums->reads_by_call)
-		SAY(v, ", %s of them by system call", as_count(sums->reads_by_call));
-	else
-		SAY(v, ", never by system call");
-	if (isnan(sums->reads_s) || isnan(sums->fallback_s))
+	if (!sums->reads || isnan(sums->reads_s) || isnan(sums->fallback_s))
 		return;
 	SAY(v, ". That took about %s", as_seconds(sums->reads_s));
 	say_share(v, sums->reads_s, 0, v->of_time);
@@ -248,17 +257,13 @@ static void say_count(const struct view *v)
 static void say_simulated(const struct view *v)
 {
 	const struct trace_evidence *trace = v->trace;
-	const uint64_t by_call = v->sums->reads_by_call;
 
 	SAY(v, "as if this host fell back, ");
 	if (!v->sums->plans_reads) {
 		say_count(v);
 		return;
 	}
-	say_reads(v);
-	if (v->sums->reads)
-		SAY(v, ", %s by system call",
-			by_call == v->sums->reads ? "always" : as_count(by_call));
+	say_read_calls(v);
 	SAY(v, ".");
 	say_loss(v);
 	if (*v->diagnosis->sigsys_call)
@@ -292,16 +297,12 @@ static void say_not_proven(const struct view *v)
 
 static void say_avoidable(const struct view *v)
 {
-	const struct trace_evidence *trace = v->trace;
-
 	say_subject(v);
 	SAY(v, " made %s %ssystem call%s that the vDSO %s.", as_count(v->sums->avoidable), v->kind,
 		v->sums->avoidable == 1 ? "" : "s",
 		!v->host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
-		: trace->request->lists_groups
-			? "serves on this host: programs of the groups listed below bypass the vDSO"
-		: trace->request->system_wide
-			? "serves on this host: the programs listed below bypass the vDSO"
+		: v->trace->request->system_wide
+			? "serves on this host: those listed below bypass the vDSO"
 			: "serves on this host: only this program is affected");
 	say_loss(v);
 }
@@ -315,9 +316,8 @@ static void say_served(const struct view *v)
 		say_count(v);
 		return;
 	}
-	say_reads(v);
-	if (v->sums->reads)
-		say_costs(v);
+	say_read_calls(v);
+	say_costs(v);
 	SAY(v, ".");
 	if (v->trace->program.reads_counter &&
 		(double)v->sums->reads < SELDOM_PER_S * fmax(v->trace->duration_s.value, 1))
