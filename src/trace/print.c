@@ -29,9 +29,9 @@ static void write_run(const struct trace_report *report, struct page *page)
 	page_line(page, "program", "%s",
 		trace->request->system_wide ? "all processes" : trace->program.path);
 	if (fact_is_known(&trace->duration_s.fact))
-		page_add(page, ", %.3g s", trace->duration_s.value);
+		page_add(page, ", %s", as_seconds(trace->duration_s.value));
 	if (fact_is_known(&trace->cpu_s.fact))
-		page_add(page, ", %.3g s of CPU time%s", trace->cpu_s.value,
+		page_add(page, ", %s of CPU time%s", as_seconds(trace->cpu_s.value),
 			trace->method == TRACE_BY_SECCOMP ? " including ptrace stops" : "");
 	write_texts(page, "note", &report->diagnosis.notes);
 }

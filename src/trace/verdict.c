@@ -412,6 +412,9 @@ static const struct {
 		"that it left running got SIGTERM"},
 };
 
+_Static_assert(ARRAY_SIZE(notes) < ARRAY_SIZE(((struct trace_texts *)NULL)->list),
+	"there is one more, of the served calls");
+
 static void find_notes(const struct view *v, struct trace_texts *texts)
 {
 	const struct trace_evidence *trace = v->trace;

@@ -695,7 +695,7 @@ static void a_program_that_reads_the_clock(void **state)
 		"    the vDSO cannot be used: 4.80 s (82%).\n"
 		"\n"
 		"  counted by bpf\n"
-		"  program    /usr/bin/server, 2 s, 1.5 s of CPU time\n"
+		"  program    /usr/bin/server, 2.00 s, 1.50 s of CPU time\n"
 		"  note       served calls of 3 executed programs are not counted: the program\n"
 		"             has no vDSO\n"
 		"\n"
