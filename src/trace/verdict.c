@@ -253,6 +253,12 @@ static void say_count(const struct view *v)
 		SAY(v, "what the vDSO served of them was not counted.");
 }
 
+static void say_not_simulated(const struct view *v)
+{
+	SAY(v, "this program did not run as if this host fell back: %s.",
+		v->has_reads ? v->trace->uncounted_why.reason : v->trace->served.reason);
+}
+
 /* What the program does where the vDSO cannot be used. */
 static void say_simulated(const struct view *v)
 {
@@ -347,6 +353,7 @@ static void say_none(const struct view *v)
 static void answer(struct report *report, const struct view *v)
 {
 	const struct trace_evidence *trace = v->trace;
+	const bool as_if = trace->request->as_if_fallback;
 	const bool is_proven = fact_is_known(&trace->host.proof.fact);
 	/* On a host that was not measured, the names say which calls a vDSO may serve. */
 	const bool counts_others =
@@ -359,33 +366,25 @@ static void answer(struct report *report, const struct view *v)
 	const struct rule {
 		bool applies;
 		enum trace_verdict verdict;
-		void (*say)(const struct view *v); /* NULL: the text and the reason */
-		const char *text, *reason;
+		void (*say)(const struct view *v);
 	} rules[] = {
-		{trace->request->as_if_fallback && !v->has_reads, TRACE_UNKNOWN,
-			.text = "this program cannot be run as if this host fell back: ",
-			.reason = trace->served.reason},
-		{trace->request->as_if_fallback && trace->uncounted && !v->sums->reads,
-			TRACE_UNKNOWN,
-			.text = "this program did not run as if this host fell back: ",
-			.reason = trace->uncounted_why.reason},
-		{trace->request->as_if_fallback, TRACE_SIMULATED, .say = say_simulated},
-		{!fact_is_known(&trace->method_fact), TRACE_UNKNOWN, .say = say_not_counted},
-		{counts_others, TRACE_COUNTED, .say = say_count},
-		{!is_proven, TRACE_UNKNOWN, .say = say_not_proven},
+		{as_if && (!v->has_reads || (trace->uncounted && !v->sums->reads)), TRACE_UNKNOWN,
+			say_not_simulated},
+		{as_if, TRACE_SIMULATED, say_simulated},
+		{!fact_is_known(&trace->method_fact), TRACE_UNKNOWN, say_not_counted},
+		{counts_others, TRACE_COUNTED, say_count},
+		{!is_proven, TRACE_UNKNOWN, say_not_proven},
 		{v->sums->avoidable > (may_be_start ? START_CALLS : 0), TRACE_FALLBACK,
-			.say = say_avoidable},
-		{knows_reads, TRACE_OK, .say = say_served},
-		{true, TRACE_OK, .say = say_none},
+			say_avoidable},
+		{knows_reads, TRACE_OK, say_served},
+		{true, TRACE_OK, say_none},
 	};
 	const struct rule *rule = rules;
 
 	while (!rule->applies)
 		rule++;
-	report_answer(report, &trace_answers[rule->verdict], NULL, NULL, "%s%s",
-		rule->say ? "" : rule->text, rule->say ? "" : rule->reason);
-	if (rule->say)
-		rule->say(v);
+	report_answer(report, &trace_answers[rule->verdict], NULL, NULL, "%s", "");
+	rule->say(v);
 }
 
 /* ---- what was not counted, or not as it would be without us ---- */
