@@ -118,8 +118,11 @@ static void write_table(struct page *page, struct table table)
 /* Tables have the names of files, which are long by their paths. */
 static void write_places(struct page *page, const struct trace_places *places)
 {
+	const int indent = page->indent;
+
 	write_table(page, (struct table){.fields = trace_place_fields,
 				  TABLE_ROWS(places->list, places->count)});
+	page->indent = page->hang = 2;
 	for (size_t i = 0; i < places->count; i++) {
 		const char *module = places->list[i].module;
 		const struct fact *failed = NULL;
@@ -137,13 +140,15 @@ static void write_places(struct page *page, const struct trace_places *places)
 		}
 		if (!is_first)
 			continue;
-		fprintf(page->out, "  %s is %s", trace_file_name(module), module);
+		page_line(page, "", "%s is %s", trace_file_name(module), module);
 		if (failed)
-			fprintf(page->out, "; no source lines: %s", failed->reason);
+			page_add(page, "; no source lines: %s", failed->reason);
 		else if (!has_names)
-			fputs("; its debug symbols would give names", page->out);
-		fputc('\n', page->out);
+			page_add(page, "; its debug symbols would give names");
 	}
+	page_end(page);
+	page->indent = indent;
+	page->hang = 0;
 }
 
 static void write_tables(const struct trace_report *report, struct page *page)
