@@ -34,27 +34,22 @@ static bool is_served(const struct call_evidence *call)
 	return vdso->available && vdso->attempts > 0 && vdso->entered == 0;
 }
 
-static bool always_falls_back(const struct call_evidence *call)
-{
-	const struct path_evidence *vdso = call ? &call->path[PATH_VDSO] : NULL;
-
-	return vdso && vdso->attempts && vdso->entered == vdso->attempts;
-}
-
 /* Returns the calls of a row of the plan with their costs. */
 static struct trace_line make_line(const struct trace_evidence *trace, size_t row)
 {
 	const struct evidence *host = &trace->host;
 	const struct trace_row *planned = &trace->request->plan->rows[row];
 	const struct call_evidence *call = find_call(host, planned);
+	const struct path_evidence *vdso = call ? &call->path[PATH_VDSO] : NULL;
 	const bool served_here = call && is_served(call);
+	const bool falls_back = vdso && vdso->attempts && vdso->entered == vdso->attempts;
 	const enum served_call kind = planned->call->served;
 	const bool is_random = kind == SERVED_GETRANDOM;
 	const uint64_t into_vdso = trace->vdso_calls[row];
 	struct trace_line line = {.call = planned->call->name,
 		.clock = planned->clock,
 		.reads_clock = served_calls[kind].reads_clock,
-		.is_exported = call && call->path[PATH_VDSO].available,
+		.is_exported = vdso && vdso->available,
 		.count = trace->counts[TRACE_NATIVE][row] + trace->counts[TRACE_COMPAT][row],
 		.count_32_bit = trace->counts[TRACE_COMPAT][row],
 		.served = {.fact = trace->served},
@@ -81,10 +76,10 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	 */
 	if (is_random || (served_here && !trace->request->as_if_fallback))
 		line.served.value = (int64_t)into_vdso;
-	else if (into_vdso > line.count && (line.count || !always_falls_back(call)))
+	else if (into_vdso > line.count && (line.count || !falls_back))
 		line.served.value = (int64_t)(into_vdso - line.count);
-	if (served_here && fact_is_known(&call->path[PATH_VDSO].fact))
-		line.vdso_ns = call->path[PATH_VDSO].min_ns;
+	if (served_here && fact_is_known(&vdso->fact))
+		line.vdso_ns = vdso->min_ns;
 	else if (call && !served_here && call->decides &&
 		 fact_is_known(&host->copy.what_if_ns.fact))
 		line.vdso_ns = host->copy.what_if_ns.value;

@@ -597,6 +597,61 @@ static void other_calls_cost_at_least_the_cheapest(void **state)
 	assert_false(fact_is_known(&diagnosis->sums.lost_s.fact));
 }
 
+static void what_was_not_counted_is_a_note(void **state)
+{
+	static const char *const texts[] = {
+		"served calls of 1 executed program are not counted: a 32-bit program",
+		"1 program may call ptrace(2) and had to be let go: what was started from there is "
+		"not counted",
+		"1,234 threads could not be counted: more ran than can be followed at once",
+		"2 programs may call ptrace(2), which fails: run it as root",
+		"3 programs ran without the privileges of set-user-ID or of file capabilities, "
+		"being traced: run it as root",
+		"1 program could not enter seccomp's strict mode, which excludes the filter that "
+		"counts: run it as root",
+		"2 processes that it left running got SIGTERM",
+	};
+
+	(void)state;
+	make_host(false);
+	fact_set_known(&trace->served);
+	trace_judge(&run);
+	assert_int_equal(diagnosis->notes.count, 0);
+	trace->uncounted = trace->let_go = trace->strict_refused = 1;
+	fact_set(&trace->uncounted_why, FACT_ABSENT, "a 32-bit program");
+	trace->threads_uncounted = 1234;
+	trace->kept = trace->children_terminated = 2;
+	trace->weakened = 3;
+	trace_judge(&run);
+	assert_int_equal(diagnosis->notes.count, COUNT(texts));
+	for (size_t i = 0; i < COUNT(texts); i++)
+		assert_string_equal(diagnosis->notes.list[i], texts[i]);
+	fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
+	request->arguments = (char *const[]){NULL};
+	trace_judge(&run);
+	assert_string_equal(
+		diagnosis->notes.list[0], "served calls are not counted: --no-served is given");
+}
+
+static void a_program_that_did_not_run_as_if_it_fell_back_is_unknown(void **state)
+{
+	(void)state;
+	for (int is_first = 0; is_first < 2; is_first++) {
+		make_host(false);
+		request->as_if_fallback = true;
+		fact_set(&trace->uncounted_why, FACT_ABSENT, "its address space is limited");
+		trace->uncounted = 1;
+		trace->served = trace->uncounted_why;
+		if (!is_first)
+			fact_set_known(&trace->served);
+		trace_judge(&run);
+		assert_int_equal(verdict(), TRACE_UNKNOWN);
+		assert_string_equal(run.report.summary,
+			"this program did not run as if this host fell back: its address space is "
+			"limited.");
+	}
+}
+
 /* 80 columns and 24 lines, with as many rows as there can be. */
 static void the_answer_on_a_whole_host_fits_a_screen(void **state)
 {
@@ -655,6 +710,8 @@ int main(void)
 		cmocka_unit_test(a_few_calls_are_those_of_a_static_library_that_starts),
 		cmocka_unit_test(random_numbers_may_be_served),
 		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
+		cmocka_unit_test(what_was_not_counted_is_a_note),
+		cmocka_unit_test(a_program_that_did_not_run_as_if_it_fell_back_is_unknown),
 		cmocka_unit_test(the_answer_on_a_whole_host_fits_a_screen),
 	};
 
