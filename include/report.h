@@ -92,7 +92,7 @@ void page_host(struct page *page, const struct evidence *evidence);
 /* Prints the line that grows; then page->out is free for text without a label. */
 void page_end(struct page *page);
 
-/* Prints a blank line, and the table below it. */
+/* Prints a blank line, and the table below it; nothing if it has no rows. */
 void page_table(struct page *page, const struct table *table);
 
 /* ---- describe.c ---- */

@@ -402,8 +402,7 @@ static void write_costs(struct page *page, const struct diff *diff)
 			shown[count++] = diff->costs[i];
 	}
 	table.count = page->all || count < most ? count : most;
-	if (count)
-		page_table(page, &table);
+	page_table(page, &table);
 	if (count > table.count)
 		fprintf(page->out, "  and %zu more (-v)\n", count - table.count);
 }

@@ -148,6 +148,8 @@ void page_table(struct page *page, const struct table *table)
 	struct table fitting = *table;
 
 	page_end(page);
+	if (!table->count)
+		return;
 	fputc('\n', page->out);
 	fitting.columns = wrap_columns();
 	table_write(&fitting, page->out);

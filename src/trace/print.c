@@ -109,19 +109,13 @@ static size_t choose_lines(const struct trace_report *report, struct trace_line 
 	return shown;
 }
 
-static void write_table(struct page *page, struct table table)
-{
-	if (table.count)
-		page_table(page, &table);
-}
-
 /* Tables have the names of files, which are long by their paths. */
 static void write_places(struct page *page, const struct trace_places *places)
 {
 	const int indent = page->indent;
 
-	write_table(page, (struct table){.fields = trace_place_fields,
-				  TABLE_ROWS(places->list, places->count)});
+	page_table(page, &(struct table){.fields = trace_place_fields,
+				 TABLE_ROWS(places->list, places->count)});
 	page->indent = page->hang = 2;
 	for (size_t i = 0; i < places->count; i++) {
 		const char *module = places->list[i].module;
@@ -157,11 +151,11 @@ static void write_tables(const struct trace_report *report, struct page *page)
 	struct trace_line lines[TRACE_ROW_MAX];
 	const size_t line_count = choose_lines(report, lines);
 
-	write_table(page, (struct table){.fields = trace_caller_fields,
-				  TABLE_ROWS(trace->callers.list, trace->callers.count)});
-	write_table(page, (struct table){.fields = trace_line_fields,
-				  TABLE_ROWS(lines, line_count),
-				  .whole = report});
+	page_table(page, &(struct table){.fields = trace_caller_fields,
+				 TABLE_ROWS(trace->callers.list, trace->callers.count)});
+	page_table(page, &(struct table){.fields = trace_line_fields,
+				 TABLE_ROWS(lines, line_count),
+				 .whole = report});
 	write_places(page, &trace->places);
 	/* If the vDSO made the calls, the places that it was called from say more. */
 	if (report->diagnosis.has_call_places)
