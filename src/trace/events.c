@@ -258,19 +258,18 @@ static void add_calls(const struct trace_events *events, const struct event_slot
 	const struct trace_run *run = events->run;
 	const uint32_t call = (uint32_t)(slot->key >> 32);
 	const pid_t process = (pid_t)(uint32_t)slot->key;
-	const struct trace_place place = {.row = events->rows[call % EVENT_INDEXES],
-		.is_compat = call & EVENT_IS_COMPAT,
-		.count = count};
+	const size_t row = events->rows[call % EVENT_INDEXES];
+	const enum trace_arch arch = call & EVENT_IS_COMPAT ? TRACE_COMPAT : TRACE_NATIVE;
 
 	if (!count)
 		return;
-	run->trace->counts[place.is_compat ? TRACE_COMPAT : TRACE_NATIVE][place.row] += count;
+	run->trace->counts[arch][row] += count;
 	if (run->trace->request->system_wide)
 		trace_callers_add(run, process, slot->where, count, 0);
 	if (run->call_places &&
-		run->trace->request->plan->rows[place.row].call->served != SERVED_CALL_COUNT)
-		call_sites_add(run->call_places, &place, (uint64_t)process, process,
-			process == ending ? maps : NULL, slot->where);
+		run->trace->request->plan->rows[row].call->served != SERVED_CALL_COUNT)
+		call_sites_add(run->call_places, arch * TRACE_ROW_MAX + row, count,
+			(uint64_t)process, process, process == ending ? maps : NULL, slot->where);
 }
 
 /*

@@ -19,34 +19,26 @@
 #include "base/root.h"
 #include "base/text.h"
 
-/* The memory that a file is read to grows by multiples of this. */
-#define TAKE_SIZE 8192
-
 /* Limits what is read of a memory map, and of /proc/PID/status, which has up to 65,536 groups. */
 #define MAPS_SIZE (4 << 20)
 #define STATUS_SIZE (1 << 20)
 
 struct span files_take(int file, size_t most)
 {
-	size_t length = 0, room = 0;
-	char *content = NULL;
-	ssize_t more = 1;
+	char *content, *shorter;
+	size_t length = 0;
 
-	while (file >= 0 && more > 0 && length < most) {
-		content = array_grow(content, length / TAKE_SIZE, &room, TAKE_SIZE);
-		more = read(file, content + length,
-			(room * TAKE_SIZE < most ? room * TAKE_SIZE : most) - length);
-		if (more < 0 && errno == EINTR)
-			more = 1;
-		else if (more > 0)
-			length += (size_t)more;
+	if (file < 0)
+		return (struct span){NULL, 0};
+	content = xmalloc(most);
+	(void)file_read_all(file, content, most, &length);
+	close(file);
+	if (!length) {
+		free(content);
+		return (struct span){NULL, 0};
 	}
-	if (file >= 0)
-		close(file);
-	if (length)
-		return (struct span){content, length};
-	free(content);
-	return (struct span){NULL, 0};
+	shorter = realloc(content, length);
+	return (struct span){shorter ? shorter : content, length};
 }
 
 bool proc_is_ours(struct fact *why)
@@ -72,19 +64,24 @@ struct span proc_read(pid_t pid, const char *name, size_t most)
 	return files_take(open(path, O_RDONLY | O_CLOEXEC), most);
 }
 
-struct span status_read(pid_t pid)
+uint64_t status_number(pid_t pid, const char *key, uint64_t otherwise)
 {
-	return proc_read(pid, "status", STATUS_SIZE);
+	struct span status = proc_read(pid, "status", STATUS_SIZE), numbers = {NULL, 0};
+
+	text_find_value(status, key, &numbers);
+	while (numbers.length)
+		number_parse(text_take_until(&numbers, '\t'), &otherwise);
+	span_free(status);
+	return otherwise;
 }
 
 bool process_is_there(pid_t pid)
 {
-	struct span status = status_read(pid), state = {NULL, 0}, threads = {NULL, 0};
+	struct span status = proc_read(pid, "status", STATUS_SIZE), state = {NULL, 0};
 	bool has_ended = kill(pid, 0) < 0 && errno == ESRCH;
 
 	if (text_find_value(status, "State", &state) && text_starts(state, "Z"))
-		has_ended =
-			text_find_value(status, "Threads", &threads) && text_equals(threads, "1");
+		has_ended = status_number(pid, "Threads", 0) <= 1;
 	span_free(status);
 	return !has_ended;
 }
@@ -104,27 +101,30 @@ void span_free(struct span span)
 
 int files_open_root(pid_t pid)
 {
-	struct root root;
-	struct fact why;
 	char path[256];
 
 	snprintf(path, sizeof(path), "/proc/%d/root" UP UP UP UP, pid);
-	return root_open(&root, path, &why) ? root.directory : 0;
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int file_reopen(int file)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
 /* Opens a regular file alone, a link to one, too: another may be a device. */
 static int open_file(int root, const char *path)
 {
-	char *resolved = root ? NULL : realpath(path, NULL);
+	int found = openat(root > 0 ? root : AT_FDCWD, path + (root > 0), O_PATH | O_CLOEXEC);
 	struct stat status;
-	struct fact why;
 	int file = -1;
 
-	if (root)
-		file = root_open_file(&(struct root){.directory = root}, path, O_RDONLY, &why);
-	else if (resolved)
-		file = file_open_regular(AT_FDCWD, resolved, O_RDONLY | O_CLOEXEC, &status);
-	free(resolved);
+	if (found >= 0 && fstat(found, &status) == 0 && S_ISREG(status.st_mode))
+		file = file_reopen(found);
+	close(found);
 	return file;
 }
 
@@ -222,7 +222,7 @@ bool files_is_c_library(struct span path)
 
 struct maps maps_parse(struct span text)
 {
-	struct maps maps = {.text = text};
+	struct maps maps = {NULL, 0};
 	struct mapping map, first = {.inode = 0};
 	size_t room = 0;
 
@@ -245,17 +245,17 @@ void maps_free(struct maps *maps)
 	free(maps->list);
 }
 
+static int by_range(const void *key, const void *element)
+{
+	const uint64_t address = *(const uint64_t *)key;
+	const struct mapping *map = &((const struct place_mapping *)element)->map;
+
+	return address < map->start ? -1 : address >= map->end;
+}
+
 const struct place_mapping *maps_find(const struct maps *maps, uint64_t address)
 {
-	size_t low = 0, high = maps->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (address >= maps->list[middle].map.end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < maps->count && address >= maps->list[low].map.start ? &maps->list[low] : NULL;
+	return maps->count
+	               ? bsearch(&address, maps->list, maps->count, sizeof(*maps->list), by_range)
+	               : NULL;
 }

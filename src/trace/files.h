@@ -19,8 +19,8 @@ bool proc_is_ours(struct fact *why);
 /* Reads at most so many bytes of /proc/PID/NAME, 0: our own; empty: the process has ended. */
 struct span proc_read(pid_t pid, const char *name, size_t most);
 
-/* Reads /proc/PID/status in the same way. */
-struct span status_read(pid_t pid);
+/* Returns the last number of this key in /proc/PID/status, 0: our own; `otherwise`: it has none. */
+uint64_t status_number(pid_t pid, const char *key, uint64_t otherwise);
 
 /* Returns false if it has ended, though nothing has waited for it. Its first thread may be gone. */
 bool process_is_there(pid_t pid);
@@ -28,9 +28,11 @@ bool process_is_there(pid_t pid);
 /* Reads the memory map of a thread's process. Empty: the thread has ended. */
 struct span maps_read(pid_t thread);
 
-/* Opens the root of the files of a process, which takes privileges, for code_open(). 0: it cannot.
- */
+/* Opens the root of a process's files, which takes privileges, for code_open(). -1: it cannot. */
 int files_open_root(pid_t pid);
+
+/* Opens the file of an O_PATH descriptor, which stays open, for reading. -1: see errno. */
+int file_reopen(int file);
 
 /* A file with code. What was stripped from it may be in another, by its build ID. */
 struct code_file {
@@ -40,8 +42,8 @@ struct code_file {
 };
 
 /*
- * Maps the file at a path of a memory map, below a root or 0, if it is still the one with this
- * inode. To be called in a child, as elf_map(), whose end frees it.
+ * Maps the file at a path of a memory map, below a root or if that is not positive ours, if it is
+ * still the one with this inode. To be called in a child, as elf_map(), whose end frees it.
  */
 bool code_open(int root, const char *path, uint64_t inode, struct code_file *code);
 
@@ -50,14 +52,13 @@ bool code_open(int root, const char *path, uint64_t inode, struct code_file *cod
 bool files_is_named(struct span path, const char *const *names);
 bool files_is_c_library(struct span path);
 
-/* A memory map, sorted by address. Free it with maps_free(); the text is its caller's. */
+/* A memory map, sorted by address. Free it with maps_free(); the text that it points to stays. */
 struct place_mapping {
 	struct mapping map;
 	uint64_t load; /* the address that offsets in the file are relative to */
 };
 
 struct maps {
-	struct span text;
 	struct place_mapping *list;
 	size_t count;
 };
@@ -67,5 +68,25 @@ void maps_free(struct maps *maps);
 
 /* Finds the mapping of an address; NULL: it has none. */
 const struct place_mapping *maps_find(const struct maps *maps, uint64_t address);
+
+/* ---- perf_map.c: names of code that was made at run time ---- */
+
+/* What leads to the map that a just-in-time compiler writes for perf(1). Its process may end. */
+struct perf_map {
+	pid_t process;
+	uid_t user;    /* that the map must belong to */
+	uint64_t name; /* number in the map's name */
+	int root;      /* directory that the process's paths begin in, owned; -1: none */
+	int mounts;    /* its mount namespace, which is there while this is open, owned; -1: none */
+};
+
+/* Opens this of a process, which takes privileges. The map itself stays closed. */
+struct perf_map perf_map_open(pid_t process);
+
+/* Reads the map, for span_free(). To be called in a child: the file system may not answer. */
+struct span perf_map_read(const struct perf_map *map);
+
+/* Takes the next function of the map. */
+bool perf_map_next(struct span *map, uint64_t *start, uint64_t *size, struct span *function);
 
 #endif

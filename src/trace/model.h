@@ -127,7 +127,6 @@ struct trace_place {
 	size_t row;           /* of the plan */
 	const char *call, *clock;
 	char module[512];   /* path of the file; "": the code is of no file, or not known */
-	uint64_t inode;     /* of the file; 0: none */
 	uint64_t offset;    /* of the call in the module */
 	char address[24];   /* the same, as addr2line(1) takes it; "": there is none */
 	char function[128]; /* "": not known */
@@ -136,11 +135,11 @@ struct trace_place {
 	enum trace_origin origin; /* unknown for calls into the vDSO */
 };
 
-/* The places with the most calls come first, once all have been counted. */
 struct trace_places {
+	struct place_counts *counts; /* of places.c, owned */
+	/* Once all have been counted, those that are shown, the one with the most calls first. */
 	struct trace_place *list; /* owned */
-	size_t count, room;
-	struct place_search *search; /* of places.c, owned */
+	size_t count;
 };
 
 struct trace_times {

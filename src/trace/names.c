@@ -4,7 +4,7 @@
  * and inlined functions by libdw. A dynamic program loads that where there is debug information to
  * read: no other run takes longer for it, and it need not be installed.
  */
-#include "names.h"
+#include "places.h"
 
 #include <stdlib.h>
 #include <string.h>

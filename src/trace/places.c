@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the places that calls come from. The process of an address may end soon: its memory map
+ * Counts the places that calls come from. The process of an address may end soon: its memory map
  * makes a file and an address in it of that, and the calls of all processes from the same place are
- * added up. The functions are found at the end, in the files of the places that are shown.
+ * added up. At the end children read what other programs wrote: the maps of run-time code, whose
+ * places are added up by function, and the files of the places that are shown.
  */
 #include "places.h"
 
@@ -17,209 +18,399 @@
 #include "base/privileges.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "jitted.h"
-#include "names.h"
 
-#define SYMBOLS_NS (2 * NS_PER_SECOND)
+/* Limits the time that a child takes. */
+#define SEARCH_NS (2 * NS_PER_SECOND)
 
-struct place_search {
-	struct call_site *sites;
-	struct jitted *jitted;
-	int root; /* directory: paths of files begin there; 0: at our root */
-};
+/* Processes whose maps of run-time code are read. */
+#define MAPS_MOST 256
 
-static struct place_search *search_of(struct trace_places *places)
-{
-	if (!places->search)
-		places->search = xcalloc(1, sizeof(*places->search));
-	return places->search;
-}
-
-static size_t add_place(struct trace_places *places, const struct trace_place *place)
-{
-	for (size_t i = 0; i < places->count; i++) {
-		struct trace_place *known = &places->list[i];
-
-		if (known->row == place->row && known->is_compat == place->is_compat &&
-			known->offset == place->offset && known->inode == place->inode &&
-			strcmp(known->module, place->module) == 0) {
-			known->count += place->count;
-			return i;
-		}
-	}
-	places->list =
-		array_grow(places->list, places->count, &places->room, sizeof(*places->list));
-	places->list[places->count] = *place;
-	return places->count++;
-}
-
-size_t places_add(struct trace_places *places, const struct trace_place *calls,
-	struct place_process *process, uint64_t address, bool *is_jitted)
-{
-	struct trace_place place = *calls;
-	/* The byte before the address is one of the instruction. */
-	const struct place_mapping *mapping =
-		address ? maps_find(process->maps, address - 1) : NULL;
-
-	*is_jitted = false;
-	if (mapping && !mapping->map.inode && !mapping->map.path.length) {
-		size_t site = jitted_add(&search_of(places)->jitted, calls, process, address - 1);
-
-		*is_jitted = site != SIZE_MAX;
-		if (*is_jitted)
-			return site;
-		text_clean(place.module, sizeof(place.module), jitted_module);
-	} else if (mapping) {
-		snprintf(place.module, sizeof(place.module), "%.*s", (int)mapping->map.path.length,
-			mapping->map.path.at);
-		place.inode = mapping->map.inode;
-		place.offset = place.inode ? address - 1 - mapping->load : 0;
-	}
-	return add_place(places, &place);
-}
-
-/* ---- the addresses of system calls ---- */
+/* Where the list is this long, places in run-time code are added up without their addresses. */
+#define PLACES_MOST 100000
 
 #define SITE_COUNT 4096
+
+struct place_file {
+	char path[512];
+	uint64_t inode; /* 0: it is no file */
+};
+
+struct place_count {
+	uint64_t calls;
+	size_t row;         /* of the plan, and TRACE_ROW_MAX more for 32-bit code */
+	size_t code;        /* index of a map of run-time code, or MAPS_MOST and that of a file */
+	uint64_t address;   /* in the file, or of run-time code with a map */
+	char function[128]; /* of run-time code, once its map was read */
+};
 
 struct call_site {
 	uint64_t owner, address;
 	size_t row;
-	size_t place; /* or its code's, which was made at run time */
-	bool is_jitted, is_compat, is_known;
+	size_t place; /* number in the list, from 1 on; 0: the site is not known */
 };
 
-/* The sites are a cache: one that was replaced is looked up again, and no count is lost. */
-void call_sites_add(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
+struct place_counts {
+	struct place_count *list; /* the same place may be in it again, until they are merged */
+	size_t count, room;
+	struct perf_map maps[MAPS_MOST]; /* the first one stands for code without a map */
+	size_t map_count;
+	struct place_file *files;
+	size_t file_count, file_room;
+	int root; /* directory: paths of files begin there; 0: at our root */
+	struct call_site sites[SITE_COUNT];
+};
+
+static struct place_counts *counts_of(struct trace_places *places)
+{
+	if (!places->counts) {
+		places->counts = xcalloc(1, sizeof(*places->counts));
+		places->counts->map_count = 1;
+	}
+	return places->counts;
+}
+
+/* ---- counting ---- */
+
+static int by_place(const void *left, const void *right)
+{
+	const struct place_count *a = left, *b = right;
+
+	if (a->code != b->code)
+		return a->code < b->code ? -1 : 1;
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	return strcmp(a->function, b->function);
+}
+
+/* The sites are a cache: those that are forgotten are looked up again, and no count is lost. */
+static void merge(struct place_counts *counts)
+{
+	struct place_count *list = counts->list, *last = list;
+
+	if (!counts->count)
+		return;
+	qsort(list, counts->count, sizeof(*list), by_place);
+	for (struct place_count *place = list + 1; place < list + counts->count; place++) {
+		if (by_place(place, last) == 0)
+			last->calls += place->calls;
+		else
+			*++last = *place;
+	}
+	counts->count = (size_t)(last - list) + 1;
+	memset(counts->sites, 0, sizeof(counts->sites));
+}
+
+static size_t find_file(struct place_counts *counts, const struct mapping *mapping)
+{
+	struct place_file *file, wanted = {.inode = mapping->inode};
+
+	snprintf(wanted.path, sizeof(wanted.path), "%.*s", (int)mapping->path.length,
+		mapping->path.at);
+	for (size_t i = 0; i < counts->file_count; i++) {
+		file = &counts->files[i];
+		if (file->inode == wanted.inode && strcmp(file->path, wanted.path) == 0)
+			return i;
+	}
+	counts->files = array_grow(
+		counts->files, counts->file_count, &counts->file_room, sizeof(*counts->files));
+	counts->files[counts->file_count] = wanted;
+	return counts->file_count++;
+}
+
+/* The byte before the address is one of the instruction. */
+static const struct place_mapping *find_mapping(const struct maps *maps, uint64_t address)
+{
+	static const struct place_mapping none = {.load = 0};
+	const struct place_mapping *mapping = address ? maps_find(maps, address - 1) : NULL;
+
+	return mapping ? mapping : &none;
+}
+
+static bool is_run_time_code(const struct mapping *mapping)
+{
+	return mapping->end && !mapping->inode && !mapping->path.length;
+}
+
+/* Returns the number of the place. */
+static size_t add(struct place_counts *counts, size_t row, uint64_t calls,
+	const struct place_mapping *mapping, size_t perf_map, uint64_t address)
+{
+	struct place_count place = {.calls = calls, .row = row};
+
+	if (!is_run_time_code(&mapping->map)) {
+		place.code = MAPS_MOST + find_file(counts, &mapping->map);
+		place.address = mapping->map.inode ? address - 1 - mapping->load : 0;
+	} else if (perf_map && counts->count < PLACES_MOST) {
+		place.code = perf_map;
+		place.address = address - 1;
+	}
+	if (counts->count == counts->room) {
+		merge(counts);
+		counts->list = array_grow(
+			counts->list, 2 * counts->count, &counts->room, sizeof(*counts->list));
+	}
+	counts->list[counts->count++] = place;
+	return counts->count;
+}
+
+void places_add(struct trace_places *places, size_t row, uint64_t calls, const struct maps *maps,
+	size_t perf_map, uint64_t address)
+{
+	add(counts_of(places), row, calls, find_mapping(maps, address), perf_map, address);
+}
+
+/* A process has one map, whichever program it executes. */
+size_t places_open_map(struct trace_places *places, pid_t thread)
+{
+	const pid_t process = (pid_t)status_number(thread, "Tgid", (uint64_t)thread);
+	struct place_counts *counts = counts_of(places);
+	size_t at = 1;
+
+	while (at < counts->map_count && counts->maps[at].process != process)
+		at++;
+	if (at == MAPS_MOST)
+		return 0;
+	if (at == counts->map_count)
+		counts->maps[counts->map_count++] = perf_map_open(process);
+	return at;
+}
+
+void call_sites_add(struct trace_places *places, size_t row, uint64_t calls, uint64_t owner,
 	pid_t thread, const struct span *maps, uint64_t address)
 {
-	uint64_t hash = (owner ^ address ^ (uint64_t)calls->row << 32) * 0x9e3779b97f4a7c15;
-	struct place_search *search = search_of(places);
+	uint64_t hash = (owner ^ address ^ (uint64_t)row << 32) * 0x9e3779b97f4a7c15;
+	struct place_counts *counts = counts_of(places);
+	struct call_site *site = &counts->sites[hash >> 32 & (SITE_COUNT - 1)];
 	struct span read = {NULL, 0};
-	struct call_site *site;
+	const struct place_mapping *mapping;
+	size_t perf_map = 0;
 	struct maps parsed;
 
-	if (!search->sites)
-		search->sites = xcalloc(SITE_COUNT, sizeof(*search->sites));
-	site = &search->sites[hash >> 32 & (SITE_COUNT - 1)];
-	if (site->is_known && site->owner == owner && site->address == address &&
-		site->row == calls->row && site->is_compat == calls->is_compat) {
-		if (site->is_jitted)
-			jitted_count(search->jitted, site->place, calls->count);
-		else
-			places->list[site->place].count += calls->count;
+	if (site->place && site->owner == owner && site->address == address && site->row == row) {
+		counts->list[site->place - 1].calls += calls;
 		return;
 	}
-	*site = (struct call_site){.owner = owner,
-		.address = address,
-		.row = calls->row,
-		.is_compat = calls->is_compat,
-		.is_known = true};
 	if (!maps && thread)
 		read = maps_read(thread);
 	parsed = maps_parse(maps ? *maps : read);
-	site->place = places_add(places, calls,
-		&(struct place_process){
-			.maps = &parsed, .pid = thread, .owner = owner, .jitted = -1},
-		address, &site->is_jitted);
+	mapping = find_mapping(&parsed, address);
+	if (is_run_time_code(&mapping->map))
+		perf_map = places_open_map(places, thread);
+	site->place = add(counts, row, calls, mapping, perf_map, address);
+	site->owner = owner;
+	site->address = address;
+	site->row = row;
 	maps_free(&parsed);
 	span_free(read);
 }
 
 void call_sites_forget(struct trace_places *places, uint64_t owner)
 {
-	struct place_search *search = places ? places->search : NULL;
+	struct place_counts *counts = places ? places->counts : NULL;
 
-	for (size_t i = 0; search && search->sites && i < SITE_COUNT; i++) {
-		if (search->sites[i].owner == owner)
-			search->sites[i].is_known = false;
+	for (size_t i = 0; counts && i < SITE_COUNT; i++) {
+		if (counts->sites[i].owner == owner)
+			counts->sites[i].place = 0;
 	}
-	if (search)
-		jitted_forget_owner(search->jitted, owner);
 }
 
 void places_open_root(struct trace_places *places, pid_t pid)
 {
-	search_of(places)->root = files_open_root(pid);
+	counts_of(places)->root = files_open_root(pid);
 }
 
 void places_free(struct trace_places *places)
 {
-	struct place_search *search = places->search;
+	struct place_counts *counts = places->counts;
 
-	if (search) {
-		jitted_free(search->jitted);
-		free(search->sites);
-		if (search->root)
-			close(search->root);
-	}
-	free(search);
 	free(places->list);
+	if (!counts)
+		return;
+	while (--counts->map_count) {
+		close(counts->maps[counts->map_count].root);
+		close(counts->maps[counts->map_count].mounts);
+	}
+	if (counts->root > 0)
+		close(counts->root);
+	free(counts->files);
+	free(counts->list);
+	free(counts);
 }
 
 /* ---- the places that are shown ---- */
 
+/* What a child works on. */
+struct search {
+	const struct place_counts *counts;
+	size_t count;
+	void *list; /* shared */
+};
+
+/*
+ * Has a child work on a list. It reads files of programs that may be hostile, and may shrink or not
+ * answer. What it has found by its end counts, and if that was too early *why has the reason.
+ */
+static bool search(void (*work)(void *search), const struct place_counts *counts, void *list,
+	size_t count, size_t size, struct fact *why)
+{
+	struct deadline deadline = deadline_after(SEARCH_NS);
+	struct search search = {counts, count, child_share(count * size, why)};
+	bool is_done;
+
+	if (!search.list)
+		return false;
+	memcpy(search.list, list, count * size);
+	is_done = child_run(work, NULL, &search, &deadline, why);
+	memcpy(list, search.list, count * size);
+	child_unshare(search.list, count * size);
+	return is_done;
+}
+
+/* Finds the first of sorted places from this address on, or the end. */
+static struct place_count *find_place(
+	struct place_count *list, size_t count, size_t code, uint64_t address)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (list[middle].code < code ||
+			(list[middle].code == code && list[middle].address < address))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &list[low];
+}
+
+/* Names places in run-time code. The last line of a map that has an address counts. */
+static void read_maps(void *argument)
+{
+	const struct search *search = argument;
+	struct place_count *list = search->list, *end = list + search->count, *place;
+	struct span content, rest, function;
+	uint64_t start, size;
+
+	privileges_keep(PRIVILEGES_NONE);
+	for (size_t map = 1; map < search->counts->map_count; map++) {
+		place = find_place(list, search->count, map, 0);
+		if (place == end || place->code != map)
+			continue;
+		content = rest = perf_map_read(&search->counts->maps[map]);
+		while (perf_map_next(&rest, &start, &size, &function)) {
+			place = find_place(list, search->count, map, start);
+			for (; place < end && place->code == map && place->address - start < size;
+				place++)
+				text_clean_span(place->function, sizeof(place->function), function);
+		}
+		span_free(content);
+	}
+}
+
 static int by_count(const void *left, const void *right)
 {
-	const struct trace_place *a = left, *b = right;
+	const struct place_count *a = left, *b = right;
 
-	return (a->count < b->count) - (a->count > b->count);
+	if (a->calls != b->calls)
+		return a->calls < b->calls ? 1 : -1;
+	return by_place(a, b);
 }
 
-static bool are_of_one_file(const struct trace_place *a, const struct trace_place *b)
+static void set_offset(struct trace_place *place, uint64_t offset)
 {
-	return a->inode == b->inode && strcmp(a->module, b->module) == 0;
+	place->offset = offset;
+	snprintf(place->address, sizeof(place->address), "0x%" PRIx64, offset);
 }
 
-/*
- * Finds the functions of the file of the first place, whose offsets become addresses, or later its
- * sources.
- */
-static void find_in_file(
-	struct trace_place *first, const struct trace_place *end, int root, bool finds_sources)
+/* Makes the list, whose places are then the first ones of the counts. */
+static void choose(struct trace_places *places, const struct trace_plan *plan, uint64_t top)
 {
-	size_t room = (size_t)(end - first), count = 0;
-	struct trace_place **found = xcalloc(room, sizeof(*found));
-	uint64_t *addresses = xcalloc(room, sizeof(*addresses));
-	struct span *names = xcalloc(room, sizeof(*names));
-	struct code_file code;
+	struct place_counts *counts = places->counts;
+	double sum = 0;
 
-	if (!code_open(root, first->module, first->inode, &code))
+	/* Run-time code adds up by function. */
+	for (size_t i = 0; i < counts->count; i++) {
+		struct place_count *place = &counts->list[i];
+
+		sum += (double)place->calls;
+		if (place->code < MAPS_MOST) {
+			place->code = 0;
+			place->address = 0;
+		}
+	}
+	merge(counts);
+	qsort(counts->list, counts->count, sizeof(*counts->list), by_count);
+	places->count = counts->count < top ? counts->count : (size_t)top;
+	places->list = xcalloc(places->count, sizeof(*places->list));
+	for (size_t i = 0; i < places->count; i++) {
+		const struct place_count *from = &counts->list[i];
+		const struct trace_row *row = &plan->rows[from->row % TRACE_ROW_MAX];
+		const struct place_file *file =
+			from->code < MAPS_MOST ? NULL : &counts->files[from->code - MAPS_MOST];
+		struct trace_place *place = &places->list[i];
+
+		place->count = from->calls;
+		place->share_percent = 100 * (double)place->count / sum;
+		place->row = from->row % TRACE_ROW_MAX;
+		place->call = row->call->name;
+		place->clock = row->clock;
+		place->is_compat = from->row >= TRACE_ROW_MAX;
+		text_clean(place->module, sizeof(place->module),
+			file ? file->path : "[run-time code]");
+		text_clean(place->function, sizeof(place->function), from->function);
+		if (file && file->inode)
+			set_offset(place, from->address);
+	}
+}
+
+/* Finds the functions of a file, where offsets become addresses, or later its sources. */
+static void find_in_file(const struct search *search, size_t code, bool finds_sources)
+{
+	const struct place_counts *counts = search->counts;
+	const struct place_file *file = &counts->files[code - MAPS_MOST];
+	struct trace_place *list = search->list;
+	struct trace_place **found = xcalloc(search->count, sizeof(*found));
+	uint64_t *addresses = xcalloc(search->count, sizeof(*addresses));
+	struct span *names = xcalloc(search->count, sizeof(*names));
+	struct code_file opened;
+	size_t count = 0;
+
+	if (!file->inode || !code_open(counts->root, file->path, file->inode, &opened))
 		return;
-	for (struct trace_place *place = first; place < end; place++) {
-		if (are_of_one_file(place, first))
-			found[count++] = place;
+	for (size_t i = 0; i < search->count; i++) {
+		if (counts->list[i].code == code)
+			found[count++] = &list[i];
 	}
 	if (finds_sources) {
-		sources_read(code.debug, found, count);
+		sources_read(opened.debug, found, count);
 		return;
 	}
-	for (size_t i = 0; i < count; i++)
-		addresses[i] = found[i]->offset += code.elf.load;
-	elf_find(&code.symbols, addresses, count, names);
+	for (size_t i = 0; i < count; i++) {
+		addresses[i] = found[i]->offset + opened.elf.load;
+		set_offset(found[i], addresses[i]);
+	}
+	elf_find(&opened.symbols, addresses, count, names);
 	for (size_t i = 0; i < count; i++)
 		name_read(names[i], found[i]->function, sizeof(found[i]->function));
-	close(code.debug);
+	close(opened.debug);
 }
 
-/*
- * The files are those of a program that may be hostile, and may shrink while they are read. The
- * child's end frees what this takes. Names, which take least, are found before all sources.
- */
+/* Names, which take least, are found before all sources. The child's end frees what this takes. */
 static void find_functions(void *argument)
 {
-	const struct trace_places *places = argument;
-	struct trace_place *end = places->list + places->count;
+	const struct search *search = argument;
+	const struct place_count *list = search->counts->list;
 
 	privileges_keep(PRIVILEGES_NONE);
 	for (int finds_sources = 0; finds_sources < 2; finds_sources++) {
-		for (struct trace_place *place = places->list; place < end; place++) {
-			struct trace_place *first = places->list;
-
-			while (!are_of_one_file(first, place))
+		for (size_t i = 0, first; i < search->count; i++) {
+			for (first = 0; list[first].code != list[i].code;)
 				first++;
-			if (place->inode && place == first)
-				find_in_file(place, end, places->search->root, finds_sources);
+			if (first == i && list[i].code >= MAPS_MOST)
+				find_in_file(search, list[i].code, finds_sources);
 		}
 	}
 }
@@ -245,47 +436,25 @@ static enum trace_origin find_origin(const struct trace_place *place)
 static void finish(const struct trace_evidence *trace, struct trace_places *places, uint64_t top,
 	bool are_system_calls)
 {
-	struct deadline deadline = deadline_after(SYMBOLS_NS);
-	struct trace_places shared;
-	uint64_t sum = 0;
+	struct place_counts *counts = places->counts;
 	struct fact why;
-	size_t size;
 
-	jitted_finish(search_of(places)->jitted, places);
-	if (!places->count)
+	if (!counts || !counts->count)
 		return;
-	qsort(places->list, places->count, sizeof(*places->list), by_count);
-	for (size_t i = 0; i < places->count; i++)
-		sum += places->list[i].count;
-	while (places->count && !places->list[places->count - 1].count)
-		places->count--;
-	if (places->count > top)
-		places->count = (size_t)top;
-	size = places->count * sizeof(*places->list);
-	shared = *places;
-	shared.list = child_share(size, &why);
-	if (shared.list) {
-		memcpy(shared.list, places->list, size);
-		/* If it does not reach its end, what it has found by then counts. */
-		if (child_run(find_functions, NULL, &shared, &deadline, &why))
-			fact_set(&why, FACT_ABSENT, "there is no file for it");
-		memcpy(places->list, shared.list, size);
-		child_unshare(shared.list, size);
-	}
+	merge(counts);
+	if (counts->map_count > 1)
+		(void)search(read_maps, counts, counts->list, counts->count, sizeof(*counts->list),
+			&why);
+	choose(places, trace->request->plan, top);
+	if (search(find_functions, counts, places->list, places->count, sizeof(*places->list),
+		    &why))
+		fact_set(&why, FACT_ABSENT, "there is no file for it");
 	for (size_t i = 0; i < places->count; i++) {
 		struct trace_place *place = &places->list[i];
-		const struct trace_row *row = &trace->request->plan->rows[place->row];
 
-		place->call = row->call->name;
-		place->clock = row->clock;
-		if (place->inode)
-			snprintf(place->address, sizeof(place->address), "0x%" PRIx64,
-				place->offset);
-		place->share_percent = 100 * (double)place->count / (double)sum;
 		if (place->source.fact.state == FACT_UNREAD)
 			place->source.fact = why;
 		place->origin = are_system_calls ? find_origin(place) : TRACE_FROM_UNKNOWN;
-		text_clean_span(place->module, sizeof(place->module), text_span(place->module));
 	}
 }
 

@@ -1,46 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the places in a program that calls come from, by addresses and memory maps. */
+/* Counts the places in programs that calls come from, and finds the functions of these. */
 #ifndef VDSOCHECK_TRACE_PLACES_H
 #define VDSOCHECK_TRACE_PLACES_H
 
 #include "files.h"
 #include "model.h"
 
-/* A process that calls come from. */
-struct place_process {
-	const struct maps *maps;
-	int jitted;     /* of jitted_open(), or -1; it is -1 if the places have taken it */
-	uint64_t owner; /* of call sites, whose map is opened when it is needed; 0: none */
-	pid_t pid;
-	bool has_file; /* of jitted.c */
-	size_t file;
-};
+/*
+ * Adds calls by the instruction before this address of a process with this memory map, and the map
+ * of its run-time code, of places_open_map(). `row` is that of the plan, and TRACE_ROW_MAX more for
+ * 32-bit code.
+ */
+void places_add(struct trace_places *places, size_t row, uint64_t calls, const struct maps *maps,
+	size_t perf_map, uint64_t address);
 
 /*
- * Adds calls by the instruction before this address; `calls` has their count and row, and whether
- * they are by 32-bit code. Returns the index of the place, or of a site of code that was made at
- * run time.
+ * Opens what leads to the map of the run-time code of a thread's process. Returns the index of the
+ * map; 0: there is no room for it.
  */
-size_t places_add(struct trace_places *places, const struct trace_place *calls,
-	struct place_process *process, uint64_t address, bool *is_jitted);
+size_t places_open_map(struct trace_places *places, pid_t thread);
 
 /*
- * Does so for a thread (0: not known) whose memory map is `maps`, or if that is NULL is read.
- * `owner` is the same number for threads with the same memory: the place of an address is looked up
- * once.
+ * Does as places_add() for a thread (0: not known) whose memory map is `maps`, or if that is NULL
+ * is read. `owner` is the same number for threads with the same memory: the place of an address is
+ * looked up once.
  */
-void call_sites_add(struct trace_places *places, const struct trace_place *calls, uint64_t owner,
+void call_sites_add(struct trace_places *places, size_t row, uint64_t calls, uint64_t owner,
 	pid_t thread, const struct span *maps, uint64_t address);
 
 /* The memory of an owner is another one from now on; `places` may be NULL. */
 void call_sites_forget(struct trace_places *places, uint64_t owner);
 
-/* Keeps the `top` places of both lists with the most calls, and finds their functions. */
-void places_finish(struct trace_evidence *trace, uint64_t top);
-
 /* Opens the root of a running process, which takes privileges: files of places are below it. */
 void places_open_root(struct trace_places *places, pid_t pid);
 
+/* Makes both lists, of the `top` places with the most calls, and finds their functions. */
+void places_finish(struct trace_evidence *trace, uint64_t top);
+
 void places_free(struct trace_places *places);
+
+/* ---- names.c ---- */
+
+/*
+ * Writes the name of a function without its parameters, "std::time::Instant::now"; another symbol
+ * is copied as it is. Copies as text_clean_span() does.
+ */
+void name_read(struct span symbol, char *to, size_t size);
+
+/*
+ * Sets the sources of places in a file, whose offsets are addresses, by the debug information in
+ * this open one, which is closed; -1: there is none. To be called in a child: a hostile file may
+ * crash it, or take long.
+ */
+void sources_read(int file, struct trace_place *const *places, size_t count);
 
 #endif

@@ -161,15 +161,11 @@ struct inspection {
 static void inspect(void *argument)
 {
 	struct inspection *inspection = argument;
-	struct trace_program *program = &inspection->program;
-	char path[64];
+	int file = file_reopen(inspection->file);
 	struct elf elf;
-	int file;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", inspection->file);
-	file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (file >= 0 && elf_map(&elf, file))
-		trace_program_read(program, elf.bytes, elf.length);
+		trace_program_read(&inspection->program, elf.bytes, elf.length);
 }
 
 /* A kernel thread executes no file, and has a name alone. */

@@ -9,6 +9,7 @@
  * tracer the kernel fails its counted calls with ENOSYS.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -19,7 +20,6 @@
 
 #include "base/child.h"
 #include "base/privileges.h"
-#include "base/text.h"
 #include "files.h"
 #include "tracer.h"
 
@@ -28,15 +28,12 @@
 /* A process has one tracer, which may be that of vdsocheck itself: `strace -f` follows children. */
 static void explain_refusal(pid_t pid, int error, struct fact *why)
 {
-	struct span status = status_read(pid), tracer = {NULL, 0};
+	const uint64_t tracer = status_number(pid, "TracerPid", 0);
 
-	if (proc_is_ours(why) && text_find_value(status, "TracerPid", &tracer) &&
-		!text_equals(tracer, "0"))
-		fact_set(why, FACT_DENIED, "ptrace: already traced by process %.*s",
-			(int)tracer.length, tracer.at);
+	if (proc_is_ours(why) && tracer)
+		fact_set(why, FACT_DENIED, "ptrace: already traced by process %" PRIu64, tracer);
 	else
 		fact_set_errno(why, error, "ptrace");
-	span_free(status);
 }
 
 static bool seize_program(struct tracer *tracer, unsigned options, struct fact *why)

@@ -14,8 +14,8 @@
 #include "base/child.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "jitted.h"
 #include "measure/vdso.h"
+#include "places.h"
 #include "served.h"
 
 /* A C library, or a static program, that takes longer to search has no frames. */
@@ -33,20 +33,14 @@ struct served_table {
 	size_t learned_count;
 	unsigned threads; /* that were started */
 	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
-	int jitted; /* map of the code that was made at run time; -1: none */
+	size_t perf_map; /* of the code that was made at run time, in trace->places; 0: none */
 };
 
 uint64_t served_count_filters(pid_t pid)
 {
-	struct span status = status_read(pid), value;
-	uint64_t mode = 0, count = SERVED_SOME_FILTERS;
-
-	if (text_find_value(status, "Seccomp", &value))
-		number_parse(value, &mode);
-	if (text_find_value(status, "Seccomp_filters", &value))
-		number_parse(value, &count);
-	span_free(status);
-	return mode ? count : 0;
+	return status_number(pid, "Seccomp", 0)
+	               ? status_number(pid, "Seccomp_filters", SERVED_SOME_FILTERS)
+	               : 0;
 }
 
 static bool may_have_own_filter(pid_t pid, uint64_t around, struct fact *why)
@@ -129,7 +123,6 @@ enum injected served_open(
 		fact_set_known(&trace->served);
 		*table = xcalloc(1, sizeof(**table));
 		(*table)->file = file;
-		(*table)->jitted = -1;
 		(*table)->users = 1;
 		read_map(*table, thread);
 	} else if (result != INJECTED_GONE) {
@@ -151,14 +144,11 @@ static bool makes_code(struct span maps)
 	       memmem(behind, maps.length - (size_t)(behind - maps.at), code, sizeof(code) - 1);
 }
 
-void served_end(struct served_table *table, pid_t pid)
+void served_end(struct trace_evidence *trace, struct served_table *table, pid_t pid)
 {
 	read_map(table, pid);
-	if (!table->maps.length || !makes_code(table->maps))
-		return;
-	if (table->jitted >= 0)
-		close(table->jitted);
-	table->jitted = jitted_open(pid);
+	if (table->maps.length && makes_code(table->maps))
+		table->perf_map = places_open_map(&trace->places, pid);
 }
 
 struct span served_maps(const struct served_table *table)
@@ -368,15 +358,14 @@ static bool is_passed_on(uint64_t call, uint64_t clock)
 	return call == SERVED_CLOCK_GETRES && !(in_vdso >> clock & 1);
 }
 
-static void add_calls(struct trace_evidence *trace, struct place_process *process,
-	uint64_t call_and_clock, uint64_t address, uint64_t count)
+static void add_calls(struct trace_evidence *trace, const struct served_table *table,
+	const struct maps *maps, uint64_t call_and_clock, uint64_t address, uint64_t count)
 {
 	uint64_t number = call_and_clock >> 5;
 	const struct trace_call *call =
 		count && number < SERVED_CALL_COUNT
 			? trace_plan_call(trace->request->plan, served_calls[number].name)
 			: NULL;
-	bool is_jitted;
 	size_t row;
 
 	if (!call)
@@ -384,13 +373,12 @@ static void add_calls(struct trace_evidence *trace, struct place_process *proces
 	row = trace_plan_row(trace->request->plan, call, call_and_clock & 31);
 	if (!is_passed_on(number, call_and_clock & 31))
 		trace->vdso_calls[row] += count;
-	places_add(&trace->places, &(struct trace_place){.row = row, .count = count}, process,
-		address, &is_jitted);
+	places_add(&trace->places, row, count, maps, table->perf_map, address);
 }
 
 /* Most pages of a table are holes, which no stub has written to. */
-static void add_table(struct trace_evidence *trace, const struct served_table *table,
-	struct place_process *process)
+static void add_table(
+	struct trace_evidence *trace, const struct served_table *table, const struct maps *maps)
 {
 	struct served_entry entries[SERVED_PAGE / sizeof(struct served_entry)];
 	uint64_t words[SERVED_SHARDS_AT / sizeof(uint64_t)];
@@ -400,29 +388,25 @@ static void add_table(struct trace_evidence *trace, const struct served_table *t
 	for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
 		trace->refused += words[SERVED_REFUSED_AT / sizeof(*words) + call];
 	for (size_t i = 0; i < SERVED_OVERFLOWS; i++)
-		add_calls(trace, process, i, 0, words[i]);
+		add_calls(trace, table, maps, i, 0, words[i]);
 	for (off_t at = SERVED_SHARDS_AT; (at = lseek(table->file, at, SEEK_DATA)) >= 0;
 		at += SERVED_PAGE) {
 		if (pread(table->file, entries, sizeof(entries), at) != sizeof(entries))
 			return;
 		for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
-			add_calls(trace, process, entries[i].key & 255, entries[i].key >> 16,
+			add_calls(trace, table, maps, entries[i].key & 255, entries[i].key >> 16,
 				entries[i].count);
 	}
 }
 
 bool served_drop(struct trace_evidence *trace, struct served_table *table)
 {
-	struct place_process process;
 	struct maps maps;
 
 	if (!table || --table->users)
 		return !table;
 	maps = maps_parse(table->maps);
-	process = (struct place_process){.maps = &maps, .jitted = table->jitted};
-	add_table(trace, table, &process);
-	if (process.jitted >= 0)
-		close(process.jitted);
+	add_table(trace, table, &maps);
 	maps_free(&maps);
 	close(table->file);
 	span_free(table->maps);

@@ -164,10 +164,10 @@ struct served_table *served_share(struct served_table *table);
 bool served_drop(struct trace_evidence *trace, struct served_table *table);
 
 /*
- * Reads the memory map of a process at its end, by which places are found, and opens the map of the
- * code that it made at run time.
+ * Reads the memory map of a process at its end, by which places are found, and opens what leads to
+ * the map of the code that it made at run time.
  */
-void served_end(struct served_table *table, pid_t pid);
+void served_end(struct trace_evidence *trace, struct served_table *table, pid_t pid);
 
 /* Returns the map that was read last; empty if `table` is NULL. */
 struct span served_maps(const struct served_table *table);

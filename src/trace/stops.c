@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/text.h"
 #include "places.h"
 #include "registers.h"
 #include "tracer.h"
@@ -24,16 +23,15 @@
 #endif
 
 /* The memory of a thread is that of all that have the same table, or else its own. */
-static void count_call(struct tracer *tracer, pid_t id, size_t row, bool is_compat,
-	const struct __ptrace_syscall_info *call)
+static void count_call(
+	struct tracer *tracer, pid_t id, size_t row, const struct __ptrace_syscall_info *call)
 {
 	const struct traced *thread = tracer_find(tracer, id);
 	const struct served_table *table = thread ? thread->table : NULL;
 
-	tracer->run->trace->counts[is_compat][row]++;
+	tracer->run->trace->counts[row / TRACE_ROW_MAX][row % TRACE_ROW_MAX]++;
 	if (call && tracer->run->call_places)
-		call_sites_add(tracer->run->call_places,
-			&(struct trace_place){.row = row, .is_compat = is_compat, .count = 1},
+		call_sites_add(tracer->run->call_places, row, 1,
 			table ? (uintptr_t)table : (uint64_t)id, id, NULL,
 			call->instruction_pointer);
 }
@@ -55,13 +53,12 @@ static void take_filter_stop(struct tracer *tracer, pid_t id)
 		ptrace(PTRACE_GETEVENTMSG, id, NULL, &data);
 	data ^= TRACE_FILTER_MARK;
 	if (data < TRACE_ARCH_COUNT * TRACE_ROW_MAX) {
-		count_call(tracer, id, data % TRACE_ROW_MAX, data >= TRACE_ROW_MAX,
-			is_known ? &call : NULL);
+		count_call(tracer, id, data, is_known ? &call : NULL);
 	} else if (data == TRACE_FILTER_UNTRACED) {
 		size_t row = registers_find_row(tracer->run->trace->request->plan, id);
 
 		if (row < TRACE_ROW_MAX)
-			count_call(tracer, id, row, false, is_known ? &call : NULL);
+			count_call(tracer, id, row, is_known ? &call : NULL);
 		registers_trace_child(id);
 	} else if (data == TRACE_FILTER_STRICT) {
 		tracer->run->trace->strict_refused++;
@@ -93,25 +90,21 @@ static void take_sigsys(struct tracer *tracer, pid_t id)
 }
 
 /* Linux 5.17 and newer give a thread that seccomp ends the second mode. */
-#define MODE_STRICT "1"
-#define MODE_DEAD "3"
+#define MODE_STRICT 1
+#define MODE_DEAD 3
 
 /* A filter ends a thread as if by SIGSYS, and strict mode as if by SIGKILL. */
 static void take_end(struct tracer *tracer, struct traced *thread, int signal)
 {
 	struct trace_evidence *trace = tracer->run->trace;
-	struct span status = {NULL, 0}, mode;
+	uint64_t mode = signal == SIGKILL ? status_number(thread->id, "Seccomp", 0) : 0;
 
 	if (signal == SIGSYS && !thread->was_sent_sigsys)
 		note_refused_call(tracer, thread->id);
-	if (signal == SIGKILL)
-		status = status_read(thread->id);
-	if (text_find_value(status, "Seccomp", &mode) &&
-		(text_equals(mode, MODE_STRICT) || text_equals(mode, MODE_DEAD))) {
+	if (mode == MODE_STRICT || mode == MODE_DEAD) {
 		note_refused_call(tracer, thread->id);
 		trace->is_strict = fact_is_known(&trace->sigsys_row.fact);
 	}
-	span_free(status);
 }
 
 /* At the event of execve(2), when the program has its privileges, or has lost them. */
@@ -141,7 +134,7 @@ static void note_event(struct tracer *tracer, pid_t id, int event)
 		if (syscall(SYS_tgkill, id, id, 0) == 0) {
 			trace_run_take(run, id, NULL);
 			if (thread && thread->table)
-				served_end(thread->table, id);
+				served_end(run->trace, thread->table, id);
 		}
 		if (thread && ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) == 0)
 			take_end(tracer, thread, (int)(message & 0x7f));

@@ -15,8 +15,8 @@
  *	caller start N            N children that execute "vdso 1"
  *	caller own N              N clock_gettime(CLOCK_MONOTONIC) by a system call instruction of its
  *	                          own function own_clock()
- *	caller jit N              N gettimeofday by code made at run time, named in /tmp/perf-PID.map,
- *	                          unless that is there
+ *	caller jit N [1]          N gettimeofday by code made at run time, named in /tmp/perf-PID.map,
+ *	                          unless that is there, or with 1 not named
  *	caller made N             N of these by a system call instruction of such code
  *	caller pace SECONDS       as many of these as it can, for that time
  *	caller clock N ID         N clock_gettime(ID) by syscall(2)
@@ -150,7 +150,7 @@ static int start_others(void)
 	return 0;
 }
 
-static int run_made_code(int calls_system)
+static int run_made_code(int calls_system, int is_named)
 {
 #if defined(__x86_64__)
 	/* sub $8, %rsp; call *%rdx; add $8, %rsp; ret; and mov $96, %eax; syscall; ret */
@@ -168,8 +168,8 @@ static int run_made_code(int calls_system)
 	mprotect(made, 4096, PROT_READ | PROT_EXEC);
 	memcpy(&function, &made, sizeof(function));
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	map = fopen(path, "wx");
-	if (!map && errno != EEXIST)
+	map = is_named ? fopen(path, "wx") : NULL;
+	if (is_named && !map && errno != EEXIST)
 		return 1;
 	if (map) {
 		fprintf(map, "%lx %zx made code\n", (unsigned long)made, sizeof(*code));
@@ -180,6 +180,7 @@ static int run_made_code(int calls_system)
 	return 0;
 #else
 	(void)calls_system;
+	(void)is_named;
 	return 77;
 #endif
 }
@@ -446,9 +447,9 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "start") == 0) {
 		return start_others();
 	} else if (strcmp(what, "jit") == 0) {
-		return run_made_code(0);
+		return run_made_code(0, !more);
 	} else if (strcmp(what, "made") == 0) {
-		return run_made_code(1);
+		return run_made_code(1, 1);
 	} else if (strcmp(what, "own") == 0) {
 		return run_own_call();
 	} else if (strcmp(what, "pace") == 0) {

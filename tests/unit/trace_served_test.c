@@ -17,7 +17,6 @@
 #include "base/text.h"
 #include "commands.h"
 #include "trace/frame.h"
-#include "trace/names.h"
 #include "trace/places.h"
 #include "trace/served.h"
 #include "unit/dice.h"
@@ -274,12 +273,8 @@ static const char memory_map[] =
 static void add(uint64_t address, size_t row, uint64_t count)
 {
 	struct maps parsed = maps_parse(text_span(memory_map));
-	struct place_process process = {.maps = &parsed, .jitted = -1};
-	bool is_jitted;
 
-	places_add(&trace->places, &(struct trace_place){.row = row, .count = count}, &process,
-		address, &is_jitted);
-	assert_false(is_jitted);
+	places_add(&trace->places, row, count, &parsed, 0, address);
 	maps_free(&parsed);
 }
 
@@ -323,6 +318,31 @@ static void a_place_is_a_file_and_an_address_in_it(void **state)
 	assert_int_equal(trace->places.list[3].count, 3 + 1);
 	assert_true(trace->places.list[0].share_percent > 52.6 &&
 		    trace->places.list[0].share_percent < 52.7);
+}
+
+static void a_line_of_a_perf_map_is_a_range_and_a_name(void **state)
+{
+	static const char text[] = "7f00 40 Main.loop(int) \n\nnonsense\n12 xyz name\n"
+				   "0x00007f80 0x10 a::name, with blanks\n-1 2 name\n8000 1\n";
+	static const struct {
+		uint64_t start, size;
+		const char *function;
+	} rows[] = {
+		{0x7f00, 0x40, "Main.loop(int)"},
+		{0x7f80, 0x10, "a::name, with blanks"},
+		{0x8000, 1, ""},
+	};
+	struct span map = text_span(text), function;
+	uint64_t start, size;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_true(perf_map_next(&map, &start, &size, &function));
+		assert_int_equal(start, rows[i].start);
+		assert_int_equal(size, rows[i].size);
+		assert_true(text_equals(function, rows[i].function));
+	}
+	assert_false(perf_map_next(&map, &start, &size, &function));
 }
 
 __attribute__((noinline)) static int a_function_with_a_name(int number)
@@ -824,6 +844,7 @@ int main(void)
 #endif
 		cmocka_unit_test(a_c_library_is_known_by_its_name),
 		cmocka_unit_test(a_place_is_a_file_and_an_address_in_it),
+		cmocka_unit_test(a_line_of_a_perf_map_is_a_range_and_a_name),
 		cmocka_unit_test(a_function_is_found_in_the_file),
 		cmocka_unit_test(names_of_cpp_and_rust_are_read),
 #if defined(__x86_64__)
