@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps the list of the processes of the host that make calls, and of their control groups. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "count.h"
+#include "files.h"
 
 static struct trace_caller *add(struct trace_callers *callers)
 {
@@ -28,7 +28,8 @@ static void find_group(const struct trace_run *run, struct trace_caller *process
 {
 	const struct trace_callers *known = &run->trace->callers;
 
-	cgroup_read(run->root, process->pid, process->cgroup);
+	if (process->pid)
+		cgroup_read(process->pid, process->cgroup);
 	if (*process->cgroup || (uint32_t)process->group <= CGROUP_ROOT_ID)
 		return;
 	for (size_t i = 0; i < known->count && !*process->cgroup; i++) {
@@ -42,18 +43,13 @@ static void find_group(const struct trace_run *run, struct trace_caller *process
 static struct trace_caller *add_process(const struct trace_run *run, pid_t pid, uint64_t group)
 {
 	struct trace_caller *process = add(&run->trace->callers);
-	char path[64], content[64];
-	struct fact why = {0};
-	struct span name;
 
 	process->pid = pid;
 	process->group = group;
 	if (run->trace->request->lists_groups)
 		find_group(run, process);
-	/* A process that has ended by now has no name. */
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	if (pid && root_read(run->root, path, content, sizeof(content), &name, &why))
-		text_clean_span(process->name, sizeof(process->name), text_trim(name));
+	if (pid)
+		process_name(pid, process->name, sizeof(process->name));
 	return process;
 }
 

@@ -12,7 +12,9 @@
 
 #include "base/memory.h"
 #include "count.h"
+#include "files.h"
 
+#define CGROUPS_SIZE 8192
 #define CONTAINER_ID_LENGTH 64
 #define SHORT_ID_LENGTH 12
 #define UID_LENGTH 36
@@ -114,17 +116,14 @@ void cgroup_describe(const char *path, char name[CGROUP_SIZE])
 		text_append(name, CGROUP_SIZE, "%s", unit ? unit : path);
 }
 
-void cgroup_read(const struct root *root, pid_t pid, char path[CGROUP_SIZE])
+void cgroup_read(pid_t pid, char path[CGROUP_SIZE])
 {
-	char file[64], content[8192];
-	struct fact why = {0};
-	struct span text, found;
+	struct span text = proc_read(pid, "cgroup", CGROUPS_SIZE), found;
 
 	path[0] = '\0';
-	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
-	if (root_read(root, file, content, sizeof(content), &text, &why) &&
-		cgroup_find_path(text, &found))
+	if (cgroup_find_path(text, &found))
 		text_clean_span(path, CGROUP_SIZE, found);
+	span_free(text);
 }
 
 /* Goes on in `path`, a directory with room for CGROUP_SIZE bytes. */

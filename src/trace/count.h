@@ -86,7 +86,6 @@ struct trace_failure {
 
 struct trace_run {
 	/* These are set before it begins. */
-	const struct root *root;
 	struct trace_evidence *trace;
 	volatile bool stop;        /* for interrupts_catch() */
 	void (*show)(double done); /* gets the part of the time limit that is over; or NULL */
@@ -256,7 +255,7 @@ void trace_callers_forget(struct trace_callers *callers);
 bool cgroup_find_path(struct span text, struct span *path);
 
 /* Reads the path of a running process; "": it has ended, or has none. */
-void cgroup_read(const struct root *root, pid_t pid, char path[CGROUP_SIZE]);
+void cgroup_read(pid_t pid, char path[CGROUP_SIZE]);
 
 /* Finds the path of a group of cgroups v2 by its ID; "": there is none. */
 void cgroup_find(uint64_t id, char path[CGROUP_SIZE]);

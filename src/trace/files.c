@@ -75,6 +75,14 @@ uint64_t status_number(pid_t pid, const char *key, uint64_t otherwise)
 	return otherwise;
 }
 
+void process_name(pid_t pid, char *name, size_t size)
+{
+	struct span comm = proc_read(pid, "comm", NAME_MAX);
+
+	text_clean_span(name, size, text_trim(comm));
+	span_free(comm);
+}
+
 bool process_is_there(pid_t pid)
 {
 	struct span status = proc_read(pid, "status", STATUS_SIZE), state = {NULL, 0};

@@ -22,6 +22,9 @@ struct span proc_read(pid_t pid, const char *name, size_t most);
 /* Returns the last number of this key in /proc/PID/status, 0: our own; `otherwise`: it has none. */
 uint64_t status_number(pid_t pid, const char *key, uint64_t otherwise);
 
+/* Writes the name of a process, which has none once it has ended: "". */
+void process_name(pid_t pid, char *name, size_t size);
+
 /* Returns false if it has ended, though nothing has waited for it. Its first thread may be gone. */
 bool process_is_there(pid_t pid);
 
@@ -42,8 +45,9 @@ struct code_file {
 };
 
 /*
- * Maps the file at a path of a memory map, below a root or if that is not positive ours, if it is
- * still the one with this inode. To be called in a child, as elf_map(), whose end frees it.
+ * Maps the file at a path of a memory map, if it is still the one with this inode. `root` is that
+ * of files_open_root(), or not positive: ours. To be called in a child, as elf_map(), whose end
+ * frees it.
  */
 bool code_open(int root, const char *path, uint64_t inode, struct code_file *code);
 

@@ -173,14 +173,10 @@ static void name_process(struct trace_program *program, const char *executable)
 {
 	char target[1024] = "";
 
-	if (readlink(executable, target, sizeof(target) - 1) <= 0) {
-		struct span name = proc_read(program->pid, "comm", sizeof(target));
-
-		text_clean_span(program->path, sizeof(program->path), text_trim(name));
-		span_free(name);
-	} else {
+	if (readlink(executable, target, sizeof(target) - 1) > 0)
 		text_clean_span(program->path, sizeof(program->path), text_span(target));
-	}
+	else
+		process_name(program->pid, program->path, sizeof(program->path));
 }
 
 /*

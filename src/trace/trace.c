@@ -108,7 +108,7 @@ static bool count_program(struct cli *cli)
 	if (error)
 		return refuse_program(report, name, error);
 	trace_program_inspect(&trace->program);
-	trace_host_measure(run->root, trace->request->plan, &trace->host);
+	trace_host_measure(&cli->root, trace->request->plan, &trace->host);
 	if (!trace_started(run, &why))
 		return cli_error("cannot run %s%s: %s", name,
 			report->request.as_if_fallback ? " as if this host fell back" : "",
@@ -166,7 +166,7 @@ static bool count_running(struct cli *cli)
 		trace_program_inspect(&trace->program);
 		places_open_root(&trace->call_places, trace->program.pid);
 	}
-	trace_host_measure(run->root, trace->request->plan, &trace->host);
+	trace_host_measure(&cli->root, trace->request->plan, &trace->host);
 	run->show = progress_show;
 	work_begin(cli, request->interval_ns ? NULL : "counting", &run->stop);
 	is_counted = trace_running(run, print_interval, cli);
@@ -250,7 +250,6 @@ static bool measure(struct cli *cli)
 	/* A document on standard error has no line before it. */
 	request->warns = !cli->quiet && !cli->output && cli->format == trace_formats;
 	trace->request = request;
-	run->root = &cli->root;
 	run->trace = trace;
 	run->privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
 	if (!request->system_wide && !request->as_if_fallback && !request->leaves_untouched &&
