@@ -68,8 +68,10 @@ struct child_wait {
 	const struct deadline *deadline;
 	/* Is called for each change of a child; true ends the wait. NULL: any change ends it. */
 	bool (*changed)(void *argument, pid_t pid, int status, const struct rusage *usage);
-	/* Is called some times a second and after signals; true ends the wait. May be NULL. */
+	/* Is called each poll_ns and after signals; true ends the wait. May be NULL. */
 	bool (*poll)(void *argument);
+	int64_t poll_ns; /* which a poll may set; 0: 100 ms */
+	bool is_alone;   /* goes on where there is no child, until a poll ends the wait */
 	void *argument;
 	pid_t ended; /* set to the child whose change ended the wait; 0: none did */
 	int status;  /* of that change */

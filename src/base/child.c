@@ -21,8 +21,9 @@
 
 #include "base/privileges.h"
 
-/* ns between two polls. */
+/* ns between two polls, if nothing else is asked for, and at least. */
 #define POLL_NS 100000000
+#define POLL_LEAST_NS 1000000
 
 /* ns that a killed child may take to end where no time is left. */
 #define END_NS 300000000
@@ -174,18 +175,27 @@ static void tick(int number)
  * A change costs one system call: wait4(2) blocks, and a timer interrupts it. The timer's signal is
  * ignored by default, so that a late one does no harm; SIGALRM may be a deadline's.
  */
-int child_wait(struct child_wait *wait)
+static bool start_timer(timer_t timer, const struct child_wait *wait)
 {
 	int64_t left_ns = deadline_left_ns(wait->deadline);
-	struct itimerspec interval = {.it_interval = {.tv_nsec = POLL_NS},
-		.it_value = {.tv_nsec = (long)(left_ns < POLL_NS ? left_ns + 1 : POLL_NS)}};
+	int64_t ns = left_ns < wait->poll_ns ? left_ns : wait->poll_ns;
+	struct timespec interval = timespec_of(ns > POLL_LEAST_NS ? ns : POLL_LEAST_NS);
+
+	return timer_settime(timer, 0, &(struct itimerspec){interval, interval}, NULL) == 0;
+}
+
+int child_wait(struct child_wait *wait)
+{
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGURG};
 	struct sigaction action = {.sa_handler = tick}, action_before = {.sa_handler = SIG_DFL};
+	struct timespec pause;
 	sigset_t tick_signal, mask_before;
 	timer_t timer;
 	bool has_timer, is_ticking;
 	int error = 0;
 
+	if (!wait->poll_ns)
+		wait->poll_ns = POLL_NS;
 	sigemptyset(&action.sa_mask);
 	sigemptyset(&tick_signal);
 	sigaddset(&tick_signal, SIGURG);
@@ -193,7 +203,7 @@ int child_wait(struct child_wait *wait)
 	ticked = 0;
 	has_timer = sigaction(SIGURG, &action, &action_before) == 0 &&
 	            timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
-	is_ticking = has_timer && timer_settime(timer, 0, &interval, NULL) == 0;
+	is_ticking = has_timer && start_timer(timer, wait);
 	for (;;) {
 		struct rusage usage;
 		pid_t pid = wait4(wait->pid, &wait->status,
@@ -207,6 +217,8 @@ int child_wait(struct child_wait *wait)
 		if (pid > 0 && !ticked)
 			continue;
 		ticked = 0;
+		if (pid < 0 && errno == ECHILD && wait->is_alone)
+			pid = 0;
 		if (pid < 0 && errno != EINTR)
 			error = errno;
 		else if (wait->poll && wait->poll(wait->argument))
@@ -215,8 +227,10 @@ int child_wait(struct child_wait *wait)
 			error = ETIMEDOUT;
 		if (error)
 			break;
+		is_ticking = is_ticking && start_timer(timer, wait);
+		pause = is_ticking ? timespec_of(wait->poll_ns) : look_pause;
 		if (pid == 0)
-			nanosleep(&look_pause, NULL);
+			nanosleep(&pause, NULL);
 	}
 	if (has_timer)
 		timer_delete(timer);

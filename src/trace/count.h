@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Declares the ways of counting and their parts: a program that is inspected, a run with one wait
- * for processes, signals and time, and the programs in the kernel that count.
+ * Declares the ways of counting and their parts: a program that is inspected, a run with one loop
+ * for processes, signals and time, and what counts in it.
  */
 #ifndef VDSOCHECK_TRACE_COUNT_H
 #define VDSOCHECK_TRACE_COUNT_H
@@ -47,13 +47,22 @@ void trace_host_measure(
 /* Returns the number of CPUs that this kernel may have: the last one's number, and one. */
 size_t trace_host_cpus(void);
 
-/* ---- sources ---- */
+/* ---- run.c: the loop of a run, and what counts in it ---- */
 
 /*
  * Something that counts while a run goes on, the first member of what it is part of. The run asks
- * the sources that it has, and these do not know each other. Functions may be NULL.
+ * its sources, and these do not know each other. Functions may be NULL.
  */
 struct trace_source {
+	/* Is called when the time begins. */
+	void (*start)(struct trace_source *source);
+
+	/* Takes a change of a child or traced thread. False: it waits for no other. */
+	bool (*change)(struct trace_source *source, pid_t id, int status);
+
+	/* Does what is due. Returns the ns until it wants to be called again; it may be sooner. */
+	int64_t (*tick)(struct trace_source *source);
+
 	/*
 	 * Adds what was counted since the last time to the evidence: at the end (ending is 0), or
 	 * what it can only add while a process has its memory, which ends, or before it executes
@@ -61,92 +70,46 @@ struct trace_source {
 	 */
 	void (*take)(struct trace_source *source, pid_t ending, const struct span *maps);
 
-	/* Is called some times a second. */
-	void (*poll)(struct trace_source *source);
-
-	/* Takes a change of a child or traced thread. False: it waits for no other. */
-	bool (*change)(struct trace_source *source, pid_t id, int status);
-
-	/* Ends counting: what is taken then is all. */
-	void (*stop)(struct trace_source *source);
+	/* Ends counting, takes what is left, and frees the source. */
+	void (*finish)(struct trace_source *source);
 
 	struct trace_source *next; /* of the run */
 };
 
-/* ---- run.c ---- */
-
-/* TRACE_STARTING, TRACE_EXECUTING: the program was not started. */
-enum trace_stage { TRACE_STARTING, TRACE_EXECUTING, TRACE_FOLLOWING };
-
-/* The reason why a program could not be started or counted. */
-struct trace_failure {
-	enum trace_stage stage;
-	int error; /* an errno value; 0: there was no failure */
-};
-
 struct trace_run {
-	/* These are set before it begins. */
 	struct trace_evidence *trace;
-	volatile bool stop;        /* for interrupts_catch() */
-	void (*show)(double done); /* gets the part of the time limit that is over; or NULL */
-	uint64_t privileges;       /* needed after the run, see base/privileges.h */
-	bool serves;               /* the program's calls into the vDSO are counted, too */
-	struct trace_places *call_places; /* of system calls; NULL: not wanted */
-
-	/* The ways of counting set these while they count. */
+	uint64_t privileges; /* needed after the run, see base/privileges.h */
 	struct trace_source *sources;
 	pid_t program; /* was started, and gets SIGTERM at the end of the time; 0: none is left */
 	int status;    /* of waitpid(), once the program has ended */
-	bool over;     /* nothing that outlives the program is waited for */
-	struct trace_failure failure;
-
-	/* The run itself uses these. */
-	int file; /* to the child: a byte lets it go on; its failure is read from it */
+	bool is_over;  /* nothing that outlives the program is waited for */
 	struct deadline deadline;
 	int64_t begin_ns;   /* of CLOCK_MONOTONIC */
-	double cpu_s;       /* of the program, once it has ended */
-	double begin_cpu_s; /* of a process that ran already, at the beginning */
+	double begin_cpu_s; /* of a process that ran already */
 };
 
-/* Add a source, and remove one that may be there. */
 void trace_run_add(struct trace_run *run, struct trace_source *source);
-void trace_run_remove(struct trace_run *run, const struct trace_source *source);
 
-/* Call the functions of all sources. */
+/* Calls the functions of all sources. */
 void trace_run_take(struct trace_run *run, pid_t ending, const struct span *maps);
-void trace_run_stop(struct trace_run *run);
 
 /*
- * Forks. The child waits for trace_run_go(), sets the seccomp filter, which may be NULL, and
- * becomes the program. False with the reason.
- */
-bool trace_run_fork(struct trace_run *run, struct filter *filter, struct fact *why);
-
-/* Ends the child that waits. */
-void trace_run_cancel(struct trace_run *run);
-
-/*
- * Lets the child go on, and waits for its end by the functions below. Sets run->failure where the
- * child failed.
- */
-void trace_run_go(struct trace_run *run);
-
-/*
- * Begins the time. All that takes privileges is open: they are given up, but for CAP_KILL if there
- * is a program, which may have changed its user, CAP_SYS_PTRACE for it or to read memory maps, and
- * CAP_SYS_ADMIN to suspend the seccomp filters of programs whose calls into the vDSO are counted.
- * From now on the signals that ask us to end are passed to the program.
+ * Begins the time. From now on the signals that ask us to end are passed to the program, or end the
+ * run if there is none.
  */
 void trace_run_begin(struct trace_run *run);
 
 /*
- * Waits for children until the run is over and there is no program. 0, or an errno value: ECHILD
- * if nothing is left to wait for.
+ * Waits until the run is over and there is no program. 0, or an errno value: ECHILD if a program
+ * was started and nothing is left to wait for.
  */
 int trace_run_wait(struct trace_run *run);
 
-/* Waits a moment, at most for so long or until a signal; false: the run is over. */
-bool trace_run_pause(struct trace_run *run, int64_t most_ns);
+/* Sets the duration and the CPU time, and takes all that was counted until now. */
+void trace_run_count(struct trace_run *run);
+
+/* Does that for the last time: the run has no sources then. */
+void trace_run_end(struct trace_run *run);
 
 /*
  * Reads a clock by a timer, since a seccomp filter may end a process for clock_gettime(2). Returns
@@ -154,18 +117,16 @@ bool trace_run_pause(struct trace_run *run, int64_t most_ns);
  */
 int64_t trace_clock_ns(clockid_t clock);
 
-/* Sets the duration and the CPU time, before processes that are not counted are waited for. */
-void trace_run_counted(struct trace_run *run);
-
 /* ---- started.c: a program that is started ---- */
 
 /*
  * Runs the program until it and what it left running has ended, and fills in method, counts,
  * duration and CPU time. If its calls cannot be counted, it runs as it would without us, but not as
- * if this host fell back, a question that such a run would not answer. False with the reason in
- * *why if it was not started.
+ * if this host fell back, a question that such a run would not answer. All capabilities are given
+ * up that are not needed. Sets *error to that of execve(2), or 0. False with the reason in *why if
+ * it was not started.
  */
-bool trace_started(struct trace_run *run, struct fact *why);
+bool trace_started(struct trace_run *run, int *error, struct fact *why);
 
 /*
  * Runs the program again, as often as is asked for, each time with standard input from this offset
@@ -184,49 +145,15 @@ void trace_compare(const struct trace_run *run, off_t input);
  */
 bool trace_running(struct trace_run *run, bool (*report)(void *argument), void *argument);
 
-/* ---- ptrace.c ---- */
-
-/* A tracer without the first, or a filter set without the second, takes a program's privileges. */
-#define TRACE_PRIVILEGES PRIVILEGES(CAP_SYS_PTRACE)
-#define TRACE_FILTER_PRIVILEGES PRIVILEGES(CAP_SYS_ADMIN)
+/* ---- events.c, samples.c: the sources by BPF programs and by the cpu-clock ---- */
 
 /*
- * Runs the program under a seccomp filter until it and its children have ended, and counts its
- * system calls at its stops. False with the reason in *why if it was not started.
+ * Begin to count what the run is for: its system calls, or what is run in the vDSO. Add to the run
+ * the privileges that this takes on the way. False with the reason, which is in
+ * run->trace->sampled for samples.
  */
-bool trace_ptrace_run(struct trace_run *run, struct fact *why);
-
-/*
- * Does what trace_run_go() does for a program whose system calls are counted otherwise or not at
- * all, and counts its calls into the vDSO if run->serves is set and it can be traced. False, with
- * the reason in trace->served: it was to run as if this host fell back, and was not started.
- */
-bool trace_follow(struct trace_run *run);
-
-/* ---- events.c: system calls, counted by BPF programs ---- */
-
-/*
- * Makes the maps for the calls of the plan, before anything is counted. NULL with the reason. Free
- * the result, which may be NULL, with trace_events_free().
- */
-struct trace_events *trace_events_make(const struct trace_plan *plan, struct fact *why);
-void trace_events_free(struct trace_events *events);
-
-/* Begins to count what the run is for, as a source of it. False with the reason. */
-bool trace_events_start(struct trace_events *events, struct trace_run *run, struct fact *why);
-
-/* ---- samples.c: what is run in the vDSO ---- */
-
-/*
- * Prepares samples of what the run is for. NULL with the reason in run->trace->sampled. Adds the
- * privileges that are needed on the way to those of the run. Close the result, which may be NULL,
- * with trace_samples_close(). The other functions do nothing with NULL.
- */
-struct trace_samples *trace_samples_open(struct trace_run *run);
-void trace_samples_close(struct trace_samples *samples);
-
-/* Begins to take samples, as a source of the run. */
-void trace_samples_begin(struct trace_samples *samples);
+bool trace_events_open(struct trace_run *run, struct fact *why);
+bool trace_samples_open(struct trace_run *run);
 
 /* ---- callers.c: who makes the calls of the whole host ---- */
 

@@ -200,19 +200,6 @@ static bool attach_all(struct trace_events *events)
 	       attach(events, EVENT_ENTER) && (attach(events, EVENT_PAGE) || true);
 }
 
-/* Process IDs are those of our PID namespace, where it is not the first one of the host. */
-static void set_namespace(uint64_t values[EVENT_VALUE_COUNT])
-{
-	static const uint64_t first = 0xeffffffc; /* PROC_PID_INIT_INO, since 3.8 */
-	struct stat status;
-
-	if (stat("/proc/self/ns/pid", &status) == 0 && status.st_ino != first) {
-		values[EVENT_TRAITS] |= EVENTS_IN_NAMESPACE;
-		values[EVENT_DEVICE] = status.st_dev;
-		values[EVENT_INODE] = status.st_ino;
-	}
-}
-
 static void explain(int error, struct fact *why)
 {
 	if (error == EPERM || error == EACCES)
@@ -225,28 +212,6 @@ static void explain(int error, struct fact *why)
 			strerror(error));
 	else
 		fact_set_errno(why, error, "bpf");
-}
-
-struct trace_events *trace_events_make(const struct trace_plan *plan, struct fact *why)
-{
-	struct trace_events *events = xcalloc(1, sizeof(*events));
-
-	events->cpus = 1;
-	while (events->cpus < trace_host_cpus())
-		events->cpus *= 2;
-	events->values[EVENT_LAST_CPU] = events->cpus - 1;
-	events->reading = EVENT_IDLE; /* no slot is in use yet */
-	if (!programs[EVENT_ENTER].count) {
-		fact_set(why, FACT_ABSENT, "there is no BPF program for this architecture");
-	} else if (!make_maps(events) || !want_calls(events, plan)) {
-		explain(errno, why);
-	} else {
-		fact_set_known(why);
-		events->seen = xcalloc(events->cpus, sizeof(*events->seen));
-		return events;
-	}
-	trace_events_free(events);
-	return NULL;
 }
 
 /* ---- reading ---- */
@@ -266,9 +231,9 @@ static void add_calls(const struct trace_events *events, const struct event_slot
 	run->trace->counts[arch][row] += count;
 	if (run->trace->request->system_wide)
 		trace_callers_add(run, process, slot->where, count, 0);
-	if (run->call_places &&
+	if (run->trace->request->locates_calls &&
 		run->trace->request->plan->rows[row].call->served != SERVED_CALL_COUNT)
-		call_sites_add(run->call_places, arch * TRACE_ROW_MAX + row, count,
+		call_sites_add(&run->trace->call_places, arch * TRACE_ROW_MAX + row, count,
 			(uint64_t)process, process, process == ending ? maps : NULL, slot->where);
 }
 
@@ -312,17 +277,20 @@ static void take(struct trace_source *source, pid_t ending, const struct span *m
 			*seen = *now;
 	}
 	if (ending)
-		call_sites_forget(events->run->call_places, (uint64_t)ending);
+		call_sites_forget(&trace->call_places, (uint64_t)ending);
 	if (!is_read)
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
 	events->next_ns = trace_clock_ns(CLOCK_MONOTONIC);
 	events->next_ns += READING_LEAST_NS + READING_PART * (events->next_ns - begin_ns);
 }
 
-static void poll_counts(struct trace_source *source)
+static int64_t tick(struct trace_source *source)
 {
-	if (trace_clock_ns(CLOCK_MONOTONIC) >= ((struct trace_events *)source)->next_ns)
+	const struct trace_events *events = (struct trace_events *)source;
+
+	if (trace_clock_ns(CLOCK_MONOTONIC) >= events->next_ns)
 		take(source, 0, NULL);
+	return events->next_ns - trace_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* ---- the source ---- */
@@ -342,50 +310,70 @@ static uint64_t to_read(void)
 	return PRIVILEGES(major == 5 && minor >= 8 ? CAP_BPF : CAP_SYS_ADMIN);
 }
 
-static void stop(struct trace_source *source)
+static void finish(struct trace_source *source)
 {
 	struct trace_events *events = (struct trace_events *)source;
 
 	while (events->link_count)
 		close(events->links[--events->link_count]);
-}
-
-void trace_events_free(struct trace_events *events)
-{
-	if (!events)
-		return;
-	if (events->run) {
-		trace_run_remove(events->run, &events->source);
-		events->run->privileges &= ~to_read();
-	}
-	stop(&events->source);
+	if (events->seen)
+		take(source, 0, NULL);
 	while (events->map_count)
 		close((int)events->values[--events->map_count]);
+	events->run->privileges &= ~to_read();
 	free(events->seen);
 	free(events);
 }
 
-bool trace_events_start(struct trace_events *events, struct trace_run *run, struct fact *why)
+/* Process IDs are those of our PID namespace, where it is not the first one of the host. */
+static void set_values(struct trace_events *events)
 {
-	struct trace_evidence *trace = run->trace;
+	static const uint64_t first = 0xeffffffc; /* PROC_PID_INIT_INO, since 3.8 */
+	const struct trace_evidence *trace = events->run->trace;
 	uint64_t *values = events->values;
+	struct stat status;
 
+	events->cpus = 1;
+	while (events->cpus < trace_host_cpus())
+		events->cpus *= 2;
+	values[EVENT_LAST_CPU] = events->cpus - 1;
 	values[EVENT_TRAITS] = trace->request->system_wide ? EVENTS_OF_HOST
 	                       : trace->request->arguments ? EVENTS_OF_PROGRAM
 	                                                   : EVENTS_OF_PROCESS;
 	values[EVENT_TRAITS] |= trace->request->lists_groups ? EVENTS_BY_GROUP : 0;
 	values[EVENT_PROCESS] =
 		(uint64_t)(trace->request->system_wide ? getpid() : trace->program.pid);
-	set_namespace(values);
-	if (!attach_all(events)) {
-		explain(errno, why);
-		return false;
+	if (stat("/proc/self/ns/pid", &status) == 0 && status.st_ino != first) {
+		values[EVENT_TRAITS] |= EVENTS_IN_NAMESPACE;
+		values[EVENT_DEVICE] = status.st_dev;
+		values[EVENT_INODE] = status.st_ino;
 	}
-	events->source = (struct trace_source){.take = take, .poll = poll_counts, .stop = stop};
+}
+
+bool trace_events_open(struct trace_run *run, struct fact *why)
+{
+	struct trace_evidence *trace = run->trace;
+	struct trace_events *events = xcalloc(1, sizeof(*events));
+
+	events->source = (struct trace_source){.tick = tick, .take = take, .finish = finish};
 	events->run = run;
-	trace_run_add(run, &events->source);
-	run->privileges |= to_read();
-	fact_set_known(&trace->method_fact);
-	trace->method = TRACE_BY_BPF;
-	return true;
+	events->reading = EVENT_IDLE; /* no slot is in use yet */
+	set_values(events);
+	if (!programs[EVENT_ENTER].count) {
+		fact_set(why, FACT_ABSENT, "there is no BPF program for this architecture");
+	} else if (!make_maps(events) || !want_calls(events, trace->request->plan) ||
+		   !attach_all(events)) {
+		explain(errno, why);
+	} else {
+		events->seen = xcalloc(events->cpus, sizeof(*events->seen));
+		events->next_ns = trace_clock_ns(CLOCK_MONOTONIC) + READING_LEAST_NS;
+		trace_run_add(run, &events->source);
+		run->privileges |= to_read();
+		fact_set_known(why);
+		fact_set_known(&trace->method_fact);
+		trace->method = TRACE_BY_BPF;
+		return true;
+	}
+	finish(&events->source);
+	return false;
 }

@@ -6,11 +6,15 @@
 #include "base/text.h"
 #include "collect.h"
 #include "count.h"
+#include "files.h"
 #include "judge.h"
 #include "measure.h"
 
 /* Limits the measurement, which the program waits for. About 0.1 s is usual. */
 #define MEASURING_NS 3000000000
+
+/* More than a list of CPUs has. */
+#define LIST_SIZE 4096
 
 /* Says whether a row may be counted, or samples in the vDSO may be of it. */
 static bool is_wanted(const struct trace_plan *plan, const struct call_row *row)
@@ -54,16 +58,11 @@ void trace_host_measure(
 /* sysconf(3) of musl counts the CPUs that this process may run on. */
 size_t trace_host_cpus(void)
 {
-	int file = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+	struct span list = files_take(
+		open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC), LIST_SIZE);
 	uint64_t count, last;
-	size_t length = 0;
-	char text[4096];
+	bool is_read = number_parse_cpus(text_trim(list), &count, &last);
 
-	if (file < 0 || file_read_all(file, text, sizeof(text), &length) != 0)
-		length = 0;
-	if (file >= 0)
-		close(file);
-	if (number_parse_cpus(text_trim((struct span){text, length}), &count, &last))
-		return (size_t)last + 1;
-	return (size_t)sysconf(_SC_NPROCESSORS_CONF);
+	span_free(list);
+	return (size_t)(is_read ? last + 1 : (uint64_t)sysconf(_SC_NPROCESSORS_CONF));
 }

@@ -58,6 +58,7 @@ struct trace_request {
 	bool system_wide;       /* all programs of the host are counted */
 	bool lists_processes, lists_groups; /* one of the two is set then */
 	bool leaves_untouched;              /* the calls into the vDSO are not counted */
+	bool locates_calls;                 /* the places of system calls are looked for */
 	bool as_if_fallback; /* a system call takes the place of each call into the vDSO */
 	bool is_baseline;    /* to compare with: the stubs are mapped, and not used */
 	uint64_t repeats;    /* more runs of each kind, to compare */

@@ -208,7 +208,7 @@ void call_sites_add(struct trace_places *places, size_t row, uint64_t calls, uin
 
 void call_sites_forget(struct trace_places *places, uint64_t owner)
 {
-	struct place_counts *counts = places ? places->counts : NULL;
+	struct place_counts *counts = places->counts;
 
 	for (size_t i = 0; counts && i < SITE_COUNT; i++) {
 		if (counts->sites[i].owner == owner)

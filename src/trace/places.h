@@ -28,7 +28,7 @@ size_t places_open_map(struct trace_places *places, pid_t thread);
 void call_sites_add(struct trace_places *places, size_t row, uint64_t calls, uint64_t owner,
 	pid_t thread, const struct span *maps, uint64_t address);
 
-/* The memory of an owner is another one from now on; `places` may be NULL. */
+/* The memory of an owner is another one from now on. */
 void call_sites_forget(struct trace_places *places, uint64_t owner);
 
 /* Opens the root of a running process, which takes privileges: files of places are below it. */

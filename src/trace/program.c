@@ -181,12 +181,16 @@ static void name_process(struct trace_program *program, const char *executable)
 
 /*
  * Its file may be hostile, shrink, or be on a file system that never answers: a child opens it,
- * which does not have the privilege to find it.
+ * which does not have the privilege to find it. A script executes the same few programs again and
+ * again, which are looked at once.
  */
 void trace_program_inspect(struct trace_program *program)
 {
+	static uint64_t harmless[64]; /* files that do not call ptrace(2) */
 	struct deadline deadline = deadline_after(CHILD_PROBE_NS);
 	struct inspection inspection;
+	struct statx status;
+	uint64_t *known, id = 0;
 	struct fact why;
 	char path[64];
 
@@ -197,7 +201,15 @@ void trace_program_inspect(struct trace_program *program)
 		*program, open(program->pid ? path : program->file, O_PATH | O_CLOEXEC)};
 	if (inspection.file < 0)
 		return;
-	if (child_call(inspect, &inspection, sizeof(inspection), &deadline, &why))
-		*program = inspection.program;
+	if (statx(inspection.file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status) == 0)
+		id = status.stx_ino ^ (uint64_t)status.stx_dev_major << 52 ^
+		     (uint64_t)status.stx_dev_minor << 32;
+	known = &harmless[id % ARRAY_SIZE(harmless)];
+	if (!id || id != *known) {
+		if (child_call(inspect, &inspection, sizeof(inspection), &deadline, &why))
+			*program = inspection.program;
+		if (!program->calls_ptrace)
+			*known = id;
+	}
 	close(inspection.file);
 }

@@ -1,29 +1,116 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts by ptrace(2). A program that we start runs under a seccomp filter that stops it at
- * the counted calls only, and is followed by tracer_take_change(), which trace_run_wait() calls for
- * each stop: it counts, then ends the threads that are left, or lets them go.
- *
- * The program is seized (PTRACE_SEIZE), so that group stops are seen as such and kept
- * (PTRACE_LISTEN). Under our filter it ends when we are killed (PTRACE_O_EXITKILL): without a
- * tracer the kernel fails its counted calls with ENOSYS.
+ * Follows a program that we start by ptrace(2). It is seized (PTRACE_SEIZE), so that group stops
+ * are seen as such and kept (PTRACE_LISTEN). Where its system calls are counted so, it runs under a
+ * seccomp filter that stops it at these only, and ends when we are killed (PTRACE_O_EXITKILL):
+ * without a tracer the kernel fails them with ENOSYS.
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/seccomp.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/child.h"
+#include "base/memory.h"
 #include "base/privileges.h"
 #include "files.h"
+#include "places.h"
 #include "tracer.h"
 
 #define FOLLOW (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
+
+/* Limits the time that processes which the program left running take to end by SIGTERM. */
+#define TERMINATE_NS 2000000000
+
+/* ---- its threads ---- */
+
+/* Returns the link to a thread, or that to NULL at the end of the list. */
+static struct traced **find(struct tracer *tracer, pid_t id)
+{
+	struct traced **at = &tracer->threads;
+
+	while (*at && (*at)->id != id)
+		at = &(*at)->next;
+	return at;
+}
+
+/*
+ * Once the count is over, ends the process of which this is the first thread: signals are sent to
+ * processes. An ID that is not that of a thread traced by us is refused.
+ */
+static void terminate(struct tracer *tracer, pid_t id)
+{
+	if (tracer->is_ending && ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 &&
+		syscall(SYS_tgkill, id, id, 0) == 0 && kill(id, SIGTERM) == 0)
+		tracer->run->trace->children_terminated++;
+}
+
+struct traced *tracer_add(struct tracer *tracer, pid_t id, const struct traced *parent)
+{
+	struct traced *thread = *find(tracer, id);
+
+	/* Its parent, which the kernel has not named yet, may be any, and waits for us there. */
+	for (struct traced *any = tracer->threads; any && !thread && !parent; any = any->next)
+		served_lock(any->table);
+	if (!thread) {
+		thread = xcalloc(1, sizeof(*thread));
+		thread->id = id;
+		thread->next = tracer->threads;
+		tracer->threads = thread;
+		terminate(tracer, id);
+	}
+	if (parent && !thread->table && !thread->has_executed)
+		thread->table = served_share(parent->table);
+	return thread;
+}
+
+uint64_t tracer_owner(const struct traced *thread)
+{
+	return thread->table ? (uintptr_t)thread->table : (uint64_t)thread->id;
+}
+
+/* The number of a thread and the address of a table are used again. */
+void tracer_drop_table(struct tracer *tracer, struct traced *thread)
+{
+	const uint64_t owner = tracer_owner(thread);
+
+	if (served_drop(tracer->run->trace, thread->table))
+		call_sites_forget(&tracer->run->trace->call_places, owner);
+	thread->table = NULL;
+}
+
+static void drop(struct tracer *tracer, struct traced **at)
+{
+	struct traced *thread = *at;
+
+	*at = thread->next;
+	tracer_drop_table(tracer, thread);
+	free(thread);
+}
+
+void tracer_drop(struct tracer *tracer, pid_t id)
+{
+	struct traced **at = find(tracer, id);
+
+	if (*at)
+		drop(tracer, at);
+}
+
+void tracer_let_go(struct tracer *tracer, struct traced *thread, int signal)
+{
+	served_lock(thread->table); /* we see nothing that it starts from then on */
+	ptrace(PTRACE_DETACH, thread->id, NULL, (void *)(uintptr_t)signal);
+	tracer->run->trace->let_go++;
+	*find(tracer, thread->id) = thread->next;
+	thread->next = tracer->left;
+	tracer->left = thread;
+}
+
+/* ---- from its start to its end ---- */
 
 /* A process has one tracer, which may be that of vdsocheck itself: `strace -f` follows children. */
 static void explain_refusal(pid_t pid, int error, struct fact *why)
@@ -36,92 +123,70 @@ static void explain_refusal(pid_t pid, int error, struct fact *why)
 		fact_set_errno(why, error, "ptrace");
 }
 
-static bool seize_program(struct tracer *tracer, unsigned options, struct fact *why)
+bool tracer_seize(struct tracer *tracer, bool serves, struct fact *why)
 {
 	struct trace_run *run = tracer->run;
 	struct rlimit limit;
 	struct fact ignored;
 
-	tracer->options = FOLLOW | options;
-	if (run->serves)
+	tracer->options = FOLLOW;
+	if (serves)
 		tracer->options |= PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXIT;
+	if (tracer->has_filter)
+		tracer->options |= PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
 	if (ptrace(PTRACE_SEIZE, run->program, NULL, (void *)(uintptr_t)tracer->options) < 0) {
 		explain_refusal(run->program, errno, why);
 		return false;
 	}
 	/* The kernel asks for the capabilities that the tracer has when it attaches. */
-	tracer->is_weak =
-		proc_is_ours(&ignored) && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
-		!privileges_have(tracer->has_filter ? TRACE_PRIVILEGES | TRACE_FILTER_PRIVILEGES
-						    : TRACE_PRIVILEGES);
+	tracer->is_weak = proc_is_ours(&ignored) && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
+	                  !privileges_have(TRACER_PRIVILEGES(tracer->has_filter));
+	/* If it is not known how many are around us, there is one at least. */
+	tracer->filters = served_count_filters(0);
+	if (tracer->filters == SERVED_SOME_FILTERS)
+		tracer->filters = 1;
+	tracer->filters += tracer->has_filter;
 	/* Each program that is counted has a descriptor here. This one has its own limit by now. */
 	if (getrlimit(RLIMIT_NOFILE, &tracer->files) == 0) {
 		limit = (struct rlimit){tracer->files.rlim_max, tracer->files.rlim_max};
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
 	tracer_add(tracer, run->program, NULL);
-	tracer->source.change = tracer_take_change;
 	trace_run_add(run, &tracer->source);
 	return true;
 }
 
-/* If it is not known how many, there is one at least. */
-static uint64_t count_filters_around(void)
+/*
+ * Under our filter they cannot be let go: without a tracer their counted calls would fail. Those
+ * that are left then end by PTRACE_O_EXITKILL.
+ */
+static void terminate_all(struct tracer *tracer)
 {
-	uint64_t count = served_count_filters(0);
+	struct trace_run *run = tracer->run;
 
-	return count == SERVED_SOME_FILTERS ? 1 : count;
+	tracer->is_ending = true;
+	run->is_over = false;
+	run->deadline = deadline_after(TERMINATE_NS);
+	trace_run_add(run, &tracer->source);
+	for (struct traced *thread = tracer->threads; thread; thread = thread->next)
+		terminate(tracer, thread->id);
+	if (tracer->threads)
+		trace_run_wait(run);
+	run->sources = NULL;
 }
 
-bool trace_follow(struct trace_run *run)
+/*
+ * To let a thread go it would have to be stopped, which may interrupt a call that it waits in: the
+ * kernel lets it go when we end.
+ */
+void tracer_release(struct tracer *tracer)
 {
-	struct tracer tracer = {.run = run, .filters = count_filters_around()};
-	bool is_seized = run->serves && seize_program(&tracer, 0, &run->trace->served);
-
-	/* A normal run would seem to survive a host that falls back. */
-	if (!is_seized &&
-		(run->trace->request->as_if_fallback || run->trace->request->is_baseline)) {
-		trace_run_cancel(run);
-		return false;
-	}
-	run->over = true;
-	trace_run_go(run);
-	if (is_seized)
-		tracer_forget(&tracer);
-	return true;
-}
-
-bool trace_ptrace_run(struct trace_run *run, struct fact *why)
-{
-	static struct filter filter;
-	struct tracer tracer = {.run = run, .filters = count_filters_around(), .has_filter = true};
-
-	/* A kernel with filters reads their address first. A filter may kill for the attempt. */
-	if (!tracer.filters && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 &&
-		errno == EINVAL) {
-		fact_set_errno(why, EINVAL, "seccomp filter");
-		return false;
-	}
-	tracer.filters++; /* ours */
-	trace_plan_filter(run->trace->request->plan, &filter);
-	if (!trace_run_fork(run, &filter, why))
-		return false;
-	if (!seize_program(&tracer, PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL, why)) {
-		trace_run_cancel(run);
-		return false;
-	}
-	fact_set_known(&run->trace->method_fact);
-	run->trace->method = TRACE_BY_SECCOMP;
-	trace_run_go(run);
-	tracer_terminate(&tracer);
-	tracer_forget(&tracer);
-	/* An outer seccomp filter may refuse the new one, or end the process for it. */
-	if (run->failure.error && run->failure.stage == TRACE_STARTING)
-		fact_set_errno(why, run->failure.error, "seccomp filter");
-	else if (run->failure.error || tracer.has_executed || WTERMSIG(run->status) != SIGSYS)
-		return true;
-	else
-		child_explain(run->status, DEADLINE_NONE, why);
-	run->failure.error = 0;
-	return false;
+	if (tracer->has_filter)
+		terminate_all(tracer);
+	if (tracer->files.rlim_max) /* the next run inherits it */
+		setrlimit(RLIMIT_NOFILE, &tracer->files);
+	while (tracer->threads)
+		drop(tracer, &tracer->threads);
+	while (tracer->left)
+		drop(tracer, &tracer->left);
 }

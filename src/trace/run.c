@@ -1,166 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts a program in a child that waits until all is ready for counting, or watches one that runs
- * already. The program must end as if untraced, and its counts must still be
- * printed: signals that ask us to end are passed on to it, between two waits, when it has not been
- * reaped and its ID cannot be that of another process.
+ * The loop of a run, in which time, signals, changes of children and what counts come together. A
+ * program must end as if untraced, and its counts must still be printed: signals that ask us to end
+ * are passed on to it, between two waits, when it has not been reaped and its ID cannot be that of
+ * another process.
  */
-#include <errno.h>
-#include <stddef.h>
-#include <sys/socket.h>
-#include <sys/time.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/child.h"
-#include "base/memory.h"
 #include "base/privileges.h"
 #include "base/time.h"
 #include "count.h"
 
-/* Time between two looks at what is not a child: pidfds, which tell of its end, need Linux 5.3. */
-#define PAUSE_NS 20000000
+/* Most time between two looks: a signal that comes right before a wait does not interrupt it. */
+#define LOOK_NS 100000000
 
-/* ---- its sources ---- */
+/* Set by a signal that asks us to end. */
+static volatile bool stopped;
 
-void trace_run_add(struct trace_run *run, struct trace_source *source)
-{
-	source->next = run->sources;
-	run->sources = source;
-}
-
-void trace_run_remove(struct trace_run *run, const struct trace_source *source)
-{
-	for (struct trace_source **at = &run->sources; *at; at = &(*at)->next) {
-		if (*at == source) {
-			*at = source->next;
-			return;
-		}
-	}
-}
-
-void trace_run_take(struct trace_run *run, pid_t ending, const struct span *maps)
-{
-	for (struct trace_source *source = run->sources; source; source = source->next) {
-		if (source->take)
-			source->take(source, ending, maps);
-	}
-}
-
-void trace_run_stop(struct trace_run *run)
-{
-	for (struct trace_source *source = run->sources; source; source = source->next) {
-		if (source->stop)
-			source->stop(source);
-	}
-}
-
-/* ---- the start of a program ---- */
-
-static void end_with(int file, enum trace_stage stage, int error)
-{
-	struct trace_failure failure = {stage, error};
-
-	(void)!write(file, &failure, sizeof(failure));
-	_exit(STATUS_TROUBLE);
-}
-
-/* execve(2) keeps these, and fork(2) does not: the alarm(2) of our caller is the program's. */
-static const unsigned timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
-
-static void set_timers(const struct itimerval values[ARRAY_SIZE(timers)])
-{
-	for (size_t i = 0; i < ARRAY_SIZE(timers); i++)
-		setitimer(timers[i], &values[i], NULL);
-}
-
-static void become_program(const struct trace_run *run, struct filter *filter, int file)
-{
-	ssize_t length;
-	int error = 0;
-	char byte;
-
-	do
-		length = read(file, &byte, 1);
-	while (length < 0 && errno == EINTR);
-	/* Our parent is gone, or has given up. */
-	if (length == 0)
-		_exit(STATUS_TROUBLE);
-	if (length < 0)
-		error = errno;
-	cli_restore_signals();
-	if (!error && filter)
-		error = filter_set(filter);
-	if (error)
-		end_with(file, TRACE_STARTING, error);
-	/* With a slash in it there is one attempt; a script without "#!" is run by the shell. */
-	execvp(run->trace->program.file, run->trace->request->arguments);
-	end_with(file, TRACE_EXECUTING, errno);
-}
-
-bool trace_run_fork(struct trace_run *run, struct filter *filter, struct fact *why)
-{
-	struct itimerval before[ARRAY_SIZE(timers)] = {{{0}, {0}}};
-	int files[2];
-	pid_t pid;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, files) < 0) {
-		fact_set_errno(why, errno, "socketpair");
-		return false;
-	}
-	run->file = files[0];
-	for (size_t i = 0; i < ARRAY_SIZE(timers); i++)
-		setitimer(timers[i], &(struct itimerval){{0}, {0}}, &before[i]);
-	pid = fork();
-	if (pid <= 0)
-		set_timers(before);
-	if (pid == 0) {
-		close(files[0]);
-		become_program(run, filter, files[1]);
-	}
-	if (pid < 0) {
-		fact_set_errno(why, errno, "fork");
-		close(files[0]);
-	}
-	close(files[1]);
-	run->program = run->trace->program.pid = pid > 0 ? pid : 0;
-	return pid > 0;
-}
-
-void trace_run_cancel(struct trace_run *run)
-{
-	close(run->file);
-	while (waitpid(run->program, NULL, 0) < 0 && errno == EINTR)
-		;
-	run->program = 0;
-}
-
-void trace_run_go(struct trace_run *run)
-{
-	struct trace_failure failure;
-	ssize_t length;
-	int error, ended;
-
-	trace_run_begin(run);
-	/* SIGPIPE is ignored; a child that is gone is seen by its status. */
-	error = write(run->file, "", 1) < 0 ? errno : 0;
-	if (error)
-		kill(run->program, SIGKILL);
-	ended = trace_run_wait(run);
-	trace_run_stop(run);
-	trace_run_counted(run);
-	do
-		length = read(run->file, &failure, sizeof(failure));
-	while (length < 0 && errno == EINTR);
-	close(run->file);
-	if (length == sizeof(failure))
-		run->failure = failure;
-	else if (error || run->program)
-		run->failure = (struct trace_failure){TRACE_FOLLOWING, error ? error : ended};
-}
-
-/* ---- signals and time ---- */
+/* ---- time ---- */
 
 /* The latest time that a timer of 32 bits can have: it never ends. */
 #define NEVER_S INT32_MAX
@@ -190,117 +50,153 @@ static double cpu_seconds(pid_t pid)
 	                                             : 0;
 }
 
+/* ---- its sources ---- */
+
+void trace_run_add(struct trace_run *run, struct trace_source *source)
+{
+	source->next = run->sources;
+	run->sources = source;
+}
+
+void trace_run_take(struct trace_run *run, pid_t ending, const struct span *maps)
+{
+	for (struct trace_source *source = run->sources; source; source = source->next) {
+		if (source->take)
+			source->take(source, ending, maps);
+	}
+}
+
+/* ---- from its begin to its end ---- */
+
 void trace_run_begin(struct trace_run *run)
 {
-	uint64_t privileges = run->privileges;
+	const struct trace_request *request = run->trace->request;
 
-	/* PTRACE_TRACEME fails if the parent has less than the program. */
-	if (run->program)
-		privileges |= PRIVILEGES(CAP_KILL) | PRIVILEGES(CAP_SYS_PTRACE);
-	if (run->call_places)
-		privileges |= PRIVILEGES(CAP_SYS_PTRACE);
-	if (run->serves)
-		privileges |= PRIVILEGES(CAP_SYS_ADMIN);
-	if (!run->trace->request->repeats)
-		privileges_keep(privileges);
-	if (run->program)
-		interrupts_catch(&run->stop, true);
-	run->deadline = run->trace->request->limit_ns
-	                        ? deadline_after(run->trace->request->limit_ns)
-	                        : (struct deadline){0};
+	interrupts_catch(&stopped, run->program);
+	run->deadline = request->limit_ns ? deadline_after(request->limit_ns) : *DEADLINE_NONE;
 	run->begin_cpu_s = run->program ? 0 : cpu_seconds(run->trace->program.pid);
 	run->begin_ns = trace_clock_ns(CLOCK_MONOTONIC);
+	for (struct trace_source *source = run->sources; source; source = source->next) {
+		if (source->start)
+			source->start(source);
+	}
 }
 
-void trace_run_counted(struct trace_run *run)
+/* Passes signals on, ends the run in time, and returns the ns until it wants to be called again. */
+static int64_t look_around(struct trace_run *run)
 {
-	struct trace_evidence *trace = run->trace;
-	double cpu_s =
-		run->trace->request->arguments ? run->cpu_s : cpu_seconds(trace->program.pid);
-
-	fact_set_real(&trace->duration_s,
-		(double)(trace_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / NS_PER_SECOND);
-	if (trace->request->system_wide)
-		fact_set(&trace->cpu_s.fact, FACT_ABSENT, "not counted for a whole host");
-	else if (!run->trace->request->arguments && cpu_s <= 0)
-		fact_set(&trace->cpu_s.fact, FACT_ABSENT, "the process has ended");
-	else if (!run->trace->request->arguments && run->begin_cpu_s <= 0)
-		fact_set(&trace->cpu_s.fact, FACT_ABSENT, "could not be read at the beginning");
-	else
-		fact_set_real(&trace->cpu_s, cpu_s - run->begin_cpu_s);
-}
-
-static void look_around(struct trace_run *run)
-{
-	int64_t left = deadline_left_ns(&run->deadline);
-	bool interrupted = __atomic_exchange_n(&run->stop, false, __ATOMIC_RELAXED);
-	unsigned sent = interrupts_sent();
+	const int64_t limit_ns = run->trace->request->limit_ns;
+	const int64_t left_ns = deadline_left_ns(&run->deadline);
+	const bool is_stopped = __atomic_exchange_n(&stopped, false, __ATOMIC_RELAXED);
+	const unsigned sent = interrupts_sent();
+	int64_t next_ns = left_ns && left_ns < LOOK_NS ? left_ns : LOOK_NS;
 
 	for (int number = 1; sent >> number && run->program; number++) {
 		if (sent >> number & 1)
 			kill(run->program, number);
 	}
 	/* Ctrl-C has reached the program, too, which may go on. */
-	if (sent & 1U << SIGTERM || (interrupted && !run->program))
-		run->over = true;
-	for (struct trace_source *source = run->sources; source; source = source->next) {
-		if (source->poll)
-			source->poll(source);
+	if (sent & 1U << SIGTERM || (is_stopped && !run->program))
+		run->is_over = true;
+	if (!left_ns) {
+		run->is_over = true;
+		run->deadline = *DEADLINE_NONE;
+		if (run->program)
+			kill(run->program, SIGTERM);
 	}
-	if (run->trace->request->limit_ns && run->show)
-		run->show(1 - (double)left / (double)run->trace->request->limit_ns);
-	if (left > 0)
-		return;
-	run->over = true;
-	run->deadline = (struct deadline){0};
-	if (run->program)
-		kill(run->program, SIGTERM);
-}
+	for (struct trace_source *source = run->sources; source; source = source->next) {
+		int64_t ns = source->tick ? source->tick(source) : next_ns;
 
-bool trace_run_pause(struct trace_run *run, int64_t most_ns)
-{
-	int64_t left = deadline_left_ns(&run->deadline), pause_ns = PAUSE_NS;
-
-	pause_ns = left < pause_ns ? left : pause_ns;
-	pause_ns = most_ns < pause_ns ? most_ns : pause_ns;
-	nanosleep(&(struct timespec){.tv_nsec = (long)(pause_ns > 0 ? pause_ns : 0)}, NULL);
-	look_around(run);
-	return !run->over;
+		next_ns = ns < next_ns ? ns : next_ns;
+	}
+	if (limit_ns)
+		progress_show(1 - (double)left_ns / (double)limit_ns);
+	return next_ns;
 }
 
 static bool is_done(const struct trace_run *run)
 {
-	return run->over && !run->program;
+	return run->is_over && !run->program;
+}
+
+struct loop {
+	struct child_wait wait;
+	struct trace_run *run;
+};
+
+static bool look(void *argument)
+{
+	struct loop *loop = argument;
+
+	loop->wait.poll_ns = look_around(loop->run);
+	return is_done(loop->run);
 }
 
 static bool take_change(void *argument, pid_t id, int status, const struct rusage *usage)
 {
-	struct trace_run *run = argument;
+	struct trace_run *run = ((struct loop *)argument)->run;
 
 	if (id == run->program && !WIFSTOPPED(status)) {
 		run->program = 0;
 		run->status = status;
-		run->cpu_s = rusage_seconds(usage);
+		fact_set_real(&run->trace->cpu_s, rusage_seconds(usage));
 	}
 	for (struct trace_source *source = run->sources; source; source = source->next) {
 		if (source->change && !source->change(source, id, status))
-			run->over = true;
+			run->is_over = true;
 	}
-	return is_done(run);
-}
-
-static bool poll_run(void *run)
-{
-	look_around(run);
 	return is_done(run);
 }
 
 int trace_run_wait(struct trace_run *run)
 {
-	return child_wait(&(struct child_wait){.pid = -1,
-		.options = __WALL,
-		.deadline = DEADLINE_NONE,
-		.changed = take_change,
-		.poll = poll_run,
-		.argument = run});
+	struct loop loop = {.run = run,
+		.wait = {.pid = -1,
+			.options = __WALL,
+			.deadline = DEADLINE_NONE,
+			.changed = take_change,
+			.poll = look,
+			.is_alone = !run->trace->request->arguments,
+			.argument = &loop}};
+
+	return look(&loop) ? 0 : child_wait(&loop.wait);
+}
+
+static void measure_time(const struct trace_run *run)
+{
+	struct trace_evidence *trace = run->trace;
+	struct real_fact *cpu_s = &trace->cpu_s;
+	double seconds;
+
+	fact_set_real(&trace->duration_s,
+		(double)(trace_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / NS_PER_SECOND);
+	if (trace->request->arguments)
+		return;
+	seconds = cpu_seconds(trace->program.pid);
+	if (trace->request->system_wide)
+		fact_set(&cpu_s->fact, FACT_ABSENT, "not counted for a whole host");
+	else if (seconds <= 0)
+		fact_set(&cpu_s->fact, FACT_ABSENT, "the process has ended");
+	else if (run->begin_cpu_s <= 0)
+		fact_set(&cpu_s->fact, FACT_ABSENT, "could not be read at the beginning");
+	else
+		fact_set_real(cpu_s, seconds - run->begin_cpu_s);
+}
+
+void trace_run_count(struct trace_run *run)
+{
+	measure_time(run);
+	trace_run_take(run, 0, NULL);
+}
+
+void trace_run_end(struct trace_run *run)
+{
+	struct trace_source *source;
+
+	measure_time(run);
+	while ((source = run->sources)) {
+		run->sources = source->next;
+		if (source->finish)
+			source->finish(source);
+	}
 }

@@ -29,8 +29,9 @@
 #include "files.h"
 #include "measure/vdso.h"
 
-/* A CPU's ring has room for the samples of a third of a second. */
+/* A CPU's ring has room for the samples of a third of a second, and is read after this time. */
 #define RING_PAGES 8
+#define READING_NS 50000000
 
 /* The places of the vDSO that were found are kept for so many processes. */
 #define KNOWN_MAX 1024
@@ -181,44 +182,6 @@ static void explain(int error, struct fact *why)
 		fact_set_errno(why, error, "perf_event_open");
 }
 
-struct trace_samples *trace_samples_open(struct trace_run *run)
-{
-	struct trace_samples *samples = xcalloc(1, sizeof(*samples));
-	struct fact *why = &run->trace->sampled.fact;
-	int error;
-
-	samples->run = run;
-	samples->cpus = (int)trace_host_cpus();
-	samples->rings = xcalloc((size_t)samples->cpus, sizeof(*samples->rings));
-	error = open_on_cpus(samples, -1);
-	if (error && !run->trace->request->system_wide)
-		error = open_threads(samples, run->trace->program.pid);
-	if (!error && samples->file_count) {
-		fact_set_known(why);
-		run->privileges |= PRIVILEGES(CAP_SYS_PTRACE); /* to read memory maps */
-		return samples;
-	}
-	explain(error ? error : ESRCH, why);
-	trace_samples_close(samples);
-	return NULL;
-}
-
-void trace_samples_close(struct trace_samples *samples)
-{
-	if (!samples)
-		return;
-	trace_run_remove(samples->run, &samples->source);
-	for (int cpu = 0; cpu < samples->cpus; cpu++) {
-		if (samples->rings[cpu].page)
-			munmap(samples->rings[cpu].page, ring_length());
-	}
-	while (samples->file_count)
-		close(samples->files[--samples->file_count]);
-	free(samples->files);
-	free(samples->rings);
-	free(samples);
-}
-
 /* ---- samples ---- */
 
 /* Says whether the address is in the vDSO of the process, which is looked for once. */
@@ -265,7 +228,7 @@ static void take_record(
 	}
 }
 
-static void poll_rings(struct trace_source *source)
+static int64_t read_rings(struct trace_source *source)
 {
 	struct trace_samples *samples = (struct trace_samples *)source;
 	struct record record;
@@ -274,21 +237,63 @@ static void poll_rings(struct trace_source *source)
 		while (samples->rings[cpu].page && next_record(&samples->rings[cpu], &record))
 			take_record(samples->run, samples, &record);
 	}
+	return READING_NS;
 }
 
 static void take(struct trace_source *source, pid_t ending, const struct span *maps)
 {
 	(void)ending;
 	(void)maps;
-	poll_rings(source);
+	read_rings(source);
 }
 
-void trace_samples_begin(struct trace_samples *samples)
+/* ---- the source ---- */
+
+static void start(struct trace_source *source)
 {
-	if (!samples)
-		return;
+	struct trace_samples *samples = (struct trace_samples *)source;
+
 	for (size_t i = 0; i < samples->file_count; i++)
 		ioctl(samples->files[i], PERF_EVENT_IOC_ENABLE, 0);
-	samples->source = (struct trace_source){.take = take, .poll = poll_rings};
-	trace_run_add(samples->run, &samples->source);
+}
+
+static void finish(struct trace_source *source)
+{
+	struct trace_samples *samples = (struct trace_samples *)source;
+
+	read_rings(source);
+	for (int cpu = 0; cpu < samples->cpus; cpu++) {
+		if (samples->rings[cpu].page)
+			munmap(samples->rings[cpu].page, ring_length());
+	}
+	while (samples->file_count)
+		close(samples->files[--samples->file_count]);
+	free(samples->files);
+	free(samples->rings);
+	free(samples);
+}
+
+bool trace_samples_open(struct trace_run *run)
+{
+	struct trace_samples *samples = xcalloc(1, sizeof(*samples));
+	struct fact *why = &run->trace->sampled.fact;
+	int error;
+
+	samples->source = (struct trace_source){
+		.start = start, .tick = read_rings, .take = take, .finish = finish};
+	samples->run = run;
+	samples->cpus = (int)trace_host_cpus();
+	samples->rings = xcalloc((size_t)samples->cpus, sizeof(*samples->rings));
+	error = open_on_cpus(samples, -1);
+	if (error && !run->trace->request->system_wide)
+		error = open_threads(samples, run->trace->program.pid);
+	if (!error && samples->file_count) {
+		fact_set_known(why);
+		run->privileges |= PRIVILEGES(CAP_SYS_PTRACE); /* to read memory maps */
+		trace_run_add(run, &samples->source);
+		return true;
+	}
+	explain(error ? error : ESRCH, why);
+	finish(&samples->source);
+	return false;
 }

@@ -1,28 +1,167 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts a program from its start, in the best way that is permitted. A program that cannot be
- * counted runs as it would without us, and the report has the reason.
+ * Starts a program in a child that waits until all is ready for counting, in the best way that is
+ * permitted. A program that cannot be counted runs as it would without us, and the report has the
+ * reason.
  */
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/memory.h"
 #include "base/privileges.h"
 #include "count.h"
 #include "files.h"
 #include "places.h"
 #include "served.h"
+#include "tracer.h"
+
+/* ---- the child that becomes the program ---- */
+
+/* execve(2) keeps these, and fork(2) does not: the alarm(2) of our caller is the program's. */
+static const unsigned timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+
+static void set_timers(const struct itimerval values[ARRAY_SIZE(timers)])
+{
+	for (size_t i = 0; i < ARRAY_SIZE(timers); i++)
+		setitimer(timers[i], &values[i], NULL);
+}
+
+static void become_program(const struct trace_evidence *trace, int file)
+{
+	static struct filter filter;
+	bool with_filter;
+	ssize_t length;
+	int error = 0;
+
+	do
+		length = read(file, &with_filter, sizeof(with_filter));
+	while (length < 0 && errno == EINTR);
+	/* Our parent is gone, or has given up. */
+	if (length == 0)
+		_exit(STATUS_TROUBLE);
+	cli_restore_signals();
+	if (length < 0) {
+		error = errno;
+	} else if (with_filter) {
+		trace_plan_filter(trace->request->plan, &filter);
+		error = -filter_set(&filter);
+	}
+	if (!error) {
+		/* With a slash in it there is one attempt; a script without "#!" is run by sh. */
+		execvp(trace->program.file, trace->request->arguments);
+		error = errno;
+	}
+	(void)!write(file, &error, sizeof(error));
+	_exit(STATUS_TROUBLE);
+}
+
+/* Forks. Returns a descriptor for run_child() or leave_child(), or -1 with the reason. */
+static int fork_child(struct trace_run *run, struct fact *why)
+{
+	struct itimerval before[ARRAY_SIZE(timers)] = {{{0}, {0}}};
+	int files[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, files) < 0) {
+		fact_set_errno(why, errno, "socketpair");
+		return -1;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(timers); i++)
+		setitimer(timers[i], &(struct itimerval){{0}, {0}}, &before[i]);
+	pid = fork();
+	if (pid <= 0)
+		set_timers(before);
+	if (pid == 0) {
+		close(files[0]);
+		become_program(run->trace, files[1]);
+	}
+	close(files[1]);
+	if (pid > 0) {
+		run->program = run->trace->program.pid = pid;
+		return files[0];
+	}
+	fact_set_errno(why, errno, "fork");
+	close(files[0]);
+	return -1;
+}
+
+static void leave_child(struct trace_run *run, int file)
+{
+	close(file);
+	while (waitpid(run->program, NULL, 0) < 0 && errno == EINTR)
+		;
+	run->program = 0;
+	trace_run_end(run);
+}
+
+/*
+ * Lets the child go on, and waits for its end. Sets *error to that of execve(2), to a negative one
+ * of our filter, or to 0. False with the reason if the child could not be followed.
+ */
+static bool run_child(
+	struct trace_run *run, int file, bool with_filter, int *error, struct fact *why)
+{
+	bool is_followed;
+	ssize_t length;
+	int ended;
+
+	trace_run_begin(run);
+	/* SIGPIPE is ignored; a child that is gone is seen by its status. */
+	is_followed = write(file, &with_filter, sizeof(with_filter)) > 0;
+	if (!is_followed) {
+		fact_set_errno(why, errno, "write");
+		kill(run->program, SIGKILL);
+	}
+	ended = trace_run_wait(run);
+	trace_run_end(run);
+	if (is_followed && run->program) {
+		fact_set_errno(why, ended, "wait4");
+		is_followed = false;
+	}
+	*error = 0;
+	do
+		length = read(file, error, sizeof(*error));
+	while (length < 0 && errno == EINTR);
+	close(file);
+	return is_followed || *error;
+}
+
+/* ---- the ways to count it ---- */
 
 /* Why a program is left untouched. */
 #define GAINS "it is set-user-ID or set-group-ID or has capabilities, which it would lose"
 #define TRACES "it calls ptrace(2), which fails while it is traced"
 
 /* Says whether the program would lose privileges for lack of ours. */
-static bool loses_privileges(const struct trace_program *program, uint64_t needed)
+static bool loses_privileges(const struct trace_program *program, bool has_filter)
 {
-	return !privileges_have(needed) && trace_program_gains(program->file);
+	return !privileges_have(TRACER_PRIVILEGES(has_filter)) &&
+	       trace_program_gains(program->file);
+}
+
+/* Says whether the program can run under our filter, by which its system calls are counted. */
+static bool may_filter(const struct trace_evidence *trace, struct fact *why)
+{
+	if (loses_privileges(&trace->program, true))
+		fact_set(why, FACT_DENIED, GAINS);
+	else if (trace->program.calls_ptrace)
+		fact_set(why, FACT_DENIED, TRACES);
+	/* A kernel with filters reads their address first. A filter may kill for the attempt. */
+	else if (!served_count_filters(0) &&
+		 prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 && errno == EINVAL)
+		fact_set_errno(why, EINVAL, "seccomp filter");
+	else
+		return true;
+	return false;
 }
 
 /* Says whether the program is to be seized, to count its calls into the vDSO. */
@@ -32,12 +171,95 @@ static bool counts_served(struct trace_evidence *trace)
 		fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
 	else if (!served_has_call(trace->request->plan))
 		fact_set(&trace->served, FACT_ABSENT, "none of these calls is in the vDSO");
-	else if (loses_privileges(&trace->program, TRACE_PRIVILEGES))
+	else if (loses_privileges(&trace->program, false))
 		fact_set(&trace->served, FACT_ABSENT, GAINS);
 	else if (proc_is_ours(&trace->served))
 		return served_is_harmless(&trace->served);
 	return false;
 }
+
+/* PTRACE_TRACEME of a program fails if its parent has less than the program. */
+static void give_up_privileges(const struct trace_run *run, bool serves)
+{
+	uint64_t kept = run->privileges | PRIVILEGES(CAP_KILL) | PRIVILEGES(CAP_SYS_PTRACE);
+
+	/* To suspend the seccomp filters of programs whose calls into the vDSO are counted. */
+	if (serves)
+		kept |= PRIVILEGES(CAP_SYS_ADMIN);
+	if (!run->trace->request->repeats)
+		privileges_keep(kept);
+}
+
+/*
+ * Runs the program: its system calls are counted if `counts_calls` is set, by BPF programs or at
+ * the stops of our filter, and its calls into the vDSO if `serves` is set and it can be traced. A
+ * program whose system calls cannot be counted runs untouched, but not as if this host fell back: a
+ * normal run would seem to survive that. False with the reason if it was not started.
+ */
+static bool run_program(
+	struct trace_run *run, bool counts_calls, bool serves, int *error, struct fact *why)
+{
+	struct trace_evidence *trace = run->trace;
+	struct tracer tracer = {.source.change = tracer_take_change, .run = run};
+	bool is_counted, is_seized = false, is_run;
+	struct fact *refused;
+	int file = fork_child(run, why);
+
+	if (file < 0)
+		return false;
+	is_counted = !counts_calls || trace_events_open(run, &trace->bpf);
+	refused = is_counted ? &trace->served : &trace->method_fact;
+	tracer.has_filter = !is_counted && may_filter(trace, refused);
+	if (is_counted ? serves : tracer.has_filter)
+		is_seized = tracer_seize(&tracer, serves, refused);
+	if (!is_seized && (trace->request->as_if_fallback || trace->request->is_baseline)) {
+		*why = *refused;
+		leave_child(run, file);
+		return false;
+	}
+	tracer.has_filter &= is_seized;
+	if (tracer.has_filter) {
+		fact_set_known(&trace->method_fact);
+		trace->method = TRACE_BY_SECCOMP;
+	}
+	give_up_privileges(run, serves);
+	run->is_over = !tracer.has_filter;
+	is_run = run_child(run, file, tracer.has_filter, error, why);
+	if (is_seized)
+		tracer_release(&tracer);
+	interrupts_release();
+	/* An outer seccomp filter may refuse the new one, or end the process for it. */
+	if (*error < 0)
+		fact_set_errno(refused, -*error, "seccomp filter");
+	else if (tracer.has_filter && !tracer.executions && !*error &&
+		 WTERMSIG(run->status) == SIGSYS)
+		child_explain(run->status, DEADLINE_NONE, refused);
+	return is_run;
+}
+
+bool trace_started(struct trace_run *run, int *error, struct fact *why)
+{
+	struct trace_evidence *trace = run->trace;
+	const bool serves = counts_served(trace);
+	bool is_run;
+
+	if (trace->request->as_if_fallback && !serves) {
+		*why = trace->served;
+		return false;
+	}
+	is_run = run_program(run, true, serves, error, why);
+	if (is_run && trace->method == TRACE_BY_SECCOMP && !fact_is_known(&trace->method_fact)) {
+		trace->method = TRACE_BY_NONE;
+		*why = trace->method_fact;
+		is_run = !trace->request->as_if_fallback &&
+		         run_program(run, false, false, error, why);
+	}
+	if (trace->served.state == FACT_UNREAD)
+		trace->served = trace->method_fact;
+	return is_run;
+}
+
+/* ---- more runs, to compare ---- */
 
 /*
  * Runs the program once more, and keeps its times if they are the least. False if it did not end as
@@ -49,6 +271,7 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 	struct trace_request request = *of->trace->request;
 	struct fact *why = &of->trace->repeated;
 	struct trace_run run = *of;
+	int error;
 	bool is_timed = false;
 
 	request.as_if_fallback = as_if_fallback;
@@ -56,20 +279,15 @@ static bool time_run(const struct trace_run *of, bool as_if_fallback, struct tra
 	trace->request = &request;
 	trace->program = of->trace->program;
 	run.trace = trace;
-	run.call_places = NULL;
-	run.serves = true;
-	if (trace_run_fork(&run, NULL, why)) {
-		if (!trace_follow(&run))
-			*why = trace->served;
-		else if (run.failure.error)
-			fact_set_errno(why, run.failure.error, "a run");
+	if (run_program(&run, false, true, &error, why)) {
+		if (error)
+			fact_set_errno(why, error, "a run");
 		else if (run.status != of->status)
 			fact_set(why, FACT_FAILED, "a run %s did not end as the first one",
 				as_if_fallback ? "as if this host fell back" : "as this host is");
 		else
 			is_timed = true;
 	}
-	interrupts_release();
 	if (is_timed) {
 		least->wall_s = fmin(least->wall_s, trace->duration_s.value);
 		least->cpu_s = fmin(least->cpu_s, trace->cpu_s.value);
@@ -98,50 +316,4 @@ void trace_compare(const struct trace_run *run, off_t input)
 	lseek(STDIN_FILENO, end, SEEK_SET);
 	if (is_timed)
 		fact_set_known(&trace->repeated);
-}
-
-/* Runs the program while its system calls are counted by BPF. False: it was not started. */
-static bool count_by_events(struct trace_run *run)
-{
-	struct fact *why = &run->trace->bpf;
-	struct trace_events *events = trace_events_make(run->trace->request->plan, why);
-	bool is_counted = false;
-
-	if (events && trace_run_fork(run, NULL, why)) {
-		if (!trace_events_start(events, run, why))
-			trace_run_cancel(run);
-		else if (!(is_counted = trace_follow(run)))
-			*why = run->trace->served;
-		trace_run_take(run, 0, NULL);
-	}
-	trace_events_free(events);
-	return is_counted;
-}
-
-bool trace_started(struct trace_run *run, struct fact *why)
-{
-	struct trace_evidence *trace = run->trace;
-
-	run->serves = counts_served(trace);
-	if (trace->request->as_if_fallback && !run->serves) {
-		*why = trace->served;
-		return false;
-	}
-	if (count_by_events(run))
-		return true;
-	if (loses_privileges(&trace->program, TRACE_PRIVILEGES | TRACE_FILTER_PRIVILEGES))
-		fact_set(why, FACT_DENIED, GAINS);
-	else if (trace->program.calls_ptrace)
-		fact_set(why, FACT_DENIED, TRACES);
-	else if (trace_ptrace_run(run, why))
-		return true;
-	if (trace->request->as_if_fallback)
-		return false;
-	trace->method_fact = *why;
-	if (trace->served.state == FACT_UNREAD)
-		trace->served = *why;
-	trace->method = TRACE_BY_NONE;
-	run->serves = false;
-	run->call_places = NULL;
-	return trace_run_fork(run, NULL, why) && trace_follow(run);
 }

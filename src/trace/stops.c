@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Takes the stops of traced threads: at a system call that the filter names, which is counted, when
- * a thread starts, executes or ends, and at a signal, which it gets as it would without us.
+ * a thread starts, executes or ends, and at a signal, which it gets as it would without us. Each
+ * thread belongs to an executed image, whose calls into the vDSO are counted in a table from the
+ * end of its execve(2) on. A program that calls ptrace(2) itself is let go.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -22,17 +24,19 @@
 #define SYS_SECCOMP 1
 #endif
 
-/* The memory of a thread is that of all that have the same table, or else its own. */
-static void count_call(
-	struct tracer *tracer, pid_t id, size_t row, const struct __ptrace_syscall_info *call)
-{
-	const struct traced *thread = tracer_find(tracer, id);
-	const struct served_table *table = thread ? thread->table : NULL;
+/* A loader makes some tens of system calls, and some for each library. */
+#define LOADING_STOPS 2000
 
-	tracer->run->trace->counts[row / TRACE_ROW_MAX][row % TRACE_ROW_MAX]++;
-	if (call && tracer->run->call_places)
-		call_sites_add(tracer->run->call_places, row, 1,
-			table ? (uintptr_t)table : (uint64_t)id, id, NULL,
+/* ---- system calls ---- */
+
+static void count_call(struct tracer *tracer, const struct traced *thread, size_t row,
+	const struct __ptrace_syscall_info *call)
+{
+	struct trace_evidence *trace = tracer->run->trace;
+
+	trace->counts[row / TRACE_ROW_MAX][row % TRACE_ROW_MAX]++;
+	if (call && trace->request->locates_calls)
+		call_sites_add(&trace->call_places, row, 1, tracer_owner(thread), thread->id, NULL,
 			call->instruction_pointer);
 }
 
@@ -40,8 +44,9 @@ static void count_call(
  * The filter gave the row and its architecture as data. Linux 5.3 and newer give the place, too. A
  * call that a filter of the program's own stops for a tracer fails, as it does without one.
  */
-static void take_filter_stop(struct tracer *tracer, pid_t id)
+static void take_filter_stop(struct tracer *tracer, const struct traced *thread)
 {
+	const pid_t id = thread->id;
 	struct __ptrace_syscall_info call;
 	unsigned long data = 0;
 	bool is_known = ptrace(PTRACE_GET_SYSCALL_INFO, id, sizeof(call), &call) > 0 &&
@@ -53,12 +58,12 @@ static void take_filter_stop(struct tracer *tracer, pid_t id)
 		ptrace(PTRACE_GETEVENTMSG, id, NULL, &data);
 	data ^= TRACE_FILTER_MARK;
 	if (data < TRACE_ARCH_COUNT * TRACE_ROW_MAX) {
-		count_call(tracer, id, data, is_known ? &call : NULL);
+		count_call(tracer, thread, data, is_known ? &call : NULL);
 	} else if (data == TRACE_FILTER_UNTRACED) {
 		size_t row = registers_find_row(tracer->run->trace->request->plan, id);
 
 		if (row < TRACE_ROW_MAX)
-			count_call(tracer, id, row, is_known ? &call : NULL);
+			count_call(tracer, thread, row, is_known ? &call : NULL);
 		registers_trace_child(id);
 	} else if (data == TRACE_FILTER_STRICT) {
 		tracer->run->trace->strict_refused++;
@@ -78,14 +83,13 @@ static void note_refused_call(struct tracer *tracer, pid_t id)
 }
 
 /* SIGSYS may also come by kill(2). */
-static void take_sigsys(struct tracer *tracer, pid_t id)
+static void take_sigsys(struct tracer *tracer, struct traced *thread)
 {
-	struct traced *thread = tracer_find(tracer, id);
 	siginfo_t info = {.si_code = 0};
 
-	if (ptrace(PTRACE_GETSIGINFO, id, NULL, &info) == 0 && info.si_code == SYS_SECCOMP)
-		note_refused_call(tracer, id);
-	else if (thread)
+	if (ptrace(PTRACE_GETSIGINFO, thread->id, NULL, &info) == 0 && info.si_code == SYS_SECCOMP)
+		note_refused_call(tracer, thread->id);
+	else
 		thread->was_sent_sigsys = true;
 }
 
@@ -107,6 +111,68 @@ static void take_end(struct tracer *tracer, struct traced *thread, int signal)
 	}
 }
 
+/* ---- calls into the vDSO ---- */
+
+static bool set_options(const struct traced *thread, unsigned options)
+{
+	return ptrace(PTRACE_SETOPTIONS, thread->id, NULL, (void *)(uintptr_t)options) == 0;
+}
+
+/*
+ * Makes a program count its calls into the vDSO at the end of execve(2). If we are killed it must
+ * not go on with registers that are not its own. The program that we started has no filter of its
+ * own yet; for the calls that are made in the name of others, root suspends their filters.
+ */
+static void begin_served(struct tracer *tracer, struct traced *thread)
+{
+	const unsigned options = tracer->options | PTRACE_O_EXITKILL;
+	uint64_t around = UINT64_MAX;
+
+	set_options(thread, options);
+	if (tracer->executions > 1 && !set_options(thread, options | PTRACE_O_SUSPEND_SECCOMP))
+		around = tracer->filters;
+	if (served_open(tracer->run->trace, thread->id, around, &thread->table) == INJECTED_BROKEN)
+		syscall(SYS_tgkill, thread->id, thread->id, SIGKILL);
+	set_options(thread, tracer->options);
+	thread->loading = thread->table ? LOADING_STOPS : 0;
+}
+
+/*
+ * Has the calls of a program into the vDSO counted, at a stop at a system call: until the libraries
+ * are mapped it stops at each. One without a C library may never do what is waited for. False: the
+ * thread is to be let go.
+ */
+static bool count_served(struct tracer *tracer, struct traced *thread)
+{
+	struct trace_evidence *trace = tracer->run->trace;
+	struct trace_program program;
+
+	if (tracer->is_ending || (thread->table && !thread->loading))
+		return true;
+	if (!thread->loading) {
+		begin_served(tracer, thread);
+	} else if (registers_show_loaded(thread->id) || !--thread->loading) {
+		served_learn(thread->table, thread->id, &tracer->libraries);
+		thread->loading = 0;
+	}
+	if (thread->loading)
+		return true;
+	/* A process has one tracer, which is the program itself then, or its own. */
+	program = (struct trace_program){.pid = thread->id};
+	trace_program_inspect(&program);
+	if (!program.calls_ptrace)
+		return true;
+	if (!tracer->has_filter)
+		return false;
+	if (!trace->kept++ && trace->request->warns)
+		cli_error("%s may call ptrace(2), which fails while it is traced: run vdsocheck "
+			  "as root",
+			program.path);
+	return true;
+}
+
+/* ---- starts, ends and signals ---- */
+
 /* At the event of execve(2), when the program has its privileges, or has lost them. */
 static void note_privileges(const struct tracer *tracer, pid_t id)
 {
@@ -121,45 +187,39 @@ static void note_privileges(const struct tracer *tracer, pid_t id)
  * started it, whichever comes first; execve(2) by another than the first thread takes its ID away.
  * The memory map is read when the first thread of a process ends: later the process has none.
  */
-static void note_event(struct tracer *tracer, pid_t id, int event)
+static void note_event(struct tracer *tracer, struct traced *thread, int event)
 {
-	struct traced *thread = tracer_find(tracer, id);
 	struct trace_run *run = tracer->run;
+	const pid_t id = thread->id;
 	unsigned long message = 0;
 	struct span maps;
 
-	if (event == PTRACE_EVENT_STOP) {
-		tracer_add(tracer, id, NULL);
-	} else if (event == PTRACE_EVENT_EXIT) {
+	if (event == PTRACE_EVENT_STOP)
+		return;
+	if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) < 0 && event != PTRACE_EVENT_EXIT)
+		return;
+	if (event == PTRACE_EVENT_EXIT) {
 		if (syscall(SYS_tgkill, id, id, 0) == 0) {
 			trace_run_take(run, id, NULL);
-			if (thread && thread->table)
+			if (thread->table)
 				served_end(run->trace, thread->table, id);
 		}
-		if (thread && ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) == 0)
-			take_end(tracer, thread, (int)(message & 0x7f));
-	} else if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) < 0) {
-		return;
-	} else if (event != PTRACE_EVENT_EXEC) {
-		tracer_add(tracer, (pid_t)message, thread);
-		thread = tracer_find(tracer, id);
-		if (event == PTRACE_EVENT_CLONE && thread)
-			served_learn_thread(thread->table, id, &tracer->libraries);
-	} else {
-		tracer->has_executed = true;
+		take_end(tracer, thread, (int)(message & 0x7f));
+	} else if (event == PTRACE_EVENT_EXEC) {
+		tracer->executions++;
 		/* The memory that its calls came from is gone. Its map was read before. */
-		maps = served_maps(thread ? thread->table : NULL);
+		maps = served_maps(thread->table);
 		trace_run_take(run, id, &maps);
 		if ((pid_t)message != id)
 			tracer_drop(tracer, (pid_t)message);
 		note_privileges(tracer, id);
-		thread = tracer_find(tracer, id);
-		if (thread) {
-			tracer_drop_table(tracer, thread);
-			thread->loading = false;
-			thread->stops = 0;
-			thread->executed = true;
-		}
+		tracer_drop_table(tracer, thread);
+		thread->loading = 0;
+		thread->has_executed = true;
+	} else {
+		tracer_add(tracer, (pid_t)message, thread);
+		if (event == PTRACE_EVENT_CLONE)
+			served_learn_thread(thread->table, id, &tracer->libraries);
 	}
 }
 
@@ -169,44 +229,42 @@ static bool stops_a_group(int signal)
 }
 
 /* A stop of the process and its end interrupt calls without us, too. */
-static void take_signal(struct tracer *tracer, pid_t id, int signal)
+static void take_signal(struct tracer *tracer, struct traced *thread, int signal)
 {
 	if (signal == SIGSYS)
-		take_sigsys(tracer, id);
+		take_sigsys(tracer, thread);
 	else if (!stops_a_group(signal) && signal != SIGCONT)
-		registers_restart_call(id);
+		registers_restart_call(thread->id);
 }
 
 /* A thread that was killed by now takes no request: its end is reported next. */
-static void take_stop(struct tracer *tracer, pid_t id, int status)
+static void take_stop(struct tracer *tracer, struct traced *thread, int status)
 {
 	int event = status >> 16, signal = WSTOPSIG(status);
 	int delivered = event || signal == SYSCALL_STOP ? 0 : signal;
-	struct traced *thread;
-	bool to_next_call;
+	bool is_followed = true, to_next_call;
 	long result;
 
 	if (event == PTRACE_EVENT_SECCOMP)
-		take_filter_stop(tracer, id);
+		take_filter_stop(tracer, thread);
 	else if (event)
-		note_event(tracer, id, event);
+		note_event(tracer, thread, event);
 	else if (signal == SYSCALL_STOP)
-		tracer_count_served(tracer, tracer_find(tracer, id));
+		is_followed = count_served(tracer, thread);
 	else
-		take_signal(tracer, id, signal);
-	thread = tracer_find(tracer, id);
-	/* Registers that are set at the event of execve(2) itself would be overwritten. */
-	to_next_call =
-		(thread && thread->loading) || (event == PTRACE_EVENT_EXEC && tracer->run->serves);
-	if (thread && thread->is_free)
+		take_signal(tracer, thread, signal);
+	if (!is_followed)
 		return tracer_let_go(tracer, thread, delivered);
-	else if (event == PTRACE_EVENT_STOP && stops_a_group(signal))
-		result = ptrace(PTRACE_LISTEN, id, NULL, NULL);
+	/* Registers that are set at the event of execve(2) itself would be overwritten. */
+	to_next_call = thread->loading ||
+	               (event == PTRACE_EVENT_EXEC && tracer->options & PTRACE_O_TRACESYSGOOD);
+	if (event == PTRACE_EVENT_STOP && stops_a_group(signal))
+		result = ptrace(PTRACE_LISTEN, thread->id, NULL, NULL);
 	else
-		result = ptrace(to_next_call ? PTRACE_SYSCALL : PTRACE_CONT, id, NULL,
+		result = ptrace(to_next_call ? PTRACE_SYSCALL : PTRACE_CONT, thread->id, NULL,
 			(void *)(uintptr_t)delivered);
 	/* It alone is affected: the others are followed on. */
-	if (result < 0 && errno != ESRCH && thread)
+	if (result < 0 && errno != ESRCH)
 		tracer_let_go(tracer, thread, 0);
 }
 
@@ -216,8 +274,8 @@ bool tracer_take_change(struct trace_source *source, pid_t id, int status)
 	struct tracer *tracer = (struct tracer *)source;
 
 	if (WIFSTOPPED(status))
-		take_stop(tracer, id, status);
+		take_stop(tracer, tracer_add(tracer, id, NULL), status);
 	else
 		tracer_drop(tracer, id);
-	return tracer->count > 0;
+	return tracer->threads;
 }

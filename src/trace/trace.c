@@ -109,14 +109,10 @@ static bool count_program(struct cli *cli)
 		return refuse_program(report, name, error);
 	trace_program_inspect(&trace->program);
 	trace_host_measure(&cli->root, trace->request->plan, &trace->host);
-	if (!trace_started(run, &why))
+	if (!trace_started(run, &error, &why))
 		return cli_error("cannot run %s%s: %s", name,
 			report->request.as_if_fallback ? " as if this host fell back" : "",
 			why.reason);
-	interrupts_release();
-	error = run->failure.error;
-	if (error && run->failure.stage != TRACE_EXECUTING)
-		return cli_error("cannot count the calls of %s: %s", name, strerror(error));
 	if (error)
 		return refuse_program(report, name, error);
 	if (report->request.repeats)
@@ -167,8 +163,7 @@ static bool count_running(struct cli *cli)
 		places_open_root(&trace->call_places, trace->program.pid);
 	}
 	trace_host_measure(&cli->root, trace->request->plan, &trace->host);
-	run->show = progress_show;
-	work_begin(cli, request->interval_ns ? NULL : "counting", &run->stop);
+	work_begin(cli, request->interval_ns ? NULL : "counting", NULL);
 	is_counted = trace_running(run, print_interval, cli);
 	work_end();
 	if (!is_counted && request->system_wide)
@@ -252,9 +247,8 @@ static bool measure(struct cli *cli)
 	trace->request = request;
 	run->trace = trace;
 	run->privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
-	if (!request->system_wide && !request->as_if_fallback && !request->leaves_untouched &&
-		proc_is_ours(&why))
-		run->call_places = &trace->call_places;
+	request->locates_calls = !request->system_wide && !request->as_if_fallback &&
+	                         !request->leaves_untouched && proc_is_ours(&why);
 	if (!(cli->operand_count ? count_program(cli) : count_running(cli)))
 		return false;
 	places_finish(trace, request->shown);

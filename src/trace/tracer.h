@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Declares the tracer of a program, its threads and their stops. */
+/* Declares the tracer of a program: a source of a run, which follows its threads by their stops. */
 #ifndef VDSOCHECK_TRACE_TRACER_H
 #define VDSOCHECK_TRACE_TRACER_H
 
@@ -8,45 +8,58 @@
 #include "count.h"
 #include "served.h"
 
+/* A tracer without the first, or a filter set without the second, takes a program's privileges. */
+#define TRACER_PRIVILEGES(has_filter)                                                              \
+	(PRIVILEGES(CAP_SYS_PTRACE) | ((has_filter) ? PRIVILEGES(CAP_SYS_ADMIN) : 0))
+
 struct traced {
 	pid_t id;
 	struct served_table *table; /* NULL: its calls into the vDSO are not counted */
-	bool loading;               /* until its libraries are mapped it stops at system calls */
-	bool executed;              /* its memory is no longer that of its parent */
-	bool was_sent_sigsys;       /* by another process */
-	bool is_free;               /* goes on without us from this stop */
-	unsigned stops;             /* at system calls while it was loading */
+	unsigned loading;  /* it stops at so many system calls, or until its libraries are mapped */
+	bool has_executed; /* its memory is no longer that of its parent */
+	bool was_sent_sigsys; /* by another process */
+	struct traced *next;
 };
 
 struct tracer {
 	struct trace_source source;
 	struct trace_run *run;
-	bool is_ending;    /* the processes that are left are sent SIGTERM */
-	bool has_executed; /* an execve(2) was successful */
-	bool has_begun;    /* the calls of a program are counted, or could not be */
-	bool has_filter;   /* the program is under ours, and cannot be let go */
+	bool has_filter;     /* the program is under ours, and cannot be let go */
+	bool is_ending;      /* the processes that are left are sent SIGTERM */
+	bool is_weak;        /* programs do not get the privileges of their files */
+	unsigned executions; /* successful execve(2) */
+	unsigned options;    /* of ptrace */
+	uint64_t filters;    /* of the program that are not its own */
+	struct rlimit files; /* limit of our descriptors, before it was raised */
+	struct traced *threads;
+	struct traced *left; /* that were let go, for their tables */
 	struct served_libraries libraries;
-	uint64_t others[64];    /* hashes of programs that do not call ptrace(2) */
-	unsigned options;       /* of ptrace */
-	uint64_t filters;       /* of the program that are not its own */
-	bool is_weak;           /* programs do not get the privileges of their files */
-	struct rlimit files;    /* limit of our descriptors, before it was raised */
-	struct traced *threads; /* in no order */
-	size_t count, room;
-	struct served_table **left; /* of programs that were let go */
-	size_t left_count, left_room;
 };
 
-/* ---- threads.c ---- */
-
-/* Finds a thread; NULL: it is not known. */
-struct traced *tracer_find(const struct tracer *tracer, pid_t id);
+/* ---- ptrace.c ---- */
 
 /*
- * Adds a thread with the table of its parent, which may be NULL. One that was known by its own stop
- * gets the table when its parent stops, which may be as late as after an execve(2) of the child.
+ * Seizes the program of tracer->run, whose child waits, and becomes a source of the run. Its calls
+ * into the vDSO are counted if `serves` is set, and its system calls if tracer->has_filter is set,
+ * at the stops of a filter that the child is to set. False with the reason.
  */
-void tracer_add(struct tracer *tracer, pid_t id, const struct traced *parent);
+bool tracer_seize(struct tracer *tracer, bool serves, struct fact *why);
+
+/*
+ * Ends, once the run has ended. What the program left running ends within a time if it is under our
+ * filter, and is let go otherwise.
+ */
+void tracer_release(struct tracer *tracer);
+
+/*
+ * Finds a thread, or adds it with the table of its parent, which may be NULL. One that was known by
+ * its own stop gets the table when its parent stops, which may be as late as after an execve(2) of
+ * the child.
+ */
+struct traced *tracer_add(struct tracer *tracer, pid_t id, const struct traced *parent);
+
+/* Returns a number for its memory, which is that of all with the same table, or its own. */
+uint64_t tracer_owner(const struct traced *thread);
 
 /* Removes a thread that is known, or its table alone. */
 void tracer_drop(struct tracer *tracer, pid_t id);
@@ -58,21 +71,9 @@ void tracer_drop_table(struct tracer *tracer, struct traced *thread);
  */
 void tracer_let_go(struct tracer *tracer, struct traced *thread, int signal);
 
-/* Ends the processes that the program left running, within a time. */
-void tracer_terminate(struct tracer *tracer);
-
-/* Forgets all threads. */
-void tracer_forget(struct tracer *tracer);
-
-/*
- * Has the calls of a program into the vDSO counted, at a stop of a thread, which may be NULL, at a
- * system call.
- */
-void tracer_count_served(struct tracer *tracer, struct traced *thread);
-
 /* ---- stops.c ---- */
 
-/* Takes a change of a thread, of which the tracer is the source. */
+/* Takes a change of a thread, as the function of the tracer that is the source. */
 bool tracer_take_change(struct trace_source *source, pid_t id, int status);
 
 #endif

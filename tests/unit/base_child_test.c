@@ -463,6 +463,26 @@ static void a_wait_ends_by_a_callback_or_at_its_deadline(void **state)
 	assert_true(child_end(pid, DEADLINE_NONE));
 }
 
+/* By default there is time for two polls until the deadline. */
+static void a_wait_without_children_polls_as_often_as_is_asked_for(void **state)
+{
+	struct group group = {.until_polled = 5};
+	struct deadline deadline = soon();
+	struct child_wait wait = {.pid = -1,
+		.deadline = &deadline,
+		.poll = count_poll,
+		.poll_ns = 5000000,
+		.is_alone = true,
+		.argument = &group};
+
+	(void)state;
+	await_late_ends();
+	assert_int_equal(child_wait(&wait), 0);
+	assert_int_equal(group.polled, 5);
+	group.until_polled = 0;
+	assert_int_equal(child_wait(&wait), ETIMEDOUT);
+}
+
 static void leave_early(void *argument)
 {
 	(void)argument;
@@ -533,6 +553,7 @@ int main(void)
 		cmocka_unit_test(a_child_ends_when_its_poll_says_so),
 		cmocka_unit_test(a_wait_ends_with_the_last_child),
 		cmocka_unit_test(a_wait_ends_by_a_callback_or_at_its_deadline),
+		cmocka_unit_test(a_wait_without_children_polls_as_often_as_is_asked_for),
 		cmocka_unit_test(an_early_end_is_a_failure_with_its_status),
 		cmocka_unit_test(no_child_is_left_behind),
 		cmocka_unit_test(a_limit_of_cpu_time_is_named),

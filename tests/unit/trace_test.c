@@ -683,6 +683,72 @@ static void the_answer_on_a_whole_host_fits_a_screen(void **state)
 	trace->callers.count = 0;
 }
 
+/* ---- the loop ---- */
+
+struct test_source {
+	struct trace_source source;
+	struct trace_run *run;
+	int started, ticked, taken, finished;
+	int64_t next_ns;
+};
+
+static void start_source(struct trace_source *source)
+{
+	((struct test_source *)source)->started++;
+}
+
+/* The third time, it ends the run. */
+static int64_t tick_source(struct trace_source *source)
+{
+	struct test_source *test = (struct test_source *)source;
+
+	assert_int_equal(test->started, 1);
+	if (++test->ticked == 3)
+		test->run->is_over = true;
+	return test->next_ns;
+}
+
+static void take_source(struct trace_source *source, pid_t ending, const struct span *maps)
+{
+	assert_true(ending == 0 && !maps);
+	((struct test_source *)source)->taken++;
+}
+
+static void finish_source(struct trace_source *source)
+{
+	((struct test_source *)source)->finished++;
+}
+
+/* A source that never asks to be called is called with the others. */
+static void a_source_is_started_called_in_time_and_finished(void **state)
+{
+	struct trace_run loop = {.trace = trace};
+	struct test_source seldom = {.run = &loop, .next_ns = INT64_MAX}, often = {.run = &loop};
+	const struct trace_source functions = {.start = start_source,
+		.tick = tick_source,
+		.take = take_source,
+		.finish = finish_source};
+
+	(void)state;
+	make_host(false);
+	request->system_wide = true;
+	seldom.source = often.source = functions;
+	trace_run_add(&loop, &seldom.source);
+	trace_run_add(&loop, &often.source);
+	trace_run_begin(&loop);
+	assert_int_equal(trace_run_wait(&loop), 0);
+	assert_int_equal(often.ticked, 3);
+	assert_int_equal(seldom.ticked, 3);
+	trace_run_count(&loop);
+	assert_int_equal(often.taken, 1);
+	trace_run_end(&loop);
+	interrupts_release();
+	assert_true(often.finished == 1 && seldom.finished == 1 && !loop.sources);
+	assert_true(fact_is_known(&trace->duration_s.fact));
+	assert_int_equal(trace->cpu_s.fact.state, FACT_ABSENT);
+	request->system_wide = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -709,6 +775,7 @@ int main(void)
 		cmocka_unit_test(a_host_that_was_not_measured_is_unknown),
 		cmocka_unit_test(a_few_calls_are_those_of_a_static_library_that_starts),
 		cmocka_unit_test(random_numbers_may_be_served),
+		cmocka_unit_test(a_source_is_started_called_in_time_and_finished),
 		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
 		cmocka_unit_test(what_was_not_counted_is_a_note),
 		cmocka_unit_test(a_program_that_did_not_run_as_if_it_fell_back_is_unknown),
