@@ -2,7 +2,8 @@
 /*
  * Counts system calls in the kernel. `make bpf` compiles these BPF programs into events_code.h,
  * which is kept in the tree: a build needs no compiler for BPF. A call adds 1 in a slot of its CPU,
- * which no other run uses at the same time, since programs at tracepoints are not preempted.
+ * which no other run uses at the same time, since the kernel runs a program once at a time on a
+ * CPU.
  *
  * The threads of a program that is followed are known by the addresses of their structures in the
  * kernel, which tracepoints of the scheduler give: no layout is relied on but that of the

@@ -6,6 +6,7 @@
  * is added to the evidence, so that no count is lost or taken twice while calls go on.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -19,6 +20,7 @@
 #include "count.h"
 #include "events.h"
 #include "events_code.h"
+#include "files.h"
 #include "places.h"
 
 /* Older headers lack it. */
@@ -32,13 +34,16 @@
 
 #define PROCESS_FLAGS 4096
 
+/* Of a program in /proc/self/fdinfo, which has 300 bytes. */
+#define PROGRAM_TEXT_SIZE 4096
+
 struct trace_events {
 	struct trace_source source;
 	struct trace_run *run;              /* that has the source; NULL: none */
 	uint64_t values[EVENT_VALUE_COUNT]; /* for the programs */
 	uint32_t cpus;                      /* elements of EVENT_COUNTS, a power of two */
-	int links[EVENT_TRACEPOINT_COUNT];  /* programs at their tracepoints */
-	size_t map_count, link_count;
+	int loaded[EVENT_TRACEPOINT_COUNT], links[EVENT_TRACEPOINT_COUNT]; /* open files */
+	size_t map_count, loaded_count, link_count;
 	size_t rows[EVENT_INDEXES];    /* of the plan */
 	struct event_counts counts;    /* of a CPU, as they were read */
 	struct event_counts *seen;     /* of each of cpus, as they were the last time */
@@ -174,19 +179,19 @@ static bool attach(struct trace_events *events, enum event_tracepoint tracepoint
 	};
 	union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT};
 	struct bpf_insn code[EVENT_CODE_MAX];
-	long file, link;
+	long program, link;
 
 	attributes.insn_cnt = event_program_write(tracepoint, events->values, code);
 	attributes.insns = to_number(code);
 	/* Helpers that read the kernel's memory are for programs with this license. */
 	attributes.license = to_number("Dual MIT/GPL");
-	file = call_bpf(BPF_PROG_LOAD, &attributes);
-	if (file < 0)
+	program = call_bpf(BPF_PROG_LOAD, &attributes);
+	if (program < 0)
 		return false;
-	attributes = (union bpf_attr){.raw_tracepoint.prog_fd = (uint32_t)file};
+	events->loaded[events->loaded_count++] = (int)program;
+	attributes = (union bpf_attr){.raw_tracepoint.prog_fd = (uint32_t)program};
 	attributes.raw_tracepoint.name = to_number(names[tracepoint]);
 	link = call_bpf(BPF_RAW_TRACEPOINT_OPEN, &attributes);
-	close((int)file);
 	if (link >= 0)
 		events->links[events->link_count++] = (int)link;
 	return link >= 0;
@@ -238,6 +243,29 @@ static void add_calls(const struct trace_events *events, const struct event_slot
 }
 
 /*
+ * Returns how often the programs were not run. Linux 7 may preempt a thread in one, which the other
+ * threads of that CPU pass by until it goes on. It has said so since 5.12.
+ */
+static uint64_t count_missed(const struct trace_events *events)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < events->loaded_count; i++) {
+		uint64_t missed = 0;
+		struct span value, text;
+		char name[32];
+
+		snprintf(name, sizeof(name), "fdinfo/%d", events->loaded[i]);
+		text = proc_read(0, name, PROGRAM_TEXT_SIZE);
+		if (text_find_value(text, "recursion_misses", &value))
+			number_parse(value, &missed);
+		span_free(text);
+		sum += missed;
+	}
+	return sum;
+}
+
+/*
  * Each CPU's counts are 35 KB. When a process ends they are read for the places in its memory that
  * are new, and when it executes another program for what it counted at its old places, too.
  */
@@ -280,6 +308,7 @@ static void take(struct trace_source *source, pid_t ending, const struct span *m
 		call_sites_forget(&trace->call_places, (uint64_t)ending);
 	if (!is_read)
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
+	trace->calls_missed = count_missed(events);
 	events->next_ns = trace_clock_ns(CLOCK_MONOTONIC);
 	events->next_ns += READING_LEAST_NS + READING_PART * (events->next_ns - begin_ns);
 }
@@ -318,6 +347,8 @@ static void finish(struct trace_source *source)
 		close(events->links[--events->link_count]);
 	if (events->seen)
 		take(source, 0, NULL);
+	while (events->loaded_count)
+		close(events->loaded[--events->loaded_count]);
 	while (events->map_count)
 		close((int)events->values[--events->map_count]);
 	events->run->privileges &= ~to_read();

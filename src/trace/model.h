@@ -177,6 +177,7 @@ struct trace_evidence {
 	enum trace_method method;   /* by seccomp, the CPU time includes the stops by ptrace */
 	struct fact bpf;            /* why BPF programs did not count them; known: they did */
 	uint64_t threads_uncounted; /* that these could not follow: too many run at once */
+	uint64_t calls_missed;      /* of the host: that the kernel did not run them for */
 	uint64_t counts[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
 	struct trace_places call_places; /* of these, where they are known; not of a whole host */
 	struct trace_callers callers;    /* of a whole host; at the end those with the most calls */

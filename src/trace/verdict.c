@@ -399,6 +399,9 @@ static const struct {
 		"counted"},
 	{offsetof(struct trace_evidence, threads_uncounted), "thread", "s",
 		"could not be counted: more ran than can be followed at once"},
+	{offsetof(struct trace_evidence, calls_missed), "system call", "s",
+		"of this host did not reach the BPF programs, in which other threads were "
+		"preempted: counts may be too low"},
 	{offsetof(struct trace_evidence, kept), "program", "s",
 		"may call ptrace(2), which fails: run it as root"},
 	{offsetof(struct trace_evidence, weakened), "program", "s",
