@@ -320,7 +320,7 @@ static size_t find_frames(struct search *search)
 size_t frames_find(const struct elf *file, const struct elf *symbols,
 	const struct frame_names *wanted, size_t count)
 {
-	struct search searches[SERVED_CALL_COUNT] = {{.file = NULL}};
+	struct search searches[1 + SERVED_CALL_COUNT] = {{.file = NULL}};
 	struct elf_functions functions;
 	struct elf_function function;
 	size_t found = 0;

@@ -18,22 +18,13 @@
 #include "places.h"
 #include "served.h"
 
-/* A C library, or a static program, that takes longer to search has no frames. */
-#define LIBRARY_NS (2 * NS_PER_SECOND)
-
-/* A table has the frames of so many files. */
-#define LEARNED_MOST 12
-
 struct served_table {
 	int file;
-	size_t users;                   /* threads */
-	bool is_locked;                 /* by the stubs */
-	struct span maps;               /* owned: the memory map when it was last read */
-	uint64_t learned[LEARNED_MOST]; /* inodes of the files whose frames it has */
-	size_t learned_count;
+	size_t users;     /* threads */
+	bool is_locked;   /* by the stubs */
+	struct span maps; /* owned: the memory map when it was last read */
 	unsigned threads; /* that were started */
-	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
-	size_t perf_map; /* of the code that was made at run time, in trace->places; 0: none */
+	size_t perf_map;  /* of the code that was made at run time, in trace->places; 0: none */
 };
 
 uint64_t served_count_filters(pid_t pid)
@@ -182,25 +173,26 @@ static const char *const languages[] = {"libstdc++.so.", "libc++.so.", "libuv.so
 	"libglib-2.0.so.", "libstd-", "libjvm.so", "libpython3", NULL};
 
 #define MAPPED_MOST 8
+#define PATH_SIZE 256
 
 /* Finds the first lines of the C library, or of a static program, and of all that have wrappers. */
 static size_t find_libraries(struct span maps, struct mapping *mapped)
 {
-	struct mapping line, c = {.inode = 0}, program = {.inode = 0};
+	struct mapping line, program = {.inode = 0};
 	size_t count = 1;
 
+	mapped[0].inode = 0;
 	while (maps_next(&maps, &line)) {
-		if (!line.inode || line.offset || line.path.length >= SERVED_PATH_SIZE)
+		if (!line.inode || line.offset || line.path.length >= PATH_SIZE)
 			continue;
 		if (!program.inode)
 			program = line;
 		if (files_is_c_library(line.path))
-			c = line;
+			mapped[0] = line;
 		else if (files_is_named(line.path, languages) && count < MAPPED_MOST - 1)
 			mapped[count++] = line;
 	}
-	mapped[0] = c.inode ? c : program;
-	mapped[count++] = program;
+	mapped[mapped[0].inode ? count++ : 0] = program;
 	return program.inode ? count : 0;
 }
 
@@ -214,115 +206,128 @@ static const char *const functions[SERVED_CALL_COUNT][6] = {
 	[SERVED_GETRANDOM] = {"getrandom"},
 };
 
-/* The file is that of a program that may be hostile, and may be slow to search. */
-static void read_frames(void *argument)
+/*
+ * The files that were looked at last, in memory that the children share which look at them; their
+ * number is that of a shell and what it starts.
+ */
+#define LIBRARIES 32
+struct libraries {
+	size_t count, read;
+	struct library {
+		char path[PATH_SIZE];
+		uint64_t inode;
+		bool is_c; /* or a static program */
+		struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
+	} list[LIBRARIES];
+};
+
+/* Files that take longer to search have no frames. */
+#define LIBRARIES_NS (2 * NS_PER_SECOND)
+
+/* Adds frames behind those that a call has, if it does not have them. */
+static void add_frames(struct served_frame *to, const struct served_frame *from, uint64_t load)
 {
-	struct served_library *library = argument;
-	struct frame_names wanted[SERVED_CALL_COUNT] = {
-		{wrappers, true, library->frames[SERVED_CLOCK_GETTIME]}};
+	size_t at = 0;
+
+	while (at < SERVED_FRAMES - 1 && to[at].size && to[at].start != from->start + load)
+		at++;
+	if (to[at].size)
+		return;
+	for (; at < SERVED_FRAMES - 1 && from->size; at++, from++) {
+		to[at] = *from;
+		to[at].start += load;
+	}
+}
+
+/* A shared C library has the symbols that others use. Wrappers make the first three calls. */
+static void read_library(struct library *library)
+{
+	struct served_frame wrapped[SERVED_FRAMES];
+	struct frame_names wanted[1 + SERVED_CALL_COUNT] = {{wrappers, true, wrapped}};
 	struct code_file code;
-	bool has_own; /* a shared C library has the symbols that others use */
+	bool has_own;
 
 	if (!code_open(0, library->path, library->inode, &code))
 		return;
 	has_own = library->is_c && elf_section(&code.elf, ".dynsym");
-	for (size_t call = 0; call < SERVED_CALL_COUNT && library->is_c; call++)
-		wanted[call] = (struct frame_names){functions[call], false, library->frames[call]};
+	for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
+		wanted[1 + call] =
+			(struct frame_names){functions[call], false, library->frames[call]};
 	frames_find(&code.elf, has_own ? &code.elf : &code.symbols, wanted,
-		library->is_c ? SERVED_CALL_COUNT : 1);
+		library->is_c ? ARRAY_SIZE(wanted) : 1);
+	for (size_t call = 0; call <= SERVED_TIME; call++)
+		add_frames(library->frames[call], wrapped, 0);
 }
 
-/* Returns the library that is mapped by this line, with its frames. */
-static const struct served_library *find_library(
-	struct served_libraries *libraries, const struct mapping *line, bool is_c)
+/* The files are those of programs that may be hostile, and may be slow to search. */
+static void read_libraries(void *argument)
 {
-	struct deadline deadline = deadline_after(LIBRARY_NS);
-	struct served_library *library;
+	struct libraries *libraries = argument;
+
+	for (; libraries->read < libraries->count; libraries->read++)
+		read_library(&libraries->list[libraries->read % LIBRARIES]);
+}
+
+static struct library *find_library(struct libraries *libraries, const struct mapping *line)
+{
+	for (size_t i = 0; i < LIBRARIES; i++) {
+		if (libraries->list[i].inode == line->inode &&
+			text_equals(line->path, libraries->list[i].path))
+			return &libraries->list[i];
+	}
+	return NULL;
+}
+
+/* Has one child read the files that are new. */
+static void find_new(struct libraries *libraries, const struct mapping *mapped, size_t count)
+{
+	struct deadline deadline = deadline_after(LIBRARIES_NS);
+	struct library *library;
 	struct fact why;
 
-	for (size_t i = 0; i < SERVED_LIBRARIES; i++) {
-		library = &libraries->list[i];
-		if (library->inode == line->inode && library->is_c == is_c &&
-			text_equals(line->path, library->path))
-			return library;
+	for (size_t i = 0; i < count; i++) {
+		if (find_library(libraries, &mapped[i]))
+			continue;
+		library = &libraries->list[libraries->count++ % LIBRARIES];
+		*library = (struct library){.inode = mapped[i].inode, .is_c = i == 0};
+		memcpy(library->path, mapped[i].path.at, mapped[i].path.length);
 	}
-	library = &libraries->list[libraries->next++ % SERVED_LIBRARIES];
-	*library = (struct served_library){.inode = line->inode, .is_c = is_c};
-	memcpy(library->path, line->path.at, line->path.length);
-	(void)child_call(read_frames, library, sizeof(*library), &deadline, &why);
-	return library;
+	if (libraries->read < libraries->count)
+		(void)child_run(read_libraries, NULL, libraries, &deadline, &why);
+	libraries->read = libraries->count;
 }
 
-/*
- * Writes frames behind those of a call, which threads may be reading: the last first, and a frame's
- * size last. The frames of the stubs end where the size is 0.
- */
-static void write_frames(
-	int file, size_t call, size_t first, const struct served_frame *frames, size_t count)
+/* The frames are in the table only, which threads may be reading: a frame ends by its size. */
+void served_learn(struct served_table *table, pid_t pid)
 {
-	const size_t size = sizeof(*frames), half = offsetof(struct served_frame, size);
-
-	while (count--) {
-		off_t at =
-			SERVED_FRAMES_AT + (off_t)((call * SERVED_FRAMES + first + count) * size);
-
-		(void)!pwrite(file, &frames[count], half, at);
-		(void)!pwrite(
-			file, (const char *)&frames[count] + half, size - half, at + (off_t)half);
-	}
-}
-
-/* A caller comes behind what it calls. Wrappers make the first three calls. */
-static void add_frames(
-	struct served_table *table, const struct served_library *library, uint64_t start)
-{
-	for (size_t call = 0; call < (library->is_c ? SERVED_CALL_COUNT : SERVED_TIME + 1);
-		call++) {
-		const struct served_frame *from =
-			library->frames[library->is_c ? call : SERVED_CLOCK_GETTIME];
-		struct served_frame *frames = table->frames[call];
-		size_t first = 0, count = 0;
-
-		while (frames[first].size)
-			first++;
-		for (; first + count < SERVED_FRAMES - 1 && from[count].size; count++) {
-			frames[first + count] = from[count];
-			frames[first + count].start += start;
-		}
-		write_frames(table->file, call, first, frames + first, count);
-	}
-}
-
-static bool is_learned(const struct served_table *table, uint64_t inode)
-{
-	for (size_t i = 0; i < table->learned_count; i++) {
-		if (table->learned[i] == inode)
-			return true;
-	}
-	return false;
-}
-
-/* A static program is a C library, too. */
-void served_learn(struct served_table *table, pid_t pid, struct served_libraries *libraries)
-{
+	static struct libraries *libraries;
+	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
 	struct mapping mapped[MAPPED_MOST];
-	size_t count, known = table->learned_count;
+	const struct library *library;
+	struct fact why;
+	size_t count;
 
 	read_map(table, pid);
 	count = find_libraries(table->maps, mapped);
-	for (size_t i = 0; i < count && table->learned_count < LEARNED_MOST; i++) {
-		if (known && (i == 0 || is_learned(table, mapped[i].inode)))
-			continue;
-		add_frames(table, find_library(libraries, &mapped[i], i == 0), mapped[i].start);
-		table->learned[table->learned_count++] = mapped[i].inode;
+	if (!libraries)
+		libraries = child_share(sizeof(*libraries), &why);
+	if (!libraries ||
+		pread(table->file, frames, sizeof(frames), SERVED_FRAMES_AT) != sizeof(frames))
+		return;
+	find_new(libraries, mapped, count);
+	for (size_t i = 0; i < count; i++) {
+		library = find_library(libraries, &mapped[i]);
+		for (size_t call = 0; library && call < SERVED_CALL_COUNT; call++)
+			add_frames(frames[call], library->frames[call], mapped[i].start);
 	}
+	(void)!pwrite(table->file, frames, sizeof(frames), SERVED_FRAMES_AT);
 }
 
-void served_learn_thread(struct served_table *table, pid_t pid, struct served_libraries *libraries)
+void served_learn_thread(struct served_table *table, pid_t pid)
 {
 	/* At the first, second, fourth and so on. */
 	if (table && !(table->threads & (table->threads + 1)))
-		served_learn(table, pid, libraries);
+		served_learn(table, pid);
 	if (table)
 		table->threads++;
 }

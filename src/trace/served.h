@@ -172,34 +172,13 @@ void served_end(struct trace_evidence *trace, struct served_table *table, pid_t 
 /* Returns the map that was read last; empty if `table` is NULL. */
 struct span served_maps(const struct served_table *table);
 
-#define SERVED_PATH_SIZE 256
-
 /*
- * A file whose frames were looked for: as C library, which a static program is, too, or as one that
- * may have functions of a language which read the clock.
+ * Reads the memory map once the libraries are loaded, and finds the frames of their functions; and
+ * does so again when a process starts a thread, unless it starts many: java(1) and others load a
+ * library of their language at run time. The second table may be NULL.
  */
-struct served_library {
-	char path[SERVED_PATH_SIZE];
-	uint64_t inode; /* 0: none */
-	bool is_c;
-	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
-};
-
-/* The files that were looked at last; their number is that of a shell and what it starts. */
-#define SERVED_LIBRARIES 32
-struct served_libraries {
-	size_t next;
-	struct served_library list[SERVED_LIBRARIES];
-};
-
-/* Reads the memory map once the libraries are loaded, and finds the frames of their functions. */
-void served_learn(struct served_table *table, pid_t pid, struct served_libraries *libraries);
-
-/*
- * Does so again when a process starts a thread, unless it starts many: java(1) and others load a
- * library of their language at run time. `table` may be NULL.
- */
-void served_learn_thread(struct served_table *table, pid_t pid, struct served_libraries *libraries);
+void served_learn(struct served_table *table, pid_t pid);
+void served_learn_thread(struct served_table *table, pid_t pid);
 
 /* ---- frames.c: pure ---- */
 
@@ -212,7 +191,7 @@ struct frame_names {
 
 /*
  * Finds the frames of the functions in a file, by the symbols in the same or another file; `wanted`
- * has at most SERVED_CALL_COUNT elements. A function has a frame where it calls the vDSO or a
+ * has at most 1 + SERVED_CALL_COUNT elements. A function has a frame where it calls the vDSO or a
  * function before it, or if it is a wrapper where it calls anything, if its frame is known for
  * sure. Starts are relative to the first byte that is loaded. Returns the number of frames.
  */

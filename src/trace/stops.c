@@ -152,7 +152,7 @@ static bool count_served(struct tracer *tracer, struct traced *thread)
 	if (!thread->loading) {
 		begin_served(tracer, thread);
 	} else if (registers_show_loaded(thread->id) || !--thread->loading) {
-		served_learn(thread->table, thread->id, &tracer->libraries);
+		served_learn(thread->table, thread->id);
 		thread->loading = 0;
 	}
 	if (thread->loading)
@@ -219,7 +219,7 @@ static void note_event(struct tracer *tracer, struct traced *thread, int event)
 	} else {
 		tracer_add(tracer, (pid_t)message, thread);
 		if (event == PTRACE_EVENT_CLONE)
-			served_learn_thread(thread->table, id, &tracer->libraries);
+			served_learn_thread(thread->table, id);
 	}
 }
 

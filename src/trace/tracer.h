@@ -33,7 +33,6 @@ struct tracer {
 	struct rlimit files; /* limit of our descriptors, before it was raised */
 	struct traced *threads;
 	struct traced *left; /* that were let go, for their tables */
-	struct served_libraries libraries;
 };
 
 /* ---- ptrace.c ---- */
