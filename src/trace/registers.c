@@ -27,6 +27,10 @@
 /* The kernel's, which makes it restart a call unless a handler takes the signal. */
 #define ERESTARTNOHAND 514
 
+/* The number of a system call that was made, its result and its first argument. */
+#define NUMBER orig_rax
+#define RESULT rax
+#define ARGUMENT rdi
 static const unsigned char instruction[] = {0x0f, 0x05};
 
 int registers_get(pid_t thread, struct registers *registers)
@@ -57,34 +61,6 @@ void registers_call(
 	all->r9 = arguments[5];
 }
 
-int64_t registers_result(const struct registers *registers)
-{
-	return (int64_t)registers->all.rax;
-}
-
-static uint64_t get_number(const struct registers *registers)
-{
-	return registers->all.orig_rax;
-}
-
-static uint64_t get_argument(const struct registers *registers)
-{
-	return registers->all.rdi;
-}
-
-static void remove_flags(struct registers *registers, uint64_t flags)
-{
-	registers->all.rdi &= ~flags;
-}
-
-static void refuse_call(pid_t thread, struct registers *registers, bool is_narrow)
-{
-	(void)thread;
-	(void)is_narrow;
-	registers->all.orig_rax = UINT64_MAX;
-	registers->all.rax = (uint64_t)-ENOSYS;
-}
-
 static bool waits_without_limit(const struct user_regs_struct *all)
 {
 	switch (all->orig_rax) {
@@ -103,22 +79,11 @@ static bool waits_without_limit(const struct user_regs_struct *all)
 	}
 }
 
-static bool restart_call(struct registers *registers)
-{
-	if (registers_result(registers) != -EINTR || !waits_without_limit(&registers->all))
-		return false;
-	registers->all.rax = (uint64_t)-ERESTARTNOHAND;
-	return true;
-}
-
-static bool is_loaded(const struct registers *registers)
-{
-	return (registers->all.orig_rax == SYS_arch_prctl && registers->all.rdi == ARCH_SET_FS) ||
-	       registers->all.orig_rax == SYS_set_tid_address;
-}
-
 #else
 
+#define NUMBER regs[8]
+#define RESULT regs[0]
+#define ARGUMENT regs[0]
 static const unsigned char instruction[] = {0x01, 0x00, 0x00, 0xd4};
 
 int registers_get(pid_t thread, struct registers *registers)
@@ -150,56 +115,16 @@ void registers_call(
 		registers->all.regs[i] = arguments[i];
 }
 
-int64_t registers_result(const struct registers *registers)
-{
-	return (int64_t)registers->all.regs[0];
-}
-
-static uint64_t get_number(const struct registers *registers)
-{
-	return registers->all.regs[8];
-}
-
-static uint64_t get_argument(const struct registers *registers)
-{
-	return registers->all.regs[0];
-}
-
-static void remove_flags(struct registers *registers, uint64_t flags)
-{
-	registers->all.regs[0] &= ~flags;
-}
-
-/* Registers of 32-bit programs have 32 bits: the next one is in the high half. */
-static void refuse_call(pid_t thread, struct registers *registers, bool is_narrow)
-{
-	uint64_t result = is_narrow ? UINT32_MAX : UINT64_MAX;
-	int none = -1;
-	struct iovec number = {&none, sizeof(none)};
-
-	ptrace(PTRACE_SETREGSET, thread, (void *)NT_ARM_SYSTEM_CALL, &number);
-	registers->all.regs[0] = (registers->all.regs[0] & ~result) | ((uint64_t)-ENOSYS & result);
-}
-
-static bool restart_call(struct registers *registers)
-{
-	(void)registers;
-	return false;
-}
-
-static bool is_loaded(const struct registers *registers)
-{
-	const uint64_t number = get_number(registers);
-
-	return number == SYS_set_tid_address || number == SYS_rt_sigaction ||
-	       (number == SYS_mprotect && registers->all.regs[2] == PROT_READ);
-}
-
 #endif
 
 const unsigned char *registers_find_instruction(const unsigned char *code, size_t length)
 {
 	return memmem(code, length, instruction, sizeof(instruction));
+}
+
+int64_t registers_result(const struct registers *registers)
+{
+	return (int64_t)registers->all.RESULT;
 }
 
 size_t registers_find_row(const struct trace_plan *plan, pid_t thread)
@@ -209,17 +134,30 @@ size_t registers_find_row(const struct trace_plan *plan, pid_t thread)
 	if (registers_get(thread, &registers) != 0)
 		return TRACE_ROW_MAX;
 	return trace_plan_find(
-		plan, plan->arch[TRACE_NATIVE], get_number(&registers), get_argument(&registers));
+		plan, plan->arch[TRACE_NATIVE], registers.all.NUMBER, registers.all.ARGUMENT);
 }
 
+/* On arm64, registers of 32-bit programs have 32 bits: the next one is in the high half. */
 void registers_refuse_call(pid_t thread)
 {
 	struct registers registers;
-	int error = registers_get(thread, &registers);
+	const int error = registers_get(thread, &registers);
+#if defined(__x86_64__)
+	const uint64_t result = UINT64_MAX;
+#else
+	const uint64_t result = error == ENOEXEC ? UINT32_MAX : UINT64_MAX;
+	int none = -1;
+	struct iovec number = {&none, sizeof(none)};
+#endif
 
 	if (error && error != ENOEXEC)
 		return;
-	refuse_call(thread, &registers, error == ENOEXEC);
+#if defined(__x86_64__)
+	registers.all.NUMBER = UINT64_MAX;
+#else
+	ptrace(PTRACE_SETREGSET, thread, (void *)NT_ARM_SYSTEM_CALL, &number);
+#endif
+	registers.all.RESULT = (registers.all.RESULT & ~result) | ((uint64_t)-ENOSYS & result);
 	registers_set(thread, &registers);
 }
 
@@ -231,12 +169,12 @@ void registers_trace_child(pid_t thread)
 
 	if (registers_get(thread, &registers) != 0)
 		return;
-	if (get_number(&registers) == SYS_clone) {
-		remove_flags(&registers, CLONE_UNTRACED);
+	if (registers.all.NUMBER == SYS_clone) {
+		registers.all.ARGUMENT &= ~(uint64_t)CLONE_UNTRACED;
 		registers_set(thread, &registers);
 		return;
 	}
-	at = get_argument(&registers);
+	at = registers.all.ARGUMENT;
 	errno = 0;
 	flags = (uint64_t)ptrace(PTRACE_PEEKDATA, thread, (void *)(uintptr_t)at, NULL);
 	if (!errno && flags & CLONE_UNTRACED)
@@ -246,10 +184,17 @@ void registers_trace_child(pid_t thread)
 
 void registers_restart_call(pid_t thread)
 {
+#if defined(__x86_64__)
 	struct registers registers;
 
-	if (registers_get(thread, &registers) == 0 && restart_call(&registers))
-		registers_set(thread, &registers);
+	if (registers_get(thread, &registers) != 0 || registers_result(&registers) != -EINTR ||
+		!waits_without_limit(&registers.all))
+		return;
+	registers.all.rax = (uint64_t)-ERESTARTNOHAND;
+	registers_set(thread, &registers);
+#else
+	(void)thread;
+#endif
 }
 
 /*
@@ -260,6 +205,16 @@ void registers_restart_call(pid_t thread)
 bool registers_show_loaded(pid_t thread)
 {
 	struct registers registers;
+	uint64_t number;
 
-	return registers_get(thread, &registers) != 0 || is_loaded(&registers);
+	if (registers_get(thread, &registers) != 0)
+		return true;
+	number = registers.all.NUMBER;
+	return number == SYS_set_tid_address ||
+#if defined(__x86_64__)
+	       (number == SYS_arch_prctl && registers.all.ARGUMENT == ARCH_SET_FS);
+#else
+	       number == SYS_rt_sigaction ||
+	       (number == SYS_mprotect && registers.all.regs[2] == PROT_READ);
+#endif
 }
