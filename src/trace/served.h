@@ -95,22 +95,18 @@ struct served_stubs {
  */
 uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uint64_t target);
 
-/* Symbols of a vDSO: the places of their values in its image, and the values that lead to stubs. */
-#define SERVED_SYMBOL_MAX 16
-struct served_symbols {
-	size_t count;
-	uint64_t places[SERVED_SYMBOL_MAX], values[SERVED_SYMBOL_MAX];
-};
-
 /* A vDSO with a larger image is left alone. */
 #define SERVED_IMAGE_MAX (64 * SERVED_PAGE)
 
 /* Returns the bytes of the image, by its headers; 0: it makes no sense, or is a 32-bit one. */
 size_t served_image_length(const unsigned char *image, size_t size);
 
-/* Makes stubs for the counted functions of the image, which is at the address `vdso`. */
-void served_stubs_make(struct served_stubs *stubs, const unsigned char *image, size_t length,
-	uint64_t vdso, struct served_symbols *symbols);
+/*
+ * Makes stubs for the counted functions of the image, which is at the address `vdso` in the
+ * program, and leads their symbols to the stubs.
+ */
+void served_stubs_make(
+	struct served_stubs *stubs, unsigned char *image, size_t length, uint64_t vdso);
 
 /*
  * INJECTED_GONE: the thread was killed, and its end comes next. INJECTED_BROKEN: it has registers

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -117,27 +116,25 @@ static int find_vdso(struct target *target)
 	return error;
 }
 
-/* 0 or an errno value. A kernel may lack process_vm_readv(2), and a filter refuse it. */
-static int memory_read(pid_t pid, uint64_t from, void *to, size_t length)
-{
-	struct iovec here = {to, length}, there = {(void *)(uintptr_t)from, length};
-	ssize_t result = process_vm_readv(pid, &here, 1, &there, 1, 0);
-
-	return result == (ssize_t)length ? 0 : result < 0 ? errno : EFAULT;
-}
-
-/* Reads the image of the vDSO, and finds the instruction. 0 or an errno value. */
+/*
+ * Reads the image of the vDSO, and finds the instruction. 0 or an errno value. A kernel may lack
+ * process_vm_readv(2), and a filter refuse it; it reads up to the end of what is mapped there.
+ */
 static int read_vdso(struct target *target, size_t *length)
 {
+	struct iovec here = {target->image, SERVED_IMAGE_MAX}, there = here;
 	const unsigned char *found = NULL;
 	int error = find_vdso(target);
+	ssize_t size;
 
-	if (!error)
-		error = memory_read(target->thread, target->vdso, target->image, SERVED_PAGE);
 	if (error)
 		return error;
-	*length = served_image_length(target->image, SERVED_PAGE);
-	if (*length && memory_read(target->thread, target->vdso, target->image, *length) == 0)
+	there.iov_base = (void *)(uintptr_t)target->vdso;
+	size = process_vm_readv(target->thread, &here, 1, &there, 1, 0);
+	if (size < 0)
+		return errno;
+	*length = served_image_length(target->image, (size_t)size);
+	if (*length && *length <= (size_t)size)
 		found = registers_find_instruction(target->image, *length);
 	target->instruction = found ? target->vdso + (uint64_t)(found - target->image) : 0;
 	return found ? 0 : ENODATA;
@@ -146,53 +143,40 @@ static int read_vdso(struct target *target, size_t *length)
 /* ---- the stubs ---- */
 
 /*
- * Writes words of the program's memory, also where it may not write itself, in which it has zeros
- * until now. False: see errno. A kernel or /proc may refuse what a tracer writes to a file.
+ * Writes to the program's memory, also where it may not write itself, the words from the first to
+ * the last one in which `now` differs from `before`. False: see errno. A kernel or /proc may refuse
+ * what a tracer writes to a file.
  */
-static bool write_words(pid_t thread, uint64_t to, const void *from, size_t length)
+static bool write_changes(pid_t thread, uint64_t to, const unsigned char *before,
+	const unsigned char *now, size_t length)
 {
 	unsigned long word;
 	char path[32];
 	ssize_t written;
+	size_t first = 0;
 	int file;
 
+	length -= length % sizeof(word);
+	while (first < length && memcmp(before + first, now + first, sizeof(word)) == 0)
+		first += sizeof(word);
+	while (length > first && memcmp(before + length - sizeof(word), now + length - sizeof(word),
+					 sizeof(word)) == 0)
+		length -= sizeof(word);
 	snprintf(path, sizeof(path), "/proc/%d/mem", thread);
 	file = open(path, O_WRONLY | O_CLOEXEC);
-	written = pwrite(file, from, length, (off_t)to);
+	written = pwrite(file, now + first, length - first, (off_t)(to + first));
 	if (file >= 0)
 		close(file);
-	if (written == (ssize_t)length)
+	if (written == (ssize_t)(length - first))
 		return true;
-	for (size_t at = 0; at < length; at += sizeof(word)) {
-		memcpy(&word, (const char *)from + at, sizeof(word));
-		if (word && ptrace(PTRACE_POKEDATA, thread, (void *)(uintptr_t)(to + at),
-				    (void *)word) < 0)
+	for (; first < length; first += sizeof(word)) {
+		memcpy(&word, now + first, sizeof(word));
+		if (memcmp(before + first, &word, sizeof(word)) != 0 &&
+			ptrace(PTRACE_POKEDATA, thread, (void *)(uintptr_t)(to + first),
+				(void *)word) < 0)
 			return false;
 	}
 	return true;
-}
-
-/* Leads the symbols to the stubs, or puts back their values in the image that was read. */
-static bool write_symbols(
-	const struct target *target, const struct served_symbols *symbols, bool back)
-{
-	bool is_written = true;
-
-	for (size_t i = 0; i < symbols->count && is_written; i++)
-		is_written = write_words(target->thread, target->vdso + symbols->places[i],
-			back ? (const void *)(target->image + symbols->places[i])
-			     : &symbols->values[i],
-			sizeof(symbols->values[i]));
-	return is_written;
-}
-
-/* Says whether it can be the file that was made: /proc may be that of another PID namespace. */
-static bool is_new_file(int file)
-{
-	struct stat status;
-
-	return fstat(file, &status) == 0 && !status.st_size && !status.st_nlink &&
-	       fcntl(file, F_GET_SEALS) >= 0;
 }
 
 /*
@@ -201,20 +185,18 @@ static bool is_new_file(int file)
  */
 static int64_t map_table(struct target *target, uint64_t name, int *table)
 {
-	static const char text[16] = "vdsocheck"; /* whole words */
+	static const unsigned char none[16], text[16] = "vdsocheck"; /* whole words */
 	char path[64];
 	int64_t file, result;
 
-	if (!write_words(target->thread, name, text, sizeof(text)))
+	if (!write_changes(target->thread, name, none, text, sizeof(text)))
 		return -errno;
 	file = CALL(target, "memfd_create", name, MFD_CLOEXEC);
 	if (file < 0)
 		return file;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", target->thread, (int)file);
 	*table = open(path, O_RDWR | O_CLOEXEC);
-	if (*table >= 0 && !is_new_file(*table))
-		result = -ESTALE;
-	else if (*table >= 0 && ftruncate(*table, SERVED_TABLE_SIZE) == 0)
+	if (*table >= 0 && ftruncate(*table, SERVED_TABLE_SIZE) == 0)
 		result = CALL(target, "mmap", 0, SERVED_TABLE_SIZE, PROT_READ | PROT_WRITE,
 			MAP_SHARED, (uint64_t)file, 0);
 	else
@@ -226,11 +208,12 @@ static int64_t map_table(struct target *target, uint64_t name, int *table)
 /* Maps the table and the stubs, and leads the symbols to them. 0 or an errno value. */
 static int give_stubs(struct target *target, int *table)
 {
+	static const unsigned char none[SERVED_STUBS_SIZE];
 	static unsigned char code[SERVED_STUBS_SIZE];
 	struct served_stubs stubs = {.code = code,
 		.as_if_fallback = target->trace->request->as_if_fallback,
 		.counts_random = trace_plan_call(target->trace->request->plan, "getrandom")};
-	struct served_symbols symbols;
+	unsigned char *image = target->image, *changed = image + SERVED_IMAGE_MAX;
 	size_t length = 0;
 	int64_t result;
 	int error = read_vdso(target, &length);
@@ -250,12 +233,14 @@ static int give_stubs(struct target *target, int *table)
 		return (int)-result;
 	}
 	stubs.table = (uint64_t)result;
-	served_stubs_make(&stubs, target->image, length, target->vdso, &symbols);
-	if (write_words(target->thread, stubs.to, code, stubs.used) &&
-		(target->trace->request->is_baseline || write_symbols(target, &symbols, false)))
+	memcpy(changed, image, length);
+	served_stubs_make(&stubs, changed, length, target->vdso);
+	if (write_changes(target->thread, stubs.to, none, code, stubs.used) &&
+		(target->trace->request->is_baseline ||
+			write_changes(target->thread, target->vdso, image, changed, length)))
 		return 0;
 	error = errno;
-	(void)write_symbols(target, &symbols, true);
+	(void)write_changes(target->thread, target->vdso, changed, image, length);
 	CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
 	CALL(target, "munmap", stubs.table, SERVED_TABLE_SIZE);
 	return error;
@@ -297,32 +282,22 @@ static int restore(const struct target *target, const sigset_t *mask)
 	return error ? error : errno;
 }
 
-/* Blocks all signals. 0 or an errno value. */
-static int block_signals(pid_t thread, sigset_t *before)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	return ptrace(PTRACE_GETSIGMASK, thread, (void *)8, before) < 0 ||
-	                       ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &all) < 0
-	               ? errno
-	               : 0;
-}
-
 enum injected served_inject(
 	struct trace_evidence *trace, pid_t thread, int *table, struct fact *why)
 {
 	struct target target = {.trace = trace, .thread = thread};
-	sigset_t before;
+	sigset_t before, all;
 	int error = registers_get(thread, &target.before), left;
 
-	if (!error)
-		error = block_signals(thread, &before);
+	sigfillset(&all);
+	if (!error && (ptrace(PTRACE_GETSIGMASK, thread, (void *)8, &before) < 0 ||
+			      ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &all) < 0))
+		error = errno;
 	if (error) {
 		explain(error, why);
 		return error == ESRCH ? INJECTED_GONE : INJECTED_NOT;
 	}
-	target.image = xmalloc(SERVED_IMAGE_MAX);
+	target.image = xcalloc(2, SERVED_IMAGE_MAX);
 	error = give_stubs(&target, table);
 	free(target.image);
 	if (error)

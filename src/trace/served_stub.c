@@ -416,19 +416,18 @@ size_t served_image_length(const unsigned char *image, size_t size)
 	return extent <= SERVED_IMAGE_MAX ? (size_t)extent : 0;
 }
 
-void served_stubs_make(struct served_stubs *stubs, const unsigned char *image, size_t length,
-	uint64_t vdso, struct served_symbols *symbols)
+void served_stubs_make(
+	struct served_stubs *stubs, unsigned char *image, size_t length, uint64_t vdso)
 {
+	uint64_t entries[SERVED_CALL_COUNT] = {0}, value;
 	struct elf_dynamic dynamic = {.count = 0};
 	struct elf elf;
 
-	symbols->count = 0;
 	if (!elf_start(&elf, image, length) || elf.narrow || !elf_read_dynamic(&elf, &dynamic))
 		return;
-	for (uint64_t i = 0; i < dynamic.count && symbols->count < SERVED_SYMBOL_MAX; i++) {
+	for (uint64_t i = 0; i < dynamic.count; i++) {
 		uint64_t at = dynamic.symbols + i * sizeof(Elf64_Sym), base = vdso - elf.load;
-		uint64_t section = ELF_READ(&elf, at, Sym, st_shndx), entry = 0;
-		uint64_t value = ELF_READ(&elf, at, Sym, st_value);
+		uint64_t section = ELF_READ(&elf, at, Sym, st_shndx);
 		struct span name = elf_name(&elf, dynamic.names, ELF_READ(&elf, at, Sym, st_name));
 		enum served_call call;
 
@@ -438,15 +437,11 @@ void served_stubs_make(struct served_stubs *stubs, const unsigned char *image, s
 			(ELF_READ(&elf, at, Sym, st_info) & 0xf) != STT_FUNC)
 			continue;
 		/* x86-64 has each function by its bare name, too. */
-		for (size_t k = 0; k < symbols->count; k++) {
-			if (elf_number(&elf, symbols->places[k], sizeof(value)) == value)
-				entry = symbols->values[k] + base;
-		}
-		if (!entry)
-			entry = served_stub_make(stubs, call, base + value);
-		if (!entry)
-			continue;
-		symbols->places[symbols->count] = at + offsetof(Elf64_Sym, st_value);
-		symbols->values[symbols->count++] = entry - base;
+		value = ELF_READ(&elf, at, Sym, st_value);
+		if (!entries[call])
+			entries[call] = served_stub_make(stubs, call, base + value);
+		value = entries[call] - base;
+		if (entries[call])
+			memcpy(image + at + offsetof(Elf64_Sym, st_value), &value, sizeof(value));
 	}
 }

@@ -21,7 +21,6 @@ static void read_file(const unsigned char *bytes, size_t size)
 	unsigned char *file = (unsigned char *)fuzz_copy((const uint8_t *)bytes, size);
 	static unsigned char code[SERVED_STUBS_SIZE];
 	struct served_stubs stubs = {.code = code, .to = 0x7ffff7000000, .table = 4096};
-	struct served_symbols symbols;
 	struct served_frame frames[SERVED_FRAMES];
 	struct span name;
 	struct elf elf;
@@ -38,11 +37,7 @@ static void read_file(const unsigned char *bytes, size_t size)
 		if ((frames_find(&elf, &elf, &wanted, 1) == 0) != (frames[0].size == 0))
 			abort();
 	}
-	served_stubs_make(&stubs, file, size, 0x7ffff7fc1000, &symbols);
-	for (size_t i = 0; i < symbols.count; i++) {
-		if (symbols.places[i] > size - sizeof(uint64_t))
-			abort();
-	}
+	served_stubs_make(&stubs, file, size, 0x7ffff7fc1000);
 	free(file);
 }
 
