@@ -37,6 +37,7 @@ struct function {
 	uint64_t start, size, code;
 	uint64_t entry,
 		location; /* of its call frame information, and the address it begins with */
+	bool has_frame;
 };
 
 struct search {
@@ -44,9 +45,6 @@ struct search {
 	struct frame_names wanted;
 	struct function list[SERVED_FRAMES - 1];
 	size_t count;
-	/* The functions that have a frame, by their offsets in the file. */
-	uint64_t starts[SERVED_FRAMES];
-	size_t start_count;
 };
 
 /*
@@ -95,8 +93,8 @@ static bool calls_found(const struct search *search, uint64_t at)
 {
 	uint64_t callee = find_callee(search->file, at);
 
-	for (size_t i = 0; callee && i < search->start_count; i++) {
-		if (search->starts[i] == at + callee)
+	for (size_t i = 0; callee && i < search->count; i++) {
+		if (search->list[i].has_frame && search->list[i].code == at + callee)
 			return true;
 	}
 	return false;
@@ -306,15 +304,16 @@ static void add_function(struct search *search, const struct elf_function *symbo
 /* Finds the frames of the functions that were found. Returns their number. */
 static size_t find_frames(struct search *search)
 {
+	size_t found = 0;
+
 	for (size_t i = 0; i < search->count; i++) {
 		struct served_frame frame = {.size = 0};
 
-		if (!find_in_function(search, &search->list[i], &frame))
-			continue;
-		search->wanted.frames[search->start_count] = frame;
-		search->starts[search->start_count++] = search->list[i].code;
+		search->list[i].has_frame = find_in_function(search, &search->list[i], &frame);
+		if (search->list[i].has_frame)
+			search->wanted.frames[found++] = frame;
 	}
-	return search->start_count;
+	return found;
 }
 
 size_t frames_find(const struct elf *file, const struct elf *symbols,
