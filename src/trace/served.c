@@ -311,8 +311,8 @@ void served_learn(struct served_table *table, pid_t pid)
 	count = find_libraries(table->maps, mapped);
 	if (!libraries)
 		libraries = child_share(sizeof(*libraries), &why);
-	if (!libraries ||
-		pread(table->file, frames, sizeof(frames), SERVED_FRAMES_AT) != sizeof(frames))
+	if (!libraries || pread(table->file, frames, sizeof(frames),
+				  offsetof(struct served_head, frames)) != sizeof(frames))
 		return;
 	find_new(libraries, mapped, count);
 	for (size_t i = 0; i < count; i++) {
@@ -320,7 +320,7 @@ void served_learn(struct served_table *table, pid_t pid)
 		for (size_t call = 0; library && call < SERVED_CALL_COUNT; call++)
 			add_frames(frames[call], library->frames[call], mapped[i].start);
 	}
-	(void)!pwrite(table->file, frames, sizeof(frames), SERVED_FRAMES_AT);
+	(void)!pwrite(table->file, frames, sizeof(frames), offsetof(struct served_head, frames));
 }
 
 void served_learn_thread(struct served_table *table, pid_t pid)
@@ -366,7 +366,7 @@ static bool is_passed_on(uint64_t call, uint64_t clock)
 static void add_calls(struct trace_evidence *trace, const struct served_table *table,
 	const struct maps *maps, uint64_t call_and_clock, uint64_t address, uint64_t count)
 {
-	uint64_t number = call_and_clock >> 5;
+	uint64_t number = call_and_clock / SERVED_CLOCKS;
 	const struct trace_call *call =
 		count && number < SERVED_CALL_COUNT
 			? trace_plan_call(trace->request->plan, served_calls[number].name)
@@ -375,8 +375,8 @@ static void add_calls(struct trace_evidence *trace, const struct served_table *t
 
 	if (!call)
 		return;
-	row = trace_plan_row(trace->request->plan, call, call_and_clock & 31);
-	if (!is_passed_on(number, call_and_clock & 31))
+	row = trace_plan_row(trace->request->plan, call, call_and_clock % SERVED_CLOCKS);
+	if (!is_passed_on(number, call_and_clock % SERVED_CLOCKS))
 		trace->vdso_calls[row] += count;
 	places_add(&trace->places, row, count, maps, table->perf_map, address);
 }
@@ -386,14 +386,14 @@ static void add_table(
 	struct trace_evidence *trace, const struct served_table *table, const struct maps *maps)
 {
 	struct served_entry entries[SERVED_PAGE / sizeof(struct served_entry)];
-	uint64_t words[SERVED_SHARDS_AT / sizeof(uint64_t)];
+	struct served_head head;
 
-	if (pread(table->file, words, sizeof(words), 0) != sizeof(words))
+	if (pread(table->file, &head, sizeof(head), 0) != sizeof(head))
 		return;
 	for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
-		trace->refused += words[SERVED_REFUSED_AT / sizeof(*words) + call];
-	for (size_t i = 0; i < SERVED_OVERFLOWS; i++)
-		add_calls(trace, table, maps, i, 0, words[i]);
+		trace->refused += head.refused[call];
+	for (size_t i = 0; i < ARRAY_SIZE(head.overflows); i++)
+		add_calls(trace, table, maps, i, 0, head.overflows[i]);
 	for (off_t at = SERVED_SHARDS_AT; (at = lseek(table->file, at, SEEK_DATA)) >= 0;
 		at += SERVED_PAGE) {
 		if (pread(table->file, entries, sizeof(entries), at) != sizeof(entries))

@@ -18,40 +18,6 @@
 #define SERVED_PAGE 4096
 
 /*
- * The table that the stubs count in, a file in memory that the processes of one executed image
- * share, and that is open here:
- *
- *	0            uint64_t [256]: calls, by call and clock, for which no entry was free
- *	FRAMES_AT    struct served_frame [SERVED_FRAMES] of each call: the C library's functions
- *	             that lead to it, a caller behind those that it calls, and an end of size 0
- *	REFUSED_AT   uint64_t of each call: system calls in its place that a filter refused
- *	SHARED_AT    uint32_t: not 0 once more than one thread may use the table
- *	SHARDS_AT    SERVED_SHARDS shards of SERVED_SHARD_SIZE bytes, chosen by the stack's address;
- *	             each is a hash table of struct served_entry, whose last places go on in the
- *	             next one; a page is behind the last shard
- *
- * The stubs have these numbers in their instructions as well.
- */
-#define SERVED_OVERFLOWS 256
-#define SERVED_CLOCK_OTHER 24 /* clock ids below are themselves */
-#define SERVED_PROBES 16
-#define SERVED_FRAMES_AT 2048
-#define SERVED_FRAMES 16
-#define SERVED_REFUSED_AT 3584
-#define SERVED_SHARED_AT 3648
-#define SERVED_SHARDS_AT 4096
-#define SERVED_SHARDS 64
-#define SERVED_SHARD_SIZE 8192
-#define SERVED_TABLE_SIZE (SERVED_SHARDS_AT + SERVED_SHARDS * SERVED_SHARD_SIZE + SERVED_PAGE)
-
-/* The key has the clock in bits 0 to 4, the call in 5 to 7, the return address from 16 on; 0: free.
- */
-struct served_entry {
-	uint64_t key;
-	uint64_t count;
-};
-
-/*
  * If the return address is in this code, the caller's is `up` bytes above on the stack, above the
  * return address on x86-64 and above the stack pointer on arm64; or above where the frame pointer
  * points, if that is less than SERVED_FRAME_MOST bytes above these, or Go's: the stubs read memory
@@ -75,6 +41,38 @@ struct served_frame {
  * libraries have above a first frame: the environment, a thread's own data, a signal's frame.
  */
 #define SERVED_FRAME_MOST 1024
+
+/*
+ * The table that the stubs count in, a file in memory that the processes of one executed image
+ * share, and that is open here. It begins with this; from SERVED_SHARDS_AT on are SERVED_SHARDS
+ * shards of SERVED_SHARD_SIZE bytes, chosen by the stack's address. Each is a hash table of struct
+ * served_entry, whose last places go on in the next one; a page is behind the last shard. The stubs
+ * have these numbers in their instructions as well.
+ */
+#define SERVED_CLOCKS 32
+#define SERVED_CLOCK_OTHER 24 /* clock ids below are themselves */
+#define SERVED_FRAMES 16
+#define SERVED_SHARED_AT 3120
+struct served_head {
+	uint64_t overflows[SERVED_CALL_COUNT * SERVED_CLOCKS]; /* calls without a free entry */
+	/* Functions that lead to the call, a caller behind those that it calls; size 0: the end. */
+	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
+	uint64_t refused[SERVED_CALL_COUNT]; /* system calls in its place that a filter refused */
+	uint32_t shared;                     /* not 0 once more than one thread may use the table */
+};
+
+#define SERVED_PROBES 16
+#define SERVED_SHARDS_AT 4096
+#define SERVED_SHARDS 64
+#define SERVED_SHARD_SIZE 8192
+#define SERVED_TABLE_SIZE (SERVED_SHARDS_AT + SERVED_SHARDS * SERVED_SHARD_SIZE + SERVED_PAGE)
+
+/* The key has the clock in bits 0 to 4, the call in 5 to 7, the return address from 16 on; 0: free.
+ */
+struct served_entry {
+	uint64_t key;
+	uint64_t count;
+};
 
 /* The bytes from one stub to the next, and of the memory that holds all of them. */
 #define SERVED_STUB_SIZE 672 /* clang -O0 assembles every jump long */

@@ -41,7 +41,7 @@
 _Static_assert(SERVED_SHARDS == 1 << (64 - 58), "the shard is the upper bits of a hash");
 _Static_assert(SERVED_SHARD_SIZE == 1 << 13, "the size of a shard is a shift");
 _Static_assert(sizeof(struct served_entry) << (64 - 55) == SERVED_SHARD_SIZE, "so is its entry's");
-_Static_assert(SERVED_CALL_COUNT << 5 <= SERVED_OVERFLOWS, "a call has 32 clocks");
+_Static_assert(offsetof(struct served_head, shared) == SERVED_SHARED_AT, "the place of a word");
 _Static_assert(
 	offsetof(struct served_frame, up) == 12 && offsetof(struct served_frame, frame) == 14,
 	"offsets of a frame");
@@ -369,12 +369,11 @@ uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uin
 	const unsigned char *entry = call == SERVED_GETRANDOM ? served_random
 	                             : row->takes_clock       ? served_clock
 	                                                      : served_plain;
-	struct words words = {.call = (uint64_t)call << 5,
+	struct words words = {.call = (uint64_t)call * SERVED_CLOCKS,
 		.table = stubs->table,
-		.frames = stubs->table + SERVED_FRAMES_AT +
-	                  call * SERVED_FRAMES * sizeof(struct served_frame),
+		.frames = stubs->table + offsetof(struct served_head, frames[call]),
 		.target = target,
-		.refused = stubs->table + SERVED_REFUSED_AT + 8 * (uint64_t)call,
+		.refused = stubs->table + offsetof(struct served_head, refused[call]),
 		.result = call == SERVED_TIME           ? RESULT_RETURNED
 	                  : call == SERVED_GETTIMEOFDAY ? RESULT_FIRST
 	                  : row->takes_clock            ? RESULT_SECOND

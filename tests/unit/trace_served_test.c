@@ -599,7 +599,7 @@ static bool has_place(int (*by)(clock_function *get), const char *in)
 		3);
 	for (size_t i = 0; i < 3; i++)
 		frames[i].start += base;
-	memcpy(table + SERVED_FRAMES_AT, frames, sizeof(frames));
+	memcpy(table + offsetof(struct served_head, frames), frames, sizeof(frames));
 	answered += by(make_stub(SERVED_CLOCK_GETTIME, table));
 	for (size_t at = SERVED_SHARDS_AT; at < SERVED_TABLE_SIZE && !address;
 		at += sizeof(struct served_entry))
