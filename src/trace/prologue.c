@@ -60,35 +60,24 @@ uint64_t prologue_step(const struct elf *file, uint64_t at, struct frame_state *
 		return is_harmless(code) ? 4 : 0;
 	}
 	/* Only the first store counts: the register may have another use by the second. */
-	if (!state->saved && first == RETURN_ADDRESS)
-		state->saved = state->offset - place;
-	else if (!state->saved && second == RETURN_ADDRESS)
-		state->saved = state->offset - place - 8;
-	if (!state->pointer && first == FRAME_POINTER)
-		state->pointer = state->offset - place;
-	else if (!state->pointer && second == FRAME_POINTER)
-		state->pointer = state->offset - place - 8;
+	for (int i = 0; i < 2; i++, first = second, place += FRAME_WORD) {
+		if (first == RETURN_ADDRESS && !state->saved)
+			state->saved = state->offset - place;
+		else if (first == FRAME_POINTER && !state->pointer)
+			state->pointer = state->offset - place;
+	}
 	return 4;
 }
 #else
 /* Returns the length of an operand in a register or in memory, with the byte that describes it. */
 static uint64_t operand_length(const struct elf *file, uint64_t at)
 {
-	uint64_t operand = elf_number(file, at, 1);
-	uint64_t scaled = elf_number(file, at + 1, 1);
-	bool is_scaled = (operand & 7) == 4;
-	uint64_t length = is_scaled ? 2 : 1;
+	uint64_t operand = elf_number(file, at, 1), mode = operand >> 6;
+	bool is_scaled = mode != 3 && (operand & 7) == 4;
+	uint64_t base = is_scaled ? elf_number(file, at + 1, 1) : operand;
+	uint64_t number = mode == 1 ? 1 : mode == 2 || (mode == 0 && (base & 7) == 5) ? 4 : 0;
 
-	switch (operand >> 6) {
-	case 0:
-		return ((is_scaled ? scaled : operand) & 7) == 5 ? length + 4 : length;
-	case 1:
-		return length + 1;
-	case 2:
-		return length + 4;
-	default:
-		return 1;
-	}
+	return 1 + is_scaled + number;
 }
 
 /* Follows an instruction with an operand and maybe a number; the code is at the offset `at`. */
