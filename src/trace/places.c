@@ -52,19 +52,26 @@ struct call_site {
 struct place_counts {
 	struct place_count *list; /* the same place may be in it again, until they are merged */
 	size_t count, room;
-	struct perf_map maps[MAPS_MOST]; /* the first one stands for code without a map */
-	size_t map_count;
+	struct perf_map perf_maps[MAPS_MOST]; /* the first one stands for code without a map */
+	size_t perf_map_count;
 	struct place_file *files;
 	size_t file_count, file_room;
 	int root; /* directory: paths of files begin there; 0: at our root */
 	struct call_site sites[SITE_COUNT];
+
+	struct {
+		uint64_t owner;
+		struct span text; /* owned; empty: it is the caller's */
+		struct maps maps;
+		size_t perf_map; /* of its run-time code; 0: not looked for yet */
+	} last;                  /* memory map that a site was looked for in */
 };
 
 static struct place_counts *counts_of(struct trace_places *places)
 {
 	if (!places->counts) {
 		places->counts = xcalloc(1, sizeof(*places->counts));
-		places->counts->map_count = 1;
+		places->counts->perf_map_count = 1;
 	}
 	return places->counts;
 }
@@ -119,13 +126,14 @@ static size_t find_file(struct place_counts *counts, const struct mapping *mappi
 	return counts->file_count++;
 }
 
+static const struct place_mapping nowhere;
+
 /* The byte before the address is one of the instruction. */
 static const struct place_mapping *find_mapping(const struct maps *maps, uint64_t address)
 {
-	static const struct place_mapping none = {.load = 0};
 	const struct place_mapping *mapping = address ? maps_find(maps, address - 1) : NULL;
 
-	return mapping ? mapping : &none;
+	return mapping ? mapping : &nowhere;
 }
 
 static bool is_run_time_code(const struct mapping *mapping)
@@ -168,42 +176,50 @@ size_t places_open_map(struct trace_places *places, pid_t thread)
 	struct place_counts *counts = counts_of(places);
 	size_t at = 1;
 
-	while (at < counts->map_count && counts->maps[at].process != process)
+	while (at < counts->perf_map_count && counts->perf_maps[at].process != process)
 		at++;
 	if (at == MAPS_MOST)
 		return 0;
-	if (at == counts->map_count)
-		counts->maps[counts->map_count++] = perf_map_open(process);
+	if (at == counts->perf_map_count)
+		counts->perf_maps[counts->perf_map_count++] = perf_map_open(process);
 	return at;
 }
 
+static void forget_map(struct place_counts *counts)
+{
+	maps_free(&counts->last.maps);
+	span_free(counts->last.text);
+	memset(&counts->last, 0, sizeof(counts->last));
+}
+
+/* A map of many lines takes long to read: it is kept until it does not have an address. */
 void call_sites_add(struct trace_places *places, size_t row, uint64_t calls, uint64_t owner,
 	pid_t thread, const struct span *maps, uint64_t address)
 {
 	uint64_t hash = (owner ^ address ^ (uint64_t)row << 32) * 0x9e3779b97f4a7c15;
 	struct place_counts *counts = counts_of(places);
 	struct call_site *site = &counts->sites[hash >> 32 & (SITE_COUNT - 1)];
-	struct span read = {NULL, 0};
 	const struct place_mapping *mapping;
-	size_t perf_map = 0;
-	struct maps parsed;
 
 	if (site->place && site->owner == owner && site->address == address && site->row == row) {
 		counts->list[site->place - 1].calls += calls;
 		return;
 	}
-	if (!maps && thread)
-		read = maps_read(thread);
-	parsed = maps_parse(maps ? *maps : read);
-	mapping = find_mapping(&parsed, address);
-	if (is_run_time_code(&mapping->map))
-		perf_map = places_open_map(places, thread);
-	site->place = add(counts, row, calls, mapping, perf_map, address);
+	mapping = find_mapping(&counts->last.maps, address);
+	if (counts->last.owner != owner || mapping == &nowhere) {
+		forget_map(counts);
+		if (!maps && thread)
+			counts->last.text = maps_read(thread);
+		counts->last.maps = maps_parse(maps ? *maps : counts->last.text);
+		counts->last.owner = owner;
+		mapping = find_mapping(&counts->last.maps, address);
+	}
+	if (is_run_time_code(&mapping->map) && !counts->last.perf_map)
+		counts->last.perf_map = places_open_map(places, thread);
+	site->place = add(counts, row, calls, mapping, counts->last.perf_map, address);
 	site->owner = owner;
 	site->address = address;
 	site->row = row;
-	maps_free(&parsed);
-	span_free(read);
 }
 
 void call_sites_forget(struct trace_places *places, uint64_t owner)
@@ -214,6 +230,8 @@ void call_sites_forget(struct trace_places *places, uint64_t owner)
 		if (counts->sites[i].owner == owner)
 			counts->sites[i].place = 0;
 	}
+	if (counts && counts->last.owner == owner)
+		forget_map(counts);
 }
 
 void places_open_root(struct trace_places *places, pid_t pid)
@@ -228,12 +246,13 @@ void places_free(struct trace_places *places)
 	free(places->list);
 	if (!counts)
 		return;
-	while (--counts->map_count) {
-		close(counts->maps[counts->map_count].root);
-		close(counts->maps[counts->map_count].mounts);
+	while (--counts->perf_map_count) {
+		close(counts->perf_maps[counts->perf_map_count].root);
+		close(counts->perf_maps[counts->perf_map_count].mounts);
 	}
 	if (counts->root > 0)
 		close(counts->root);
+	forget_map(counts);
 	free(counts->files);
 	free(counts->list);
 	free(counts);
@@ -295,11 +314,11 @@ static void read_maps(void *argument)
 	uint64_t start, size;
 
 	privileges_keep(PRIVILEGES_NONE);
-	for (size_t map = 1; map < search->counts->map_count; map++) {
+	for (size_t map = 1; map < search->counts->perf_map_count; map++) {
 		place = find_place(list, search->count, map, 0);
 		if (place == end || place->code != map)
 			continue;
-		content = rest = perf_map_read(&search->counts->maps[map]);
+		content = rest = perf_map_read(&search->counts->perf_maps[map]);
 		while (perf_map_next(&rest, &start, &size, &function)) {
 			place = find_place(list, search->count, map, start);
 			for (; place < end && place->code == map && place->address - start < size;
@@ -442,7 +461,7 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 	if (!counts || !counts->count)
 		return;
 	merge(counts);
-	if (counts->map_count > 1)
+	if (counts->perf_map_count > 1)
 		(void)search(read_maps, counts, counts->list, counts->count, sizeof(*counts->list),
 			&why);
 	choose(places, trace->request->plan, top);

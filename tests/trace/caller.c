@@ -17,7 +17,7 @@
  *	                          own function own_clock()
  *	caller jit N [1]          N gettimeofday by code made at run time, named in /tmp/perf-PID.map,
  *	                          unless that is there, or with 1 not named
- *	caller made N             N of these by a system call instruction of such code
+ *	caller made N             N of these by system call instructions of such code
  *	caller pace SECONDS       as many of these as it can, for that time
  *	caller clock N ID         N clock_gettime(ID) by syscall(2)
  *	caller resolution N       N clock_getres() by libc of CLOCK_MONOTONIC, and of its CPU time
@@ -158,25 +158,30 @@ static int run_made_code(int calls_system, int is_named)
 		{0x48, 0x83, 0xec, 8, 0xff, 0xd2, 0x48, 0x83, 0xc4, 8, 0xc3},
 		{0xb8, 96, 0, 0, 0, 0x0f, 0x05, 0xc3},
 	};
+	enum { COPY_SIZE = 16, SIZE = 4096 };
 	int (*function)(struct timeval *, void *, int (*)(struct timeval *, void *));
-	void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *made = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct timeval now;
 	char path[64];
 	FILE *map;
 
-	memcpy(made, code[calls_system], sizeof(*code));
-	mprotect(made, 4096, PROT_READ | PROT_EXEC);
-	memcpy(&function, &made, sizeof(function));
+	for (size_t at = 0; at < SIZE; at += COPY_SIZE)
+		memcpy(made + at, code[calls_system], sizeof(*code));
+	mprotect(made, SIZE, PROT_READ | PROT_EXEC);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	map = is_named ? fopen(path, "wx") : NULL;
 	if (is_named && !map && errno != EEXIST)
 		return 1;
 	if (map) {
-		fprintf(map, "%lx %zx made code\n", (unsigned long)made, sizeof(*code));
+		fprintf(map, "%lx %x made code\n", (unsigned long)made, SIZE);
 		fclose(map);
 	}
-	for (long i = 0; i < count; i++)
+	for (long i = 0; i < count; i++) {
+		const char *copy = made + i % (SIZE / COPY_SIZE) * COPY_SIZE;
+
+		memcpy(&function, &copy, sizeof(function));
 		function(&now, NULL, (int (*)(struct timeval *, void *))gettimeofday);
+	}
 	return 0;
 #else
 	(void)calls_system;
