@@ -327,6 +327,18 @@ static void a_place_is_a_file_and_an_address_in_it(void **state)
 		    trace->places.list[0].share_percent < 52.7);
 }
 
+static void a_place_that_comes_again_is_the_same_one(void **state)
+{
+	(void)state;
+	make_plan();
+	for (size_t i = 0; i < 10000; i++)
+		add(0x401001 + i % 100, i / 100 % 2, 1 + i % 100);
+	places_finish(trace, 1000);
+	assert_int_equal(trace->places.count, 200);
+	for (size_t i = 0; i < 200; i++)
+		assert_int_equal(trace->places.list[i].count, 50 * (100 - i / 2));
+}
+
 static void a_line_of_a_perf_map_is_a_range_and_a_name(void **state)
 {
 	static const char text[] = "7f00 40 Main.loop(int) \n\nnonsense\n12 xyz name\n"
@@ -851,6 +863,7 @@ int main(void)
 #endif
 		cmocka_unit_test(a_c_library_is_known_by_its_name),
 		cmocka_unit_test(a_place_is_a_file_and_an_address_in_it),
+		cmocka_unit_test(a_place_that_comes_again_is_the_same_one),
 		cmocka_unit_test(a_line_of_a_perf_map_is_a_range_and_a_name),
 		cmocka_unit_test(a_function_is_found_in_the_file),
 		cmocka_unit_test(names_of_cpp_and_rust_are_read),
