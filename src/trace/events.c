@@ -234,6 +234,8 @@ static void add_calls(const struct trace_events *events, const struct event_slot
 	if (!count)
 		return;
 	run->trace->counts[arch][row] += count;
+	run->trace->cpu_is_partial |=
+		!run->trace->request->arguments && process != run->trace->program.pid;
 	if (run->trace->request->system_wide)
 		trace_callers_add(run, process, slot->where, count, 0);
 	if (run->trace->request->locates_calls &&

@@ -170,6 +170,7 @@ struct trace_evidence {
 	struct evidence host; /* timing and proof, taken before the program ran */
 	struct real_fact duration_s;
 	struct real_fact cpu_s;       /* of the program and the children that it waited for */
+	bool cpu_is_partial;          /* others were counted, too */
 	uint64_t children_terminated; /* processes left running, which were sent SIGTERM */
 
 	/* The system calls. */

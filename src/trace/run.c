@@ -135,15 +135,20 @@ static bool look(void *argument)
 static bool take_change(void *argument, pid_t id, int status, const struct rusage *usage)
 {
 	struct trace_run *run = ((struct loop *)argument)->run;
+	const bool has_ended = id == run->program && !WIFSTOPPED(status);
 
-	if (id == run->program && !WIFSTOPPED(status)) {
+	if (has_ended) {
 		run->program = 0;
 		run->status = status;
 		fact_set_real(&run->trace->cpu_s, rusage_seconds(usage));
 	}
 	for (struct trace_source *source = run->sources; source; source = source->next) {
-		if (source->change && !source->change(source, id, status))
+		if (!source->change)
+			continue;
+		if (!source->change(source, id, status))
 			run->is_over = true;
+		else if (has_ended)
+			run->trace->cpu_is_partial = true;
 	}
 	return is_done(run);
 }

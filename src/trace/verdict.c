@@ -128,8 +128,9 @@ static void find_hints(const struct view *v, struct trace_diagnosis *diagnosis)
 #define STOP_S 1e-5
 
 /*
- * Adds " (1.1% of its CPU time)", which `more_s` are added to. Stops by ptrace take a part of that
- * time which is not known: where they are many there is a lower bound, unless it says nothing.
+ * Adds " (1.1% of its CPU time)", which `more_s` are added to, if all that made the calls is part
+ * of that time. Stops by ptrace take a part of it which is not known: where they are many there is
+ * a lower bound, unless it says nothing.
  */
 static void say_share(const struct view *v, double seconds, double more_s, const char *of)
 {
@@ -138,8 +139,11 @@ static void say_share(const struct view *v, double seconds, double more_s, const
 	const bool is_least = has_stops && stops_s >= v->time->value / 20;
 	const double percent = 100 * seconds / (v->time->value + more_s);
 
+	if (v->time == &v->trace->cpu_s && (v->trace->cpu_is_partial || percent > 100))
+		return;
 	if (fact_is_known(&v->time->fact) && v->time->value > 0 && percent >= (is_least ? 1 : 0))
-		SAY(v, " (%s%.2g%%%s)", is_least ? "at least " : "", percent, of);
+		SAY(v, percent < 99.5 ? " (%s%.2g%%%s)" : " (%s%.0f%%%s)",
+			is_least ? "at least " : "", percent, of);
 }
 
 /* Adds what the avoidable calls took. */

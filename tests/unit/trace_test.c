@@ -282,6 +282,25 @@ static void the_share_of_a_time_with_stops_is_a_lower_bound(void **state)
 	}
 }
 
+/* The CPU time is that of the program and of what it waited for, or of a process alone. */
+static void there_is_no_share_of_a_time_that_others_are_not_in(void **state)
+{
+	(void)state;
+	for (int is_partial = 0; is_partial < 2; is_partial++) {
+		make_host(false);
+		set_count("gettimeofday", 100000);
+		fact_set_real(&trace->cpu_s, is_partial ? 2.2 : 0.05);
+		trace->cpu_is_partial = is_partial;
+		trace_judge(&run);
+		assert_non_null(strstr(run.report.summary, "took about 53.0 ms; the vDSO"));
+	}
+	/* The seconds of a whole host are those of one CPU. */
+	request->system_wide = true;
+	fact_set_real(&trace->duration_s, 0.05);
+	trace_judge(&run);
+	assert_non_null(strstr(run.report.summary, "53.0 ms (106% of one CPU)"));
+}
+
 static void no_system_calls_are_the_good_news(void **state)
 {
 	(void)state;
@@ -765,6 +784,7 @@ int main(void)
 #endif
 		cmocka_unit_test(the_published_sum),
 		cmocka_unit_test(the_share_of_a_time_with_stops_is_a_lower_bound),
+		cmocka_unit_test(there_is_no_share_of_a_time_that_others_are_not_in),
 		cmocka_unit_test(no_system_calls_are_the_good_news),
 		cmocka_unit_test(samples_in_the_vdso_are_a_share_with_its_error),
 		cmocka_unit_test(samples_are_not_in_step_with_what_wakes_each_millisecond),
