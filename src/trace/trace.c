@@ -159,6 +159,9 @@ static bool count_running(struct cli *cli)
 		return cli_error("process %d: %s", trace->program.pid, strerror(ESRCH));
 	fact_set(&trace->served, FACT_ABSENT, "counted only for a program that trace starts");
 	if (!request->system_wide) {
+		/* `top -H` and `ps -L` show the IDs of threads. */
+		trace->program.pid = (pid_t)status_number(
+			trace->program.pid, "Tgid", (uint64_t)trace->program.pid);
 		trace_program_inspect(&trace->program);
 		places_open_root(&trace->call_places, trace->program.pid);
 	}
