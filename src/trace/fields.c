@@ -110,8 +110,7 @@ const struct field trace_line_fields[] = {
 		.doc = "whether the vDSO serves the call on this host, or could"},
 	{NS("syscall_ns", syscall_ns), .doc = "ns per call by system call; null: not timed"},
 	{FLAG("syscall_ns_is_minimum", is_minimum),
-		.doc = "whether that is the cost of the cheapest system call, since this one was "
-		       "not timed"},
+		.doc = "whether that is of the cheapest system call, as this one was not timed"},
 	{NS("vdso_ns", vdso_ns), .doc = "ns per call when served by the vDSO; null: unknown"},
 	{COLUMN("system calls", FIELD_RARE, print_system_calls)},
 	{COLUMN("ns each", FIELD_SPARE, print_each)},
@@ -199,8 +198,7 @@ const struct field trace_place_fields[] = {
 	{TEXT("address", address),
 		.doc = "address of the call in this file, as addr2line takes it; null: unknown"},
 	{TEXT("function", function),
-		.doc = "function that makes the call, in C++ and Rust without parameters; null: there is "
-		       "no symbol for it"},
+		.doc = "function that makes the call, without parameters; null: it has no symbol"},
 	{INLINE(source, source_fields)},
 	{0},
 };
@@ -247,13 +245,11 @@ static const struct field text_element[] = {
 static const struct field inside_fields[] = {
 	{WHOLE("vdso_share_reason", fact), .doc = "why there are no samples; null: there are"},
 	{REAL("vdso_share_percent", share_percent, 3),
-		.doc = "percent of the CPU time of a running process, or of one CPU for a whole host, "
-		       "that was spent in the vDSO, by samples"},
+		.doc = "percent of a running process's CPU time, or of one CPU, spent in the vDSO"},
 	{REAL("vdso_share_error_percent", error_percent, 3),
 		.doc = "standard error of that; where no sample is in the vDSO, three samples"},
 	{REAL("vdso_reads_per_s_most", reads_per_s_most, 0),
-		.doc = "reads of the clock by the vDSO per second, at most; null: not sampled, or "
-		       "the cost of a read is not known"},
+		.doc = "most reads of the clock per second; null: the cost of one is not known"},
 	{0},
 };
 
@@ -275,8 +271,7 @@ const struct field trace_fields[] = {
 		.doc = "seconds lost by them against the vDSO; null: unknown"},
 	{INLINE(diagnosis.inside, inside_fields)},
 	{TEXT("sigsys_call", diagnosis.sigsys_call),
-		.doc = "clock system call for which the program got SIGSYS by its seccomp filter; "
-		       "null: none"},
+		.doc = "clock system call that a seccomp filter ended a thread for; null: none"},
 	{LIST("hints", diagnosis.hints.list, diagnosis.hints.count, text_element),
 		.doc = "why only this program makes them, as far as it can be seen from outside"},
 	{WORD("method", trace.method, trace_method_names), .fact = FACT(trace.method_fact),
@@ -289,8 +284,7 @@ const struct field trace_fields[] = {
 	{TEXT("program", trace.program.path),
 		.doc = "path of the program; null: unknown, or the whole host was traced"},
 	{FLAG("program_reads_counter", trace.program.reads_counter),
-		.doc = "whether the code of a program that was started reads the CPU's counter "
-		       "itself; such reads are not calls, and are not counted"},
+		.doc = "whether the program's code reads the CPU's counter itself; not counted"},
 	{INTEGER("pid", trace.program.pid, INT32_MAX), .given = GIVEN(trace.program.pid),
 		.doc = "process ID of the program; null: unknown, or the whole host was traced"},
 	{REAL("duration_s", trace.duration_s.value, 3), .fact = FACT(trace.duration_s.fact),
@@ -308,24 +302,22 @@ const struct field trace_fields[] = {
 	{FLAG("as_if_fallback", request.as_if_fallback),
 		.doc = "whether the program ran as if this host fell back"},
 	{INTEGER("refused_calls", trace.refused, INT64_MAX), .given = GIVEN(request.as_if_fallback),
-		.doc = "system calls in place of the vDSO that a seccomp filter made fail; null: "
-		       "the program ran as this host is"},
+		.doc = "system calls of such a run that a filter made fail; null: no such run"},
 	{LIST_AT("places", trace.places.list, trace.places.count, trace_place_fields),
 		.fact = FACT(trace.served), .reason = "served_reason",
 		.doc = "places that make the most calls into the vDSO, in this order"},
 	{LIST_AT("system_call_places", trace.call_places.list, trace.call_places.count,
 		 trace_place_fields),
 		.fact = FACT(trace.method_fact), .reason = "reason",
-		.doc = "places that make the most system calls, in this order; empty for a whole "
-		       "host"},
+		.doc = "places that make the most system calls, in this order"},
 	{REASON("reason")},
 	{LIST_AT("top", trace.callers.list, trace.callers.count, trace_caller_fields),
 		.given = GIVEN(request.lists_processes),
 		.doc = "processes that made the most calls, in this order; null: not asked for"},
 	{LIST_AT("control_groups", trace.callers.list, trace.callers.count, trace_caller_fields),
 		.given = GIVEN(request.lists_groups),
-		.doc = "control groups whose processes made the most calls, in this order; null: "
-		       "not asked for"},
+		.doc = "control groups that made the most calls, in this order; null: not asked "
+		       "for"},
 	{LIST("calls", diagnosis.lines, diagnosis.line_count, trace_line_fields),
 		.fact = FACT(trace.method_fact), .reason = "reason",
 		.doc = "system calls that were counted"},
