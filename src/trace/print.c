@@ -145,23 +145,6 @@ static void write_places(struct page *page, const struct trace_places *places)
 	page->hang = 0;
 }
 
-static void write_tables(const struct trace_report *report, struct page *page)
-{
-	const struct trace_evidence *trace = &report->trace;
-	struct trace_line lines[TRACE_ROW_MAX];
-	const size_t line_count = choose_lines(report, lines);
-
-	page_table(page, &(struct table){.fields = trace_caller_fields,
-				 TABLE_ROWS(trace->callers.list, trace->callers.count)});
-	page_table(page, &(struct table){.fields = trace_line_fields,
-				 TABLE_ROWS(lines, line_count),
-				 .whole = report});
-	write_places(page, &trace->places);
-	/* If the vDSO made the calls, the places that it was called from say more. */
-	if (report->diagnosis.has_call_places)
-		write_places(page, &trace->call_places);
-}
-
 /* "2026-11-21T15:02:11Z" has the time of day at this place. */
 #define TIME_OF_DAY 11
 
@@ -191,15 +174,25 @@ static void write_interval(const struct trace_report *report, FILE *out)
 void trace_text(const void *data, struct page *page)
 {
 	const struct trace_report *report = data;
+	const struct trace_evidence *trace = &report->trace;
+	struct trace_line lines[TRACE_ROW_MAX];
+	const size_t line_count = choose_lines(report, lines);
 
 	fputc('\n', page->out);
 	write_run(report, page);
-	if (report->trace.sampled.fact.state != FACT_UNREAD)
+	if (trace->sampled.fact.state != FACT_UNREAD)
 		write_samples(report, page);
-	if (report->trace.repeated.state != FACT_UNREAD)
-		write_repeats(&report->trace, page);
-	write_tables(report, page);
-	page_end(page);
+	if (trace->repeated.state != FACT_UNREAD)
+		write_repeats(trace, page);
+	page_table(page, &(struct table){.fields = trace_caller_fields,
+				 TABLE_ROWS(trace->callers.list, trace->callers.count)});
+	page_table(page, &(struct table){.fields = trace_line_fields,
+				 TABLE_ROWS(lines, line_count),
+				 .whole = report});
+	write_places(page, &trace->places);
+	/* If the vDSO made the calls, the places that it was called from say more. */
+	if (report->diagnosis.has_call_places)
+		write_places(page, &trace->call_places);
 	if (report->diagnosis.hints.count)
 		fputc('\n', page->out);
 	write_texts(page, "Why", &report->diagnosis.hints);
