@@ -201,7 +201,8 @@ int child_wait(struct child_wait *wait)
 	sigaddset(&tick_signal, SIGURG);
 	sigprocmask(SIG_UNBLOCK, &tick_signal, &mask_before);
 	ticked = 0;
-	has_timer = sigaction(SIGURG, &action, &action_before) == 0 &&
+	/* Its signal would interrupt what a poll writes. */
+	has_timer = sigaction(SIGURG, &action, &action_before) == 0 && !wait->is_alone &&
 	            timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
 	is_ticking = has_timer && start_timer(timer, wait);
 	for (;;) {
@@ -228,7 +229,7 @@ int child_wait(struct child_wait *wait)
 		if (error)
 			break;
 		is_ticking = is_ticking && start_timer(timer, wait);
-		pause = is_ticking ? timespec_of(wait->poll_ns) : look_pause;
+		pause = wait->is_alone ? timespec_of(wait->poll_ns) : look_pause;
 		if (pid == 0)
 			nanosleep(&pause, NULL);
 	}
