@@ -61,7 +61,7 @@ static int64_t look(struct trace_source *source)
 	}
 	if (left_ns > 0)
 		return left_ns;
-	watch->run->is_over |= !report_interval(watch);
+	watch->run->is_over = watch->run->is_over || !report_interval(watch);
 	return 0;
 }
 
