@@ -60,7 +60,7 @@ static enum trace_origin describe_origin(
 	const uint64_t all = diagnosis->sums.avoidable;
 	uint64_t sums[ARRAY_SIZE(makers)] = {0};
 	enum trace_origin origin = TRACE_FROM_UNKNOWN;
-	char *text = diagnosis->hints.list[0];
+	char share[64] = "They";
 
 	for (size_t i = 0; i < trace->call_places.count; i++) {
 		place = &trace->call_places.list[i];
@@ -77,20 +77,16 @@ static enum trace_origin describe_origin(
 		return TRACE_FROM_UNKNOWN;
 	place = first[origin];
 	diagnosis->has_call_places = origin != TRACE_FROM_VDSO;
-	diagnosis->hints.count = 1;
-	if (sums[origin] == all)
-		text_append(text, TRACE_TEXT_SIZE, "They were made by ");
-	else
-		text_append(text, TRACE_TEXT_SIZE, "Most of them (%.0f%%) were made by ",
+	if (sums[origin] != all)
+		snprintf(share, sizeof(share), "Most of them (%.0f%%)",
 			100 * (double)sums[origin] / (double)all);
-	if (origin == TRACE_FROM_VDSO && strcmp(place->call, "getrandom") == 0)
-		text_append(text, TRACE_TEXT_SIZE,
-			"the vDSO, whose getrandom() takes a new key from the kernel at the first "
-			"call of a thread and after each reseed.");
-	else
-		text_append(text, TRACE_TEXT_SIZE, "%s", makers[origin]);
+	ADD(&diagnosis->hints, "%s were made by %s", share,
+		origin == TRACE_FROM_VDSO && strcmp(place->call, "getrandom") == 0
+			? "the vDSO, whose getrandom() takes a new key from the kernel at the "
+			  "first call of a thread and after each reseed."
+			: makers[origin]);
 	if (origin == TRACE_FROM_LIBC || origin == TRACE_FROM_CODE)
-		text_append(text, TRACE_TEXT_SIZE, ": %s%s%s.", place->function,
+		text_append(diagnosis->hints.list[0], TRACE_TEXT_SIZE, ": %s%s%s.", place->function,
 			*place->function ? " in " : "",
 			*place->module ? place->module : "code of no file");
 	return origin;
