@@ -58,7 +58,10 @@ static void explain_timeout(const struct deadline *deadline, struct fact *why)
 
 void child_refused(const char *call, int error, struct fact *why)
 {
-	fact_set(why, FACT_NO_CHILD, "%s: %s", call, strerror(error));
+	fact_set(why, FACT_NO_CHILD, "%s: %s%s", call, strerror(error),
+		error == ENOMEM ? ", or the first process of the PID namespace has ended, as after "
+				  "'unshare -p' without -f"
+				: "");
 }
 
 pid_t child_start(void (*work)(void *argument), void *argument, const struct deadline *deadline,
