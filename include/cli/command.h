@@ -190,9 +190,8 @@ void work_end(void);
  * From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT set *stop, here and in children that are forked
  * later, for which it must lie in shared memory. The output is still written; then the driver ends
  * the process by the same signal. A second signal, two seconds later or more, ends it at once.
- * With `for_program`, a program of the user's decides when the run ends: they only set *stop.
  */
-void interrupts_catch(volatile bool *stop, bool for_program);
+void interrupts_catch(volatile bool *stop);
 
 /* Stops setting *stop. If no signal was caught yet, the next one ends the process at once. */
 void interrupts_release(void);
@@ -202,12 +201,6 @@ void interrupts_release(void);
  * reading *stop and the wait.
  */
 void interrupts_block(sigset_t *before);
-
-/*
- * Returns the signals that processes sent since the last call, a bit 1 << NUMBER each. They must be
- * forwarded to a program of the user's, which those of the terminal have reached.
- */
-unsigned interrupts_sent(void);
 
 /* Returns the first signal that was caught; 0: none. */
 int interrupts_first(void);

@@ -189,29 +189,23 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 static struct {
 	volatile bool *stop;          /* NULL: the signals are not caught */
-	bool for_program;             /* they do not end this process */
 	volatile sig_atomic_t caught; /* the first; 0: none */
 	volatile int64_t first_ns;
-	unsigned sent; /* signals that processes sent, a bit each */
 	pid_t process; /* children inherit the handler, but the terminal is not theirs */
 } interrupts;
 
 /* A signal handler: makes system calls only, and leaves errno unchanged. */
-static void take_signal(int number, siginfo_t *information, void *context)
+static void take_signal(int number)
 {
 	int error = errno;
 	int64_t now = kernel_clock_ns(CLOCK_MONOTONIC);
 
-	(void)context;
 	if (!interrupts.first_ns)
 		interrupts.first_ns = now;
-	if (!interrupts.caught && !interrupts.for_program)
+	if (!interrupts.caught)
 		interrupts.caught = number;
-	/* The kernel sends the terminal's signals. */
-	if (information->si_code <= 0)
-		__atomic_fetch_or(&interrupts.sent, 1U << number, __ATOMIC_RELAXED);
 	*interrupts.stop = true;
-	if (!interrupts.for_program && now - interrupts.first_ns >= PATIENCE_NS) {
+	if (now - interrupts.first_ns >= PATIENCE_NS) {
 		if (progress.on_screen && getpid() == interrupts.process &&
 			write(STDERR_FILENO, ERASE_LINE, sizeof(ERASE_LINE) - 1) < 0)
 			progress.on_screen = false;
@@ -234,12 +228,11 @@ static void set_action(struct sigaction action)
 	}
 }
 
-void interrupts_catch(volatile bool *stop, bool for_program)
+void interrupts_catch(volatile bool *stop)
 {
 	interrupts.stop = stop;
-	interrupts.for_program = for_program;
 	interrupts.process = getpid();
-	set_action((struct sigaction){.sa_sigaction = take_signal, .sa_flags = SA_SIGINFO});
+	set_action((struct sigaction){.sa_handler = take_signal});
 }
 
 void interrupts_release(void)
@@ -263,11 +256,6 @@ void interrupts_block(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &set, before);
 }
 
-unsigned interrupts_sent(void)
-{
-	return __atomic_exchange_n(&interrupts.sent, 0, __ATOMIC_RELAXED);
-}
-
 int interrupts_first(void)
 {
 	return interrupts.caught;
@@ -284,7 +272,7 @@ void work_begin(const struct cli *cli, const char *doing, volatile bool *stop)
 	progress.doing = doing;
 	progress.percent = -1;
 	if (stop)
-		interrupts_catch(stop, false);
+		interrupts_catch(stop);
 }
 
 void work_end(void)

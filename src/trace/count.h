@@ -80,9 +80,12 @@ struct trace_run {
 	struct trace_evidence *trace;
 	uint64_t privileges; /* needed after the run, see base/privileges.h */
 	struct trace_source *sources;
-	pid_t program; /* was started, and gets SIGTERM at the end of the time; 0: none is left */
-	int status;    /* of waitpid(), once the program has ended */
-	bool is_over;  /* nothing that outlives the program is waited for */
+	pid_t program;  /* was started, and gets SIGTERM at the end of the time; 0: none is left */
+	int status;     /* of waitpid(), once the program has ended */
+	bool is_traced; /* the program stops for its tracer */
+	int stopped_by; /* the signal by which the program is stopped; 0: it runs */
+	struct deadline stopped; /* until we stop, too */
+	bool is_over;            /* nothing that outlives the program is waited for */
 	struct deadline deadline;
 	int64_t begin_ns;   /* of CLOCK_MONOTONIC */
 	double begin_cpu_s; /* of a process that ran already */
@@ -94,8 +97,7 @@ void trace_run_add(struct trace_run *run, struct trace_source *source);
 void trace_run_take(struct trace_run *run, pid_t ending, const struct span *maps);
 
 /*
- * Begins the time. From now on the signals that ask us to end are passed to the program, or end the
- * run if there is none.
+ * Begins the time. From now on signals are passed to the program, or end the run if there is none.
  */
 void trace_run_begin(struct trace_run *run);
 
@@ -116,6 +118,27 @@ void trace_run_end(struct trace_run *run);
  * ns, or 0 if that was refused, too.
  */
 int64_t trace_clock_ns(clockid_t clock);
+
+/* ---- signals.c: signals while a program runs ---- */
+
+/* From now on they are caught, or do what they did before. */
+void trace_signals_catch(void);
+void trace_signals_release(void);
+
+/*
+ * Passes on the signals that are due, and stops us if the program is stopped. Returns the ns until
+ * it wants to be called again, which may be sooner.
+ */
+int64_t trace_signals_pass(struct trace_run *run);
+
+/* Notes that the program gets a signal, which this process or (0) the kernel sent to it. */
+void trace_signals_note(int number, pid_t sender);
+
+/* Notes a stop of the first thread of the program, by the status of wait4(2). */
+void trace_signals_note_stop(struct trace_run *run, int status);
+
+/* Says whether the signal stops a process by default. */
+bool trace_signals_stop(int number);
 
 /* ---- started.c: a program that is started ---- */
 

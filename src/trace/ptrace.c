@@ -13,8 +13,10 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/memory.h"
 #include "base/privileges.h"
 #include "files.h"
@@ -105,6 +107,8 @@ void tracer_let_go(struct tracer *tracer, struct traced *thread, int signal)
 	served_lock(thread->table); /* we see nothing that it starts from then on */
 	ptrace(PTRACE_DETACH, thread->id, NULL, (void *)(uintptr_t)signal);
 	tracer->run->trace->let_go++;
+	if (thread->id == tracer->run->program)
+		tracer->run->is_traced = false;
 	*find(tracer, thread->id) = thread->next;
 	thread->next = tracer->left;
 	tracer->left = thread;
@@ -129,6 +133,7 @@ bool tracer_seize(struct tracer *tracer, bool serves, struct fact *why)
 	struct rlimit limit;
 	struct fact ignored;
 
+	signal(SIGCHLD, SIG_DFL); /* after another run */
 	tracer->options = FOLLOW;
 	if (serves)
 		tracer->options |= PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXIT;
@@ -175,14 +180,37 @@ static void terminate_all(struct tracer *tracer)
 	run->sources = NULL;
 }
 
+/* A handler of SIGCHLD: lets go what stops while the report is made. */
+static void let_stopped_go(int number)
+{
+	const int error = errno;
+	siginfo_t stop = {.si_pid = 0};
+
+	(void)number;
+	while (waitid(P_ALL, 0, &stop, WSTOPPED | WNOHANG | __WALL) == 0 && stop.si_pid) {
+		bool is_signal = stop.si_status < SYSCALL_STOP; /* not an event */
+
+		ptrace(PTRACE_DETACH, stop.si_pid, NULL, is_signal ? (long)stop.si_status : 0);
+		stop.si_pid = 0;
+	}
+	errno = error;
+}
+
 /*
- * To let a thread go it would have to be stopped, which may interrupt a call that it waits in: the
- * kernel lets it go when we end.
+ * To let a thread go it would have to be stopped, which may interrupt a call that it waits in: it
+ * is let go when it stops, or by the kernel when we end.
  */
 void tracer_release(struct tracer *tracer)
 {
-	if (tracer->has_filter)
+	struct sigaction action = {.sa_handler = let_stopped_go, .sa_flags = SA_RESTART};
+
+	if (tracer->has_filter) {
 		terminate_all(tracer);
+	} else {
+		sigemptyset(&action.sa_mask);
+		sigaction(SIGCHLD, &action, NULL);
+		raise(SIGCHLD); /* some may have stopped before */
+	}
 	if (tracer->files.rlim_max) /* the next run inherits it */
 		setrlimit(RLIMIT_NOFILE, &tracer->files);
 	while (tracer->threads)

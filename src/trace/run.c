@@ -17,7 +17,7 @@
 /* Most time between two looks: a signal that comes right before a wait does not interrupt it. */
 #define LOOK_NS 100000000
 
-/* Set by a signal that asks us to end. */
+/* Set by a signal that asks us to end, where there is no program. */
 static volatile bool stopped;
 
 /* ---- time ---- */
@@ -72,7 +72,10 @@ void trace_run_begin(struct trace_run *run)
 {
 	const struct trace_request *request = run->trace->request;
 
-	interrupts_catch(&stopped, run->program);
+	if (run->program)
+		trace_signals_catch();
+	else
+		interrupts_catch(&stopped);
 	run->deadline = request->limit_ns ? deadline_after(request->limit_ns) : *DEADLINE_NONE;
 	run->begin_cpu_s = run->program ? 0 : cpu_seconds(run->trace->program.pid);
 	run->begin_ns = trace_clock_ns(CLOCK_MONOTONIC);
@@ -87,22 +90,20 @@ static int64_t look_around(struct trace_run *run)
 {
 	const int64_t limit_ns = run->trace->request->limit_ns;
 	const int64_t left_ns = deadline_left_ns(&run->deadline);
-	const bool is_stopped = __atomic_exchange_n(&stopped, false, __ATOMIC_RELAXED);
-	const unsigned sent = interrupts_sent();
 	int64_t next_ns = left_ns && left_ns < LOOK_NS ? left_ns : LOOK_NS;
 
-	for (int number = 1; sent >> number && run->program; number++) {
-		if (sent >> number & 1)
-			kill(run->program, number);
-	}
-	/* Ctrl-C has reached the program, too, which may go on. */
-	if (sent & 1U << SIGTERM || (is_stopped && !run->program))
+	if (__atomic_exchange_n(&stopped, false, __ATOMIC_RELAXED))
 		run->is_over = true;
+	if (run->trace->request->arguments) {
+		int64_t ns = trace_signals_pass(run);
+
+		next_ns = ns < next_ns ? ns : next_ns;
+	}
 	if (!left_ns) {
 		run->is_over = true;
 		run->deadline = *DEADLINE_NONE;
-		if (run->program)
-			kill(run->program, SIGTERM);
+		if (run->program && kill(run->program, SIGTERM) == 0)
+			kill(run->program, SIGCONT); /* it may be stopped, and could not end */
 	}
 	for (struct trace_source *source = run->sources; source; source = source->next) {
 		int64_t ns = source->tick ? source->tick(source) : next_ns;
@@ -129,6 +130,7 @@ static bool look(void *argument)
 	struct loop *loop = argument;
 
 	loop->wait.poll_ns = look_around(loop->run);
+	loop->wait.options = __WALL | (loop->run->is_traced ? 0 : WUNTRACED);
 	return is_done(loop->run);
 }
 
@@ -137,6 +139,8 @@ static bool take_change(void *argument, pid_t id, int status, const struct rusag
 	struct trace_run *run = ((struct loop *)argument)->run;
 	const bool has_ended = id == run->program && !WIFSTOPPED(status);
 
+	if (id == run->program && WIFSTOPPED(status))
+		trace_signals_note_stop(run, status);
 	if (has_ended) {
 		run->program = 0;
 		run->status = status;
@@ -157,7 +161,6 @@ int trace_run_wait(struct trace_run *run)
 {
 	struct loop loop = {.run = run,
 		.wait = {.pid = -1,
-			.options = __WALL,
 			.deadline = DEADLINE_NONE,
 			.changed = take_change,
 			.poll = look,

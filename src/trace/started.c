@@ -26,7 +26,10 @@
 
 /* ---- the child that becomes the program ---- */
 
-/* execve(2) keeps these, and fork(2) does not: the alarm(2) of our caller is the program's. */
+/*
+ * execve(2) keeps these, and fork(2) does not: the alarm(2) of our caller is the program's, and so
+ * is the signal that it gets when the caller ends. We pass that on, unless it ends us.
+ */
 static const unsigned timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
 
 static void set_timers(const struct itimerval values[ARRAY_SIZE(timers)])
@@ -68,6 +71,7 @@ static void become_program(const struct trace_evidence *trace, int file)
 static int fork_child(struct trace_run *run, struct fact *why)
 {
 	struct itimerval before[ARRAY_SIZE(timers)] = {{{0}, {0}}};
+	int signal = 0;
 	int files[2];
 	pid_t pid;
 
@@ -77,10 +81,13 @@ static int fork_child(struct trace_run *run, struct fact *why)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(timers); i++)
 		setitimer(timers[i], &(struct itimerval){{0}, {0}}, &before[i]);
+	prctl(PR_GET_PDEATHSIG, &signal);
 	pid = fork();
 	if (pid <= 0)
 		set_timers(before);
 	if (pid == 0) {
+		if (signal)
+			prctl(PR_SET_PDEATHSIG, signal);
 		close(files[0]);
 		become_program(run->trace, files[1]);
 	}
@@ -89,7 +96,7 @@ static int fork_child(struct trace_run *run, struct fact *why)
 		run->program = run->trace->program.pid = pid;
 		return files[0];
 	}
-	fact_set_errno(why, errno, "fork");
+	child_refused("fork", errno, why);
 	close(files[0]);
 	return -1;
 }
@@ -223,11 +230,12 @@ static bool run_program(
 		trace->method = TRACE_BY_SECCOMP;
 	}
 	give_up_privileges(run, serves);
+	run->is_traced = is_seized;
 	run->is_over = !tracer.has_filter;
 	is_run = run_child(run, file, tracer.has_filter, error, why);
 	if (is_seized)
 		tracer_release(&tracer);
-	interrupts_release();
+	trace_signals_release();
 	/* An outer seccomp filter may refuse the new one, or end the process for it. */
 	if (*error < 0)
 		fact_set_errno(refused, -*error, "seccomp filter");

@@ -223,17 +223,18 @@ static void note_event(struct tracer *tracer, struct traced *thread, int event)
 	}
 }
 
-static bool stops_a_group(int signal)
-{
-	return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
-}
-
 /* A stop of the process and its end interrupt calls without us, too. */
 static void take_signal(struct tracer *tracer, struct traced *thread, int signal)
 {
+	siginfo_t info;
+
+	/* The thread is of the program, and not of a child. */
+	if (syscall(SYS_tgkill, tracer->run->program, thread->id, 0) == 0 &&
+		ptrace(PTRACE_GETSIGINFO, thread->id, NULL, &info) == 0)
+		trace_signals_note(signal, info.si_pid);
 	if (signal == SIGSYS)
 		take_sigsys(tracer, thread);
-	else if (!stops_a_group(signal) && signal != SIGCONT)
+	else if (!trace_signals_stop(signal) && signal != SIGCONT)
 		registers_restart_call(thread->id);
 }
 
@@ -258,7 +259,7 @@ static void take_stop(struct tracer *tracer, struct traced *thread, int status)
 	/* Registers that are set at the event of execve(2) itself would be overwritten. */
 	to_next_call = thread->loading ||
 	               (event == PTRACE_EVENT_EXEC && tracer->options & PTRACE_O_TRACESYSGOOD);
-	if (event == PTRACE_EVENT_STOP && stops_a_group(signal))
+	if (event == PTRACE_EVENT_STOP && trace_signals_stop(signal))
 		result = ptrace(PTRACE_LISTEN, thread->id, NULL, NULL);
 	else
 		result = ptrace(to_next_call ? PTRACE_SYSCALL : PTRACE_CONT, thread->id, NULL,

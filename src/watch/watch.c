@@ -396,7 +396,7 @@ static int watch_run(struct cli *cli)
 	watch->event.interval_s = (double)watch->interval_ns / NS_PER_SECOND;
 	watch->event.recheck_s = (double)watch->recheck_ns / NS_PER_SECOND;
 	/* A signal during a check ends the run after it. */
-	interrupts_catch(&stop, false);
+	interrupts_catch(&stop);
 	interrupts_block(&watch->unblocked);
 	vdso_collect(&cli->root, &vdso, &watch->vdso);
 	if (!watch_until_end(cli, watch))

@@ -36,6 +36,13 @@
  *	contract naps                waits, while it is stopped and continued
  *	contract sandboxed           executes a program that its filter kills for memfd_create(2)
  *	contract tight WORD...       becomes the program with the least address space that it runs in
+ *	contract takes               prints the number of each signal that it gets, until SIGTERM; SIGTSTP
+ *	                             stops it then
+ *	contract takes stop          the same, after it has stopped itself
+ *	contract takes read          the same, after it has read a line
+ *	contract takes ignore        the same, and SIGTSTP is ignored
+ *	contract calls HOW WORD...   runs a program as a shell with job control does, sends signals to it
+ *	                             and prints its output, its stops and its end
  */
 /* clang-format on */
 #include <errno.h>
@@ -620,6 +627,203 @@ static int become_tight(char **words)
 	return 77;
 }
 
+/* ---- signals of a caller ---- */
+
+static volatile sig_atomic_t was_asked_to_end;
+
+static void print_signal(int number)
+{
+	const char line[] = {(char)('0' + number / 10), (char)('0' + number % 10), '\n'};
+	sigset_t set;
+
+	(void)!write(STDOUT_FILENO, line, sizeof(line));
+	was_asked_to_end |= number == SIGTERM;
+	if (number != SIGTSTP)
+		return;
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	signal(number, SIG_DFL);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	signal(number, print_signal);
+}
+
+static int take_signals(const char *how)
+{
+	const struct timespec moment = {.tv_nsec = 300000000};
+	char byte;
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++) {
+		if (number != SIGCHLD && number != SIGTTIN && (number != SIGCONT || !*how))
+			signal(number, print_signal);
+	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (strcmp(how, "ignore") == 0)
+		signal(SIGTSTP, SIG_IGN);
+	else if (strcmp(how, "stop") == 0)
+		raise(SIGSTOP);
+	else if (strcmp(how, "read") == 0)
+		printf("%zd\n", read(STDIN_FILENO, &byte, 1));
+	fflush(stdout);
+	(void)!write(STDOUT_FILENO, "up\n", 3);
+	while (!was_asked_to_end)
+		nanosleep(&moment, NULL);
+	while (nanosleep(&moment, NULL) < 0)
+		;
+	return 7;
+}
+
+/* Prints what the program prints next. After a moment nothing more comes for the same signal. */
+static void print_next(int file)
+{
+	const struct timespec moment = {.tv_nsec = 200000000};
+	struct pollfd wait = {file, POLLIN, 0};
+	char text[256];
+	ssize_t length;
+
+	if (poll(&wait, 1, 10000) > 0)
+		nanosleep(&moment, NULL);
+	length = poll(&wait, 1, 0) > 0 ? read(file, text, sizeof(text)) : -1;
+	if (length <= 0)
+		puts(length ? "nothing" : "end");
+	else
+		fwrite(text, 1, (size_t)length, stdout);
+}
+
+static void print_change(pid_t child)
+{
+	int status = -1;
+
+	for (int tries = 200; tries && waitpid(child, &status, WUNTRACED | WNOHANG) == 0; tries--)
+		nanosleep(&(const struct timespec){.tv_nsec = 50000000}, NULL);
+	printf("status %x\n", (unsigned)status);
+}
+
+static void send_all(pid_t target, int file)
+{
+	const int signals[] = {SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGRTMIN + 3};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		kill(target, signals[i]);
+		print_next(file);
+	}
+}
+
+/* The shell's half of `fg`, and of the stop before. */
+static void go_on(int terminal, pid_t child, pid_t target)
+{
+	print_change(child);
+	tcsetpgrp(terminal, getpgrp());
+	tcsetpgrp(terminal, child);
+	kill(target, SIGCONT);
+}
+
+static void type_at(int keyboard, int terminal, pid_t child, int file)
+{
+	for (int i = 0; i < 2; i++) {
+		(void)!write(keyboard, "\032", 1);
+		print_next(file);
+		go_on(terminal, child, -child);
+		(void)!write(keyboard, "\003", 1);
+		print_next(file);
+	}
+}
+
+static void start_program(const char *how, int terminal, int file, char **words)
+{
+	sigset_t set;
+
+	setpgid(0, 0);
+	sigemptyset(&set);
+	if (strcmp(how, "blocked") == 0)
+		sigfillset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	for (int number = 1; number < NSIG; number++)
+		signal(number, strcmp(how, "ignored") == 0 ? SIG_IGN : SIG_DFL);
+	if (strcmp(how, "orphan") == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	dup2(terminal, STDIN_FILENO);
+	dup2(file, STDOUT_FILENO);
+	_exit(become(words));
+}
+
+/* A caller that ends leaves the program, whose end closes the pipe. */
+static int leave_program(const char *how, int terminal, int ends[2], char **words)
+{
+	pid_t caller = fork();
+
+	if (caller == 0 && fork() == 0)
+		start_program(how, terminal, ends[1], words);
+	if (caller == 0) {
+		print_next(ends[0]);
+		fflush(stdout);
+		_exit(0);
+	}
+	close(ends[1]);
+	waitpid(caller, NULL, 0);
+	print_next(ends[0]);
+	return 0;
+}
+
+static int call_program(const char *how, char **words)
+{
+	int keyboard = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), terminal, status = 0, ends[2];
+	pid_t child, session;
+
+	if (keyboard < 0 || unlockpt(keyboard) < 0 || pipe2(ends, O_CLOEXEC) < 0)
+		return 77;
+	session = fork();
+	if (session) {
+		close(ends[1]);
+		if (strcmp(how, "hangup") == 0) {
+			print_next(ends[0]);
+			close(keyboard);
+			print_next(ends[0]);
+			kill(session, SIGTERM);
+		}
+		waitpid(session, &status, 0);
+		return WEXITSTATUS(status);
+	}
+	if (setsid() < 0 || (terminal = open(ptsname(keyboard), O_RDWR | O_CLOEXEC)) < 0)
+		return 77;
+	if (strcmp(how, "hangup") == 0)
+		start_program(how, terminal, ends[1], words);
+	signal(SIGTTOU, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	if (strcmp(how, "orphan") == 0)
+		return leave_program(how, terminal, ends, words);
+	child = fork();
+	if (child == 0)
+		start_program(how, terminal, ends[1], words);
+	setpgid(child, child);
+	close(ends[1]);
+	if (strcmp(how, "reads") == 0) {
+		go_on(terminal, child, -child);
+		(void)!write(keyboard, "\n", 1);
+	} else if (strcmp(how, "stops") == 0) {
+		go_on(terminal, child, child);
+	} else {
+		tcsetpgrp(terminal, child);
+	}
+	print_next(ends[0]);
+	if (strcmp(how, "group") == 0) {
+		send_all(-child, ends[0]);
+	} else if (strcmp(how, "terminal") == 0) {
+		type_at(keyboard, terminal, child, ends[0]);
+	} else if (strcmp(how, "keys") == 0) {
+		(void)!write(keyboard, "\032\003", 2);
+		print_next(ends[0]);
+	} else if (strcmp(how, "stops") != 0 && strcmp(how, "reads") != 0) {
+		send_all(child, ends[0]);
+	}
+	kill(strcmp(how, "group") == 0 ? -child : child, SIGTERM);
+	print_next(ends[0]);
+	print_change(child);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -683,5 +887,9 @@ int main(int argc, char **argv)
 		return syscall(SYS_memfd_create, "file", 0) < 0;
 	if (strcmp(what, "tight") == 0)
 		return become_tight(argv + 2);
+	if (strcmp(what, "takes") == 0)
+		return take_signals(argc > 2 ? argv[2] : "");
+	if (strcmp(what, "calls") == 0 && argc > 3)
+		return call_program(argv[2], argv + 3);
 	return strcmp(what, "sent") == 0 ? be_sent() : 2;
 }
