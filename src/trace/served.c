@@ -51,13 +51,11 @@ static bool may_have_own_filter(pid_t pid, uint64_t around, struct fact *why)
 /* The counters take address space, which a program that limits it may need. */
 static bool has_limited_space(pid_t pid, struct fact *why)
 {
-	struct span limits = proc_read(pid, "limits", SERVED_PAGE), line;
-	bool is_limited = false;
+	static const char unlimited[] = "\nMax address space         unlimited ";
+	struct span limits = proc_read(pid, "limits", SERVED_PAGE);
+	bool is_limited = limits.length &&
+	                  !memmem(limits.at, limits.length, unlimited, sizeof(unlimited) - 1);
 
-	for (struct span rest = limits; text_next_line(&rest, &line);) {
-		if (text_take_prefix(&line, "Max address space"))
-			is_limited = !text_starts(text_trim(line), "unlimited");
-	}
 	span_free(limits);
 	if (is_limited)
 		fact_set(why, FACT_DENIED, "its address space is limited (ulimit -v)");
