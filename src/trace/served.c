@@ -295,7 +295,8 @@ static void find_new(struct libraries *libraries, const struct mapping *mapped, 
 	libraries->read = libraries->count;
 }
 
-/* The frames are in the table only, which threads may be reading: a frame ends by its size. */
+/* Threads may be reading the frames, which have no effect without their size: it is behind start.
+ */
 void served_learn(struct served_table *table, pid_t pid)
 {
 	static struct libraries *libraries;
