@@ -10,11 +10,6 @@
 /* Addresses are encoded in four bytes with a sign, relative to where they are. */
 #define ENCODING_HERE 0x1b
 
-/* An address that is encoded in a form with these low bits has eight bytes, or else four. */
-#define ENCODING_SIZE 7
-#define ENCODING_WHOLE 0
-#define ENCODING_EIGHT 4
-
 /* Registers are saved at multiples of minus one word, a signed number of 7 bits. */
 #define SAVED_UNIT_ENCODED (0x80 - FRAME_WORD)
 
@@ -124,7 +119,7 @@ static bool execute(struct cursor *cursor, uint64_t unit, uint64_t *location, ui
  */
 static bool read_augmentation(struct cursor *start, uint64_t *unit)
 {
-	uint64_t letters = start->at, encoding;
+	uint64_t letters = start->at;
 
 	if (take(start, 1) != 'z')
 		return false;
@@ -136,10 +131,8 @@ static bool read_augmentation(struct cursor *start, uint64_t *unit)
 	take_leb(start);
 	while (start->at <= start->end) {
 		switch (elf_number(start->file, ++letters, 1)) {
-		case 'P':
-			encoding = take(start, 1) & ENCODING_SIZE;
-			take(start,
-				encoding == ENCODING_WHOLE || encoding == ENCODING_EIGHT ? 8 : 4);
+		case 'P': /* an address of four bytes, or eight: DW_EH_PE_absptr, udata8, sdata8 */
+			take(start, take(start, 1) & 3 ? 4 : 8);
 			break;
 		case 'L':
 			take(start, 1);
