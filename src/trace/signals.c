@@ -110,7 +110,8 @@ void trace_signals_note_stop(struct trace_run *run, int status)
 	const int event = run->is_traced ? PTRACE_EVENT_STOP : 0, number = WSTOPSIG(status);
 
 	run->stopped_by = status >> 16 == event && is_in(STOPS, number) ? number : 0;
-	run->stopped = deadline_after(HOLD_NS);
+	if (run->stopped_by)
+		run->stopped = deadline_after(HOLD_NS);
 }
 
 /*
