@@ -106,6 +106,7 @@ causes: $(CAUSES_TOOL)
 # And the BPF programs. Versions of clang differ in what they emit: check-bpf compares what 14 does.
 .PHONY: bpf
 bpf:
+	$(QUIET)mkdir -p $(BUILD)
 	$(QUIET)tests/tools/bpf_code "$$(command -v clang-14 || echo clang)" >$(BUILD)/events_code.h
 	$(QUIET)mv $(BUILD)/events_code.h src/trace/events_code.h
 

@@ -161,6 +161,9 @@ INLINE void count(uint64_t index, uint64_t where)
 
 	if (!reading || !counts || (HAS(EVENTS_OF_HOST) && process == VALUE(EVENT_PROCESS)))
 		return;
+	/* Others than those that are followed are 0 here, too. */
+	if (!process && !is_followed(process))
+		return;
 	if (HAS(EVENTS_BY_GROUP))
 		where = current_group();
 	now = *reading;
@@ -177,7 +180,7 @@ INLINE void count(uint64_t index, uint64_t where)
 		if (now >= slot->last + EVENT_IDLE)
 			break;
 	}
-	/* A process that has a slot is followed. */
+	/* Another process that has a slot is followed. */
 	if (!is_followed(process))
 		return;
 	if (probe == EVENT_PROBES) {

@@ -358,13 +358,17 @@ static void finish(struct trace_source *source)
 	free(events);
 }
 
-/* Process IDs are those of our PID namespace, where it is not the first one of the host. */
-static void set_values(struct trace_events *events)
+/*
+ * Process IDs are those of our PID namespace, where it is not the first one of the host. False: the
+ * process is in another one, where it has no such ID.
+ */
+static bool set_values(struct trace_events *events)
 {
 	static const uint64_t first = 0xeffffffc; /* PROC_PID_INIT_INO, since 3.8 */
 	const struct trace_evidence *trace = events->run->trace;
 	uint64_t *values = events->values;
 	struct stat status;
+	char path[64];
 
 	events->cpus = 1;
 	while (events->cpus < trace_host_cpus())
@@ -381,6 +385,9 @@ static void set_values(struct trace_events *events)
 		values[EVENT_DEVICE] = status.st_dev;
 		values[EVENT_INODE] = status.st_ino;
 	}
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", trace->program.pid);
+	return !(values[EVENT_TRAITS] & EVENTS_IN_NAMESPACE) || trace->request->system_wide ||
+	       stat(path, &status) < 0 || status.st_ino == values[EVENT_INODE];
 }
 
 bool trace_events_open(struct trace_run *run, struct fact *why)
@@ -391,8 +398,9 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 	events->source = (struct trace_source){.tick = tick, .take = take, .finish = finish};
 	events->run = run;
 	events->reading = EVENT_IDLE; /* no slot is in use yet */
-	set_values(events);
-	if (!programs[EVENT_ENTER].count) {
+	if (!set_values(events)) {
+		fact_set(why, FACT_ABSENT, "it is in another PID namespace than vdsocheck");
+	} else if (!programs[EVENT_ENTER].count) {
 		fact_set(why, FACT_ABSENT, "there is no BPF program for this architecture");
 	} else if (!make_maps(events) || !want_calls(events, trace->request->plan) ||
 		   !attach_all(events)) {

@@ -98,7 +98,7 @@ enum event_trait {
  */
 enum event_tracepoint { EVENT_ENTER, EVENT_FORK, EVENT_EXIT, EVENT_PAGE, EVENT_TRACEPOINT_COUNT };
 
-#define EVENT_CODE_MAX 352
+#define EVENT_CODE_MAX 384
 #define EVENT_FILL_MAX 40
 
 /* A program as it was compiled, with the instructions that a value is filled into. */

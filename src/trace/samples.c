@@ -214,6 +214,11 @@ static void take_record(
 
 	if (record->type == PERF_RECORD_LOST) {
 		sampled->lost += record->words[1];
+	} else if (record->type == PERF_RECORD_THROTTLE) {
+		/* How many are missing is not known. */
+		fact_set(&sampled->fact, FACT_FAILED,
+			"the kernel takes fewer samples than we ask for "
+			"(/proc/sys/kernel/perf_event_max_sample_rate)");
 	} else if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
 		samples->known[(size_t)pid % KNOWN_MAX].pid = 0;
 	} else if (is_sample && pid > 0 &&

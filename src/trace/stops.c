@@ -40,6 +40,14 @@ static void count_call(struct tracer *tracer, const struct traced *thread, size_
 			call->instruction_pointer);
 }
 
+/* Says whether our filter gives this row for the call: another filter may have the same mark. */
+static bool is_row_of(
+	const struct trace_plan *plan, size_t row, const struct __ptrace_syscall_info *call)
+{
+	return trace_plan_find(plan, call->arch, call->seccomp.nr, call->seccomp.args[0]) ==
+	       row % TRACE_ROW_MAX;
+}
+
 /*
  * The filter gave the row and its architecture as data. Linux 5.3 and newer give the place, too. A
  * call that a filter of the program's own stops for a tracer fails, as it does without one.
@@ -57,7 +65,8 @@ static void take_filter_stop(struct tracer *tracer, const struct traced *thread)
 	else
 		ptrace(PTRACE_GETEVENTMSG, id, NULL, &data);
 	data ^= TRACE_FILTER_MARK;
-	if (data < TRACE_ARCH_COUNT * TRACE_ROW_MAX) {
+	if (data < TRACE_ARCH_COUNT * TRACE_ROW_MAX &&
+		(!is_known || is_row_of(tracer->run->trace->request->plan, data, &call))) {
 		count_call(tracer, thread, data, is_known ? &call : NULL);
 	} else if (data == TRACE_FILTER_UNTRACED) {
 		size_t row = registers_find_row(tracer->run->trace->request->plan, id);

@@ -10,7 +10,7 @@
  *	contract alarm PROGRAM...    gets SIGALRM in a second
  *	contract groups PROGRAM...   with 1,000 groups, killed for memfd_create(2)
  *	contract kills PROGRAM...    killed for clock_gettime(2)
- *	contract stopped N           N getppid(2) that a filter of its own stops for a tracer; prints how
+ *	contract stopped N           N getppid(2) and getpgid(2) that its own filter stops for a tracer; prints how
  *	                             many of them failed
  *	contract untraced N          a child that asks not to be traced reads the clock N times
  *	contract strict              reads the clock in seccomp's strict mode
@@ -128,14 +128,18 @@ static int take_groups(char **words)
 	return become(words);
 }
 
+/* That of vdsocheck's own filter, TRACE_FILTER_MARK, for its first row. */
+#define MARK 0xd500
+
 static int be_stopped(long count)
 {
 	long failed = 0;
 
-	if (!filter(SYS_getppid, SECCOMP_RET_TRACE))
+	if (!filter(SYS_getppid, SECCOMP_RET_TRACE) ||
+		!filter(SYS_getpgid, SECCOMP_RET_TRACE | MARK))
 		return 77;
 	for (long i = 0; i < count; i++)
-		failed += syscall(SYS_getppid) < 0;
+		failed += (syscall(SYS_getppid) < 0) + (syscall(SYS_getpgid, 0) < 0);
 	printf("%ld\n", failed);
 	return 0;
 }
