@@ -240,7 +240,7 @@ static void add_frames(struct served_frame *to, const struct served_frame *from,
 /* A shared C library has the symbols that others use. Wrappers make the first three calls. */
 static void read_library(struct library *library)
 {
-	struct served_frame wrapped[SERVED_FRAMES];
+	struct served_frame wrapped[SERVED_FRAMES] = {{.size = 0}};
 	struct frame_names wanted[1 + SERVED_CALL_COUNT] = {{wrappers, true, wrapped}};
 	struct code_file code;
 	bool has_own;

@@ -150,29 +150,30 @@ static int read_vdso(struct target *target, size_t *length)
 static bool write_changes(pid_t thread, uint64_t to, const unsigned char *before,
 	const unsigned char *now, size_t length)
 {
+	const size_t size = sizeof(unsigned long);
+	size_t first = 0, end = length / size; /* words */
 	unsigned long word;
 	char path[32];
 	ssize_t written;
-	size_t first = 0;
 	int file;
 
-	length -= length % sizeof(word);
-	while (first < length && memcmp(before + first, now + first, sizeof(word)) == 0)
-		first += sizeof(word);
-	while (length > first && memcmp(before + length - sizeof(word), now + length - sizeof(word),
-					 sizeof(word)) == 0)
-		length -= sizeof(word);
+	while (first < end && memcmp(before + first * size, now + first * size, size) == 0)
+		first++;
+	while (end > first &&
+		memcmp(before + end * size - size, now + end * size - size, size) == 0)
+		end--;
 	snprintf(path, sizeof(path), "/proc/%d/mem", thread);
 	file = open(path, O_WRONLY | O_CLOEXEC);
-	written = pwrite(file, now + first, length - first, (off_t)(to + first));
+	written =
+		pwrite(file, now + first * size, (end - first) * size, (off_t)(to + first * size));
 	if (file >= 0)
 		close(file);
-	if (written == (ssize_t)(length - first))
+	if (written == (ssize_t)((end - first) * size))
 		return true;
-	for (; first < length; first += sizeof(word)) {
-		memcpy(&word, now + first, sizeof(word));
-		if (memcmp(before + first, &word, sizeof(word)) != 0 &&
-			ptrace(PTRACE_POKEDATA, thread, (void *)(uintptr_t)(to + first),
+	for (; first < end; first++) {
+		memcpy(&word, now + first * size, size);
+		if (memcmp(before + first * size, &word, size) != 0 &&
+			ptrace(PTRACE_POKEDATA, thread, (void *)(uintptr_t)(to + first * size),
 				(void *)word) < 0)
 			return false;
 	}
