@@ -390,12 +390,12 @@ uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uin
 		number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, row->name);
 	if (number >= 0) {
 		words.number = (uint64_t)number;
-		words.target = start + (uint64_t)(served_fallback - served_clock);
+		words.target = start + ((uintptr_t)served_fallback - (uintptr_t)served_clock);
 	}
 	memcpy(stub, served_clock, SERVED_STUB_SIZE);
 	memcpy(stub + SERVED_STUB_SIZE - sizeof(words), &words, sizeof(words));
 	stubs->used += SERVED_STUB_SIZE;
-	return start + (uint64_t)(entry - served_clock);
+	return start + ((uintptr_t)entry - (uintptr_t)served_clock);
 }
 
 size_t served_image_length(const unsigned char *image, size_t size)
