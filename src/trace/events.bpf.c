@@ -24,6 +24,8 @@ static long (*const ids_in_namespace)(uint64_t device, uint64_t inode, struct bp
 static uint64_t (*const current_task)(void) = HELPER(get_current_task);
 static uint32_t (*const current_cpu)(void) = HELPER(get_smp_processor_id);
 static uint64_t (*const current_group)(void) = HELPER(get_current_cgroup_id);
+static const void *(*const current_task_checked)(void) = HELPER(get_current_task_btf); /* 5.11 */
+static uint64_t (*const registers_of)(const void *task) = HELPER(task_pt_regs);        /* 5.15 */
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -195,38 +197,50 @@ INLINE void count(uint64_t index, uint64_t where)
 
 /* ---- the programs, by the arguments of their tracepoints ---- */
 
-/* sys_enter: the registers, and the number of the call. */
-int at_enter(const uint64_t *arguments)
+/* The second word of both contexts is the number of the call. */
+INLINE int enter(const uint64_t *context, bool is_perf)
 {
 	struct registers registers;
 	const uint64_t *wanted;
-	uint64_t bits, index;
+	uint64_t all, bits, index;
 	bool is_compat;
 
-	if (arguments[1] >= EVENT_CALLS)
+	if (context[1] >= EVENT_CALLS)
 		return 0;
-	wanted = NUMBER((uint32_t)arguments[1]);
+	wanted = NUMBER((uint32_t)context[1]);
 	if (!wanted || !*wanted)
 		return 0;
 	/* A program is followed from its first execve(2) on. */
 	if (HAS(EVENTS_OF_PROGRAM) && (*wanted & EVENT_EXECUTES) &&
 		process_id() == VALUE(EVENT_PROCESS))
 		follow(current_task());
-	read(&registers, sizeof(registers), arguments[0] + REGISTERS_AT);
+	all = is_perf ? registers_of(current_task_checked()) : context[0];
+	read(&registers, sizeof(registers), all + REGISTERS_AT);
 	is_compat = by_32_bit_code(&registers);
 	bits = *wanted >> (is_compat ? EVENT_COMPAT_SHIFT : 0);
 	if (!(bits & EVENT_IS_COUNTED))
 		return 0;
 	index = bits >> EVENT_INDEX_SHIFT & (EVENT_INDEXES - 1);
 	if (bits & EVENT_TAKES_CLOCK) {
-		const uint32_t clock =
-			(uint32_t)first_argument(&registers, arguments[0], is_compat);
+		const uint32_t clock = (uint32_t)first_argument(&registers, all, is_compat);
 
 		index += clock < EVENT_CLOCK_OTHER ? clock : EVENT_CLOCK_OTHER;
 	}
 	count(index | (is_compat ? EVENT_IS_COMPAT : 0),
 		HAS(EVENTS_OF_HOST) ? 0 : registers.INSTRUCTION);
 	return 0;
+}
+
+/* sys_enter: the registers, and the number of the call. */
+int at_enter(const uint64_t *arguments)
+{
+	return enter(arguments, false);
+}
+
+/* The same as an event of perf: a word that is not for programs, and the number of the call. */
+int at_perf_enter(const uint64_t *fields)
+{
+	return enter(fields, true);
 }
 
 #if defined(EVENT_X86_64)

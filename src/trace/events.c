@@ -6,9 +6,13 @@
  * is added to the evidence, so that no count is lost or taken twice while calls go on.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -45,6 +49,7 @@ struct trace_events {
 	int loaded[EVENT_TRACEPOINT_COUNT], links[EVENT_TRACEPOINT_COUNT]; /* open files */
 	size_t map_count, loaded_count, link_count;
 	size_t rows[EVENT_INDEXES];    /* of the plan */
+	struct event_counts *mapped;   /* of each of cpus; NULL or MAP_FAILED: they are not */
 	struct event_counts counts;    /* of a CPU, as they were read */
 	struct event_counts *seen;     /* of each of cpus, as they were the last time */
 	uint64_t reading;              /* the number of the last one */
@@ -75,6 +80,22 @@ static long call_bpf(enum bpf_cmd command, union bpf_attr *attributes)
 	return result;
 }
 
+/* Returns the version of the kernel, in the form of KERNEL(6, 12). */
+#define KERNEL(major, minor) ((major) << 16 | (minor))
+static unsigned long kernel_version(void)
+{
+	struct utsname names = {.release = ""};
+	unsigned long major;
+	char *rest;
+
+	uname(&names);
+	major = strtoul(names.release, &rest, 10);
+	return KERNEL(major, *rest ? strtoul(rest + 1, NULL, 10) : 0);
+}
+
+/* Since then a thread may be preempted in a program at a raw tracepoint, and in bpf(2), too. */
+#define PREEMPTS KERNEL(7, 0)
+
 /* ---- maps ---- */
 
 static bool make_maps(struct trace_events *events)
@@ -87,6 +108,7 @@ static bool make_maps(struct trace_events *events)
 		[EVENT_COUNTS] = {.map_type = BPF_MAP_TYPE_ARRAY,
 			.key_size = sizeof(uint32_t),
 			.value_size = sizeof(struct event_counts),
+			.map_flags = kernel_version() >= PREEMPTS ? BPF_F_MMAPABLE : 0,
 			.max_entries = events->cpus},
 		[EVENT_FOLLOWED] = {.map_type = BPF_MAP_TYPE_HASH,
 			.key_size = sizeof(uint64_t),
@@ -114,6 +136,23 @@ static bool use_array(const struct trace_events *events, enum event_value map, e
 	attributes.key = to_number(&index);
 	attributes.value = to_number(value);
 	return call_bpf(command, &attributes) == 0;
+}
+
+/*
+ * Reads the counts of a CPU. While bpf(2) copies them, no event of perf runs a program on our CPU,
+ * for as long as we may be preempted there: they are mapped where that may be. False: see errno.
+ */
+static bool read_counts(struct trace_events *events, uint32_t cpu)
+{
+	const size_t size = sizeof(events->counts);
+	const int map = (int)events->values[EVENT_COUNTS];
+
+	if (!events->mapped && kernel_version() >= PREEMPTS)
+		events->mapped = mmap(NULL, events->cpus * size, PROT_READ, MAP_SHARED, map, 0);
+	if (!events->mapped || events->mapped == MAP_FAILED)
+		return use_array(events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, cpu, &events->counts);
+	memcpy(&events->counts, &events->mapped[cpu], size);
+	return true;
 }
 
 _Static_assert(TRACE_CALL_MAX + 2 * EVENT_CLOCK_OTHER <= EVENT_INDEXES, "two calls take a clock");
@@ -168,7 +207,25 @@ uint32_t event_program_write(enum event_tracepoint tracepoint,
 	return program->count;
 }
 
-/* Loads the program and runs it at its raw tracepoint from now on. */
+/* Loads the program. Returns its descriptor, which stays open to the end; -1: see errno. */
+static int load(
+	struct trace_events *events, enum event_tracepoint tracepoint, enum bpf_prog_type type)
+{
+	union bpf_attr attributes = {.prog_type = type};
+	struct bpf_insn code[EVENT_CODE_MAX];
+	long program;
+
+	attributes.insn_cnt = event_program_write(tracepoint, events->values, code);
+	attributes.insns = to_number(code);
+	/* Helpers that read the kernel's memory are for programs with this license. */
+	attributes.license = to_number("Dual MIT/GPL");
+	program = call_bpf(BPF_PROG_LOAD, &attributes);
+	if (program >= 0)
+		events->loaded[events->loaded_count++] = (int)program;
+	return (int)program;
+}
+
+/* Runs a program at its raw tracepoint from now on. */
 static bool attach(struct trace_events *events, enum event_tracepoint tracepoint)
 {
 	static const char *const names[] = {
@@ -177,19 +234,12 @@ static bool attach(struct trace_events *events, enum event_tracepoint tracepoint
 		[EVENT_EXIT] = "sched_process_exit",
 		[EVENT_PAGE] = "emulate_vsyscall",
 	};
-	union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT};
-	struct bpf_insn code[EVENT_CODE_MAX];
-	long program, link;
+	const int program = load(events, tracepoint, BPF_PROG_TYPE_RAW_TRACEPOINT);
+	union bpf_attr attributes = {.raw_tracepoint.prog_fd = (uint32_t)program};
+	long link;
 
-	attributes.insn_cnt = event_program_write(tracepoint, events->values, code);
-	attributes.insns = to_number(code);
-	/* Helpers that read the kernel's memory are for programs with this license. */
-	attributes.license = to_number("Dual MIT/GPL");
-	program = call_bpf(BPF_PROG_LOAD, &attributes);
 	if (program < 0)
 		return false;
-	events->loaded[events->loaded_count++] = (int)program;
-	attributes = (union bpf_attr){.raw_tracepoint.prog_fd = (uint32_t)program};
 	attributes.raw_tracepoint.name = to_number(names[tracepoint]);
 	link = call_bpf(BPF_RAW_TRACEPOINT_OPEN, &attributes);
 	if (link >= 0)
@@ -197,12 +247,46 @@ static bool attach(struct trace_events *events, enum event_tracepoint tracepoint
 	return link >= 0;
 }
 
+/*
+ * Since Linux 7.0, other threads of a CPU are not counted while one is preempted in a program at a
+ * raw tracepoint. It is not in the same event of perf (include/trace/perf.h), which takes the files
+ * of tracefs. An event of one CPU runs the program on all. False: it cannot.
+ */
+static bool attach_perf(struct trace_events *events)
+{
+	static const char *const paths[] = {
+		"/sys/kernel/tracing/events/raw_syscalls/sys_enter/id",
+		"/sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id",
+	};
+	struct perf_event_attr event = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof(event)};
+	struct span text = {.length = 0};
+	bool is_attached = false;
+	int program, link;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths) && !text.length; i++)
+		text = files_take(open(paths[i], O_RDONLY | O_CLOEXEC), PROGRAM_TEXT_SIZE);
+	if (number_parse(text_trim(text), (uint64_t *)&event.config)) {
+		program = load(events, EVENT_PERF_ENTER, BPF_PROG_TYPE_TRACEPOINT);
+		link = (int)syscall(SYS_perf_event_open, &event, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+		is_attached = program >= 0 && link >= 0 &&
+		              ioctl(link, PERF_EVENT_IOC_SET_BPF, program) == 0;
+		if (is_attached)
+			events->links[events->link_count++] = link;
+		else if (link >= 0)
+			close(link);
+	}
+	span_free(text);
+	return is_attached;
+}
+
 /* Not every kernel has a vsyscall page. */
 static bool attach_all(struct trace_events *events)
 {
 	return (events->values[EVENT_TRAITS] & EVENTS_OF_HOST ||
 		       (attach(events, EVENT_EXIT) && attach(events, EVENT_FORK))) &&
-	       attach(events, EVENT_ENTER) && (attach(events, EVENT_PAGE) || true);
+	       ((kernel_version() >= PREEMPTS && attach_perf(events)) ||
+		       attach(events, EVENT_ENTER)) &&
+	       (attach(events, EVENT_PAGE) || true);
 }
 
 static void explain(int error, struct fact *why)
@@ -293,7 +377,7 @@ static void take(struct trace_source *source, pid_t ending, const struct span *m
 	for (uint32_t cpu = 0; cpu < events->cpus && is_read; cpu++) {
 		struct event_counts *now = &events->counts, *seen = &events->seen[cpu];
 
-		is_read = use_array(events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, cpu, now);
+		is_read = read_counts(events, cpu);
 		for (size_t i = 0; i < EVENT_SLOTS && is_read; i++) {
 			const struct event_slot *slot = &now->slots[i];
 
@@ -329,16 +413,11 @@ static int64_t tick(struct trace_source *source)
 /* Returns what reading takes: before Linux 5.19 CAP_BPF, and before 5.8, which has that, more. */
 static uint64_t to_read(void)
 {
-	struct utsname names = {.release = ""};
-	unsigned long major, minor;
-	char *rest;
+	const unsigned long version = kernel_version();
 
-	uname(&names);
-	major = strtoul(names.release, &rest, 10);
-	minor = *rest ? strtoul(rest + 1, NULL, 10) : 0;
-	if (major > 5 || (major == 5 && minor >= 19))
+	if (version >= KERNEL(5, 19))
 		return PRIVILEGES_NONE;
-	return PRIVILEGES(major == 5 && minor >= 8 ? CAP_BPF : CAP_SYS_ADMIN);
+	return PRIVILEGES(version >= KERNEL(5, 8) ? CAP_BPF : CAP_SYS_ADMIN);
 }
 
 static void finish(struct trace_source *source)
@@ -351,6 +430,8 @@ static void finish(struct trace_source *source)
 		take(source, 0, NULL);
 	while (events->loaded_count)
 		close(events->loaded[--events->loaded_count]);
+	if (events->mapped && events->mapped != MAP_FAILED)
+		munmap(events->mapped, events->cpus * sizeof(*events->mapped));
 	while (events->map_count)
 		close((int)events->values[--events->map_count]);
 	events->run->privileges &= ~to_read();

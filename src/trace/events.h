@@ -94,9 +94,17 @@ enum event_trait {
 
 /*
  * Raw tracepoints: sys_enter, sched_process_fork, sched_process_exit and, of the vsyscall page of
- * x86-64, whose calls are no system calls to sys_enter, emulate_vsyscall.
+ * x86-64, whose calls are no system calls to sys_enter, emulate_vsyscall. EVENT_PERF_ENTER is
+ * sys_enter as an event of perf, by which Linux 7 does not preempt the program.
  */
-enum event_tracepoint { EVENT_ENTER, EVENT_FORK, EVENT_EXIT, EVENT_PAGE, EVENT_TRACEPOINT_COUNT };
+enum event_tracepoint {
+	EVENT_ENTER,
+	EVENT_PERF_ENTER,
+	EVENT_FORK,
+	EVENT_EXIT,
+	EVENT_PAGE,
+	EVENT_TRACEPOINT_COUNT
+};
 
 #define EVENT_CODE_MAX 384
 #define EVENT_FILL_MAX 40

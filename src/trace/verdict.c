@@ -33,8 +33,10 @@ struct view {
 	const struct real_fact *time;  /* that costs are a part of */
 	const char *of_time;           /* " of its CPU time" */
 	bool host_is_ok;
-	bool has_reads;  /* those that the vDSO served were counted */
-	bool has_random; /* so were those of getrandom(2), which is not a clock call */
+	bool has_reads;       /* those that the vDSO served were counted */
+	bool has_random;      /* so were those of getrandom(2), which is not a clock call */
+	bool misses_calls;    /* some system calls may not have been counted */
+	const char *at_least; /* "at least " where that is so, or "" */
 	char *summary;
 };
 
@@ -196,7 +198,7 @@ static void say_reads(const struct view *v)
 		return;
 	}
 	SAY(v, "this program read the clock %s%s time%s",
-		v->trace->uncounted || v->trace->let_go ? "at least " : "",
+		v->trace->uncounted || v->trace->let_go ? "at least " : v->at_least,
 		as_count(v->sums->reads), v->sums->reads == 1 ? "" : "s");
 	if (duration_s > 0)
 		SAY(v, " (%s per s)",
@@ -244,7 +246,8 @@ static void say_subject(const struct view *v)
 
 static void say_count(const struct view *v)
 {
-	SAY(v, "%s made %s of these system calls; ", v->subject, as_count(v->sums->calls));
+	SAY(v, "%s made %s%s of these system calls; ", v->subject, v->at_least,
+		as_count(v->sums->calls));
 	if (!v->sums->plans_exported)
 		SAY(v, "the vDSO serves none of them.");
 	else if (v->has_reads)
@@ -295,17 +298,17 @@ static void say_not_proven(const struct view *v)
 {
 	say_subject(v);
 	SAY(v,
-		" made %s %ssystem calls; whether the vDSO serves them on this host is not "
+		" made %s%s %ssystem calls; whether the vDSO serves them on this host is not "
 		"proven: %s.",
-		as_count(v->sums->avoidable ? v->sums->avoidable : v->sums->calls), v->kind,
-		v->trace->host.proof.fact.reason);
+		v->at_least, as_count(v->sums->avoidable ? v->sums->avoidable : v->sums->calls),
+		v->kind, v->trace->host.proof.fact.reason);
 }
 
 static void say_avoidable(const struct view *v)
 {
 	say_subject(v);
-	SAY(v, " made %s %ssystem call%s that the vDSO %s.", as_count(v->sums->avoidable), v->kind,
-		v->sums->avoidable == 1 ? "" : "s",
+	SAY(v, " made %s%s %ssystem call%s that the vDSO %s.", v->at_least,
+		as_count(v->sums->avoidable), v->kind, v->sums->avoidable == 1 ? "" : "s",
 		!v->host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
 		: v->trace->request->system_wide
 			? "serves on this host: those listed below bypass the vDSO"
@@ -333,10 +336,17 @@ static void say_served(const struct view *v)
 
 static void say_none(const struct view *v)
 {
-	SAY(v, "%s made no %ssystem call that the vDSO could serve%s", v->subject, v->kind,
-		v->host_is_ok ? ""
-			      : "; clock_gettime() and gettimeofday() fall back on this host, "
-				"but were not called");
+	say_subject(v);
+	if (v->misses_calls)
+		SAY(v,
+			" may have made %ssystem calls that the vDSO could serve: not all system "
+			"calls were counted",
+			v->kind);
+	else
+		SAY(v, " made no %ssystem call that the vDSO could serve%s", v->kind,
+			v->host_is_ok ? ""
+				      : "; clock_gettime() and gettimeofday() fall back on this "
+					"host, but were not called");
 	if (fact_is_known(&v->diagnosis->inside.fact))
 		SAY(v, "; ");
 	(void)say_inside(v);
@@ -376,6 +386,7 @@ static void answer(struct report *report, const struct view *v)
 		{!is_proven, TRACE_UNKNOWN, say_not_proven},
 		{v->sums->avoidable > (may_be_start ? START_CALLS : 0), TRACE_FALLBACK,
 			say_avoidable},
+		{v->misses_calls, TRACE_UNKNOWN, say_none},
 		{knows_reads, TRACE_OK, say_served},
 		{true, TRACE_OK, say_none},
 	};
@@ -442,6 +453,7 @@ void trace_judge(struct trace_report *report)
 	const struct trace_plan *plan = trace->request->plan;
 	struct trace_diagnosis *diagnosis = &report->diagnosis;
 	const bool is_host = trace->request->system_wide;
+	const bool misses_calls = trace->calls_missed || trace->threads_uncounted;
 	struct view view = {.trace = trace,
 		.diagnosis = diagnosis,
 		.sums = &diagnosis->sums,
@@ -451,6 +463,8 @@ void trace_judge(struct trace_report *report)
 		.host_is_ok = counts_deciding(&trace->host).entered == 0,
 		.has_reads = fact_is_known(&trace->served),
 		.has_random = fact_is_known(&trace->served) && trace_plan_call(plan, "getrandom"),
+		.misses_calls = misses_calls,
+		.at_least = misses_calls ? "at least " : "",
 		.summary = report->report.summary};
 
 	*diagnosis = (struct trace_diagnosis){.line_count = 0};

@@ -12,7 +12,10 @@
 
 #if defined(__x86_64__)
 
-#define GET_NS_CURRENT_PID_TGID 120 /* older headers lack it */
+/* Older headers lack them. */
+#define GET_NS_CURRENT_PID_TGID 120
+#define GET_CURRENT_TASK_BTF 158
+#define TASK_PT_REGS 175
 #define FILE_OF(map) (100U + (map))
 
 static uint64_t values[EVENT_VALUE_COUNT];
@@ -21,7 +24,7 @@ static struct {
 	uint64_t numbers[EVENT_NUMBER_COUNT];
 	uint64_t followed[8];
 	struct event_counts counts; /* of the only CPU */
-	uint64_t task;
+	uint64_t task, registers;
 	uint32_t process;
 	uint32_t in_namespace[2]; /* thread and process */
 } kernel;
@@ -93,6 +96,11 @@ static uint64_t call(int helper, const uint64_t *arguments)
 		return 0;
 	case BPF_FUNC_get_current_task:
 		return kernel.task;
+	case GET_CURRENT_TASK_BTF:
+		return kernel.task;
+	case TASK_PT_REGS:
+		assert_int_equal(arguments[1], kernel.task);
+		return kernel.registers;
 	case BPF_FUNC_get_current_pid_tgid:
 		return (uint64_t)kernel.process << 32;
 	case BPF_FUNC_get_smp_processor_id:
@@ -234,11 +242,20 @@ static struct user_regs_struct by_syscall(uint64_t clock)
 		.rip = 0x5000, .rcx = 0x5000, .cs = 0x33, .ss = 0x2b, .rdi = clock, .rbx = 9};
 }
 
+/* By the raw tracepoint or the event of perf, whose first word the kernel keeps from programs. */
+static void enter_by(
+	enum event_tracepoint tracepoint, uint64_t number, struct user_regs_struct registers)
+{
+	const bool is_perf = tracepoint == EVENT_PERF_ENTER;
+	const uint64_t context[2] = {is_perf ? 0 : to_number(&registers), number};
+
+	kernel.registers = to_number(&registers);
+	run(tracepoint, context);
+}
+
 static void enter(uint64_t number, struct user_regs_struct registers)
 {
-	const uint64_t context[2] = {to_number(&registers), number};
-
-	run(EVENT_ENTER, context);
+	enter_by(EVENT_ENTER, number, registers);
 }
 
 /* Of a call that takes a clock; `compat` is EVENT_IS_COMPAT or 0. */
@@ -290,7 +307,7 @@ static void registers_show_whose_call_it_is(void **state)
 		registers.ss = entries[i].ss;
 		enter(NATIVE, registers);
 		enter(COMPAT, registers);
-		enter(COMPAT, registers);
+		enter_by(EVENT_PERF_ENTER, COMPAT, registers);
 		/* The clock is in another register. */
 		assert_int_equal(count_of(0x5000, 1000, 1, 0), !entries[i].is_compat);
 		assert_int_equal(

@@ -655,6 +655,26 @@ static void what_was_not_counted_is_a_note(void **state)
 		diagnosis->notes.list[0], "served calls are not counted: --no-served is given");
 }
 
+static void where_calls_were_missed_counts_are_the_least(void **state)
+{
+	(void)state;
+	make_host(false);
+	fact_set_known(&trace->served);
+	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_OK);
+	trace->calls_missed = 1;
+	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_UNKNOWN);
+	assert_string_equal(run.report.summary,
+		"this program may have made clock system calls that the vDSO could serve: not all "
+		"system calls were counted.");
+	set_count("clock_gettime", 5000);
+	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_FALLBACK);
+	assert_non_null(strstr(run.report.summary, "this program read the clock at least 5,000"));
+	assert_non_null(strstr(run.report.summary, " made at least 5,000 clock system calls"));
+}
+
 static void a_program_that_did_not_run_as_if_it_fell_back_is_unknown(void **state)
 {
 	(void)state;
@@ -801,6 +821,7 @@ int main(void)
 		cmocka_unit_test(a_source_is_started_called_in_time_and_finished),
 		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
 		cmocka_unit_test(what_was_not_counted_is_a_note),
+		cmocka_unit_test(where_calls_were_missed_counts_are_the_least),
 		cmocka_unit_test(a_program_that_did_not_run_as_if_it_fell_back_is_unknown),
 		cmocka_unit_test(the_answer_on_a_whole_host_fits_a_screen),
 	};
