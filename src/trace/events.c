@@ -466,7 +466,11 @@ static bool set_values(struct trace_events *events)
 		values[EVENT_DEVICE] = status.st_dev;
 		values[EVENT_INODE] = status.st_ino;
 	}
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", trace->program.pid);
+	/* In a /proc that is not ours, another process may have the program's ID. */
+	if (trace->request->arguments)
+		snprintf(path, sizeof(path), "/proc/self/ns/pid_for_children");
+	else
+		snprintf(path, sizeof(path), "/proc/%d/ns/pid", trace->program.pid);
 	return !(values[EVENT_TRAITS] & EVENTS_IN_NAMESPACE) || trace->request->system_wide ||
 	       stat(path, &status) < 0 || status.st_ino == values[EVENT_INODE];
 }
