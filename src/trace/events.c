@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts system calls by BPF programs at the kernel's raw tracepoint sys_enter: those of the whole
+ * Counts system calls by BPF programs at the kernel's tracepoint sys_enter: those of the whole
  * host, of a program or of a running process, which are not stopped for it. The programs add up in
  * arrays that are read again and again: each time, what their counts have more than the last time
  * is added to the evidence, so that no count is lost or taken twice while calls go on.
@@ -38,7 +38,7 @@
 
 #define PROCESS_FLAGS 4096
 
-/* Of a program in /proc/self/fdinfo, which has 300 bytes. */
+/* What /proc/self/fdinfo says of a program has 300 bytes. */
 #define PROGRAM_TEXT_SIZE 4096
 
 struct trace_events {
@@ -49,7 +49,7 @@ struct trace_events {
 	int loaded[EVENT_TRACEPOINT_COUNT], links[EVENT_TRACEPOINT_COUNT]; /* open files */
 	size_t map_count, loaded_count, link_count;
 	size_t rows[EVENT_INDEXES];    /* of the plan */
-	struct event_counts *mapped;   /* of each of cpus; NULL or MAP_FAILED: they are not */
+	struct event_counts *mapped;   /* of each of cpus; NULL: they are not */
 	struct event_counts counts;    /* of a CPU, as they were read */
 	struct event_counts *seen;     /* of each of cpus, as they were the last time */
 	uint64_t reading;              /* the number of the last one */
@@ -124,6 +124,12 @@ static bool make_maps(struct trace_events *events)
 			return false;
 		events->values[events->map_count++] = (uint64_t)map;
 	}
+	if (maps[EVENT_COUNTS].map_flags & BPF_F_MMAPABLE) {
+		void *mapped = mmap(NULL, events->cpus * sizeof(*events->mapped), PROT_READ,
+			MAP_SHARED, (int)events->values[EVENT_COUNTS], 0);
+
+		events->mapped = mapped == MAP_FAILED ? NULL : mapped;
+	}
 	return true;
 }
 
@@ -144,14 +150,9 @@ static bool use_array(const struct trace_events *events, enum event_value map, e
  */
 static bool read_counts(struct trace_events *events, uint32_t cpu)
 {
-	const size_t size = sizeof(events->counts);
-	const int map = (int)events->values[EVENT_COUNTS];
-
-	if (!events->mapped && kernel_version() >= PREEMPTS)
-		events->mapped = mmap(NULL, events->cpus * size, PROT_READ, MAP_SHARED, map, 0);
-	if (!events->mapped || events->mapped == MAP_FAILED)
+	if (!events->mapped)
 		return use_array(events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, cpu, &events->counts);
-	memcpy(&events->counts, &events->mapped[cpu], size);
+	events->counts = events->mapped[cpu];
 	return true;
 }
 
@@ -262,10 +263,12 @@ static bool attach_perf(struct trace_events *events)
 	struct span text = {.length = 0};
 	bool is_attached = false;
 	int program, link;
+	uint64_t id;
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths) && !text.length; i++)
 		text = files_take(open(paths[i], O_RDONLY | O_CLOEXEC), PROGRAM_TEXT_SIZE);
-	if (number_parse(text_trim(text), (uint64_t *)&event.config)) {
+	if (number_parse(text_trim(text), &id)) {
+		event.config = id;
 		program = load(events, EVENT_PERF_ENTER, BPF_PROG_TYPE_TRACEPOINT);
 		link = (int)syscall(SYS_perf_event_open, &event, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 		is_attached = program >= 0 && link >= 0 &&
@@ -394,7 +397,8 @@ static void take(struct trace_source *source, pid_t ending, const struct span *m
 		call_sites_forget(&trace->call_places, (uint64_t)ending);
 	if (!is_read)
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
-	trace->calls_missed = count_missed(events);
+	if (!ending)
+		trace->calls_missed = count_missed(events);
 	events->next_ns = trace_clock_ns(CLOCK_MONOTONIC);
 	events->next_ns += READING_LEAST_NS + READING_PART * (events->next_ns - begin_ns);
 }
@@ -430,7 +434,7 @@ static void finish(struct trace_source *source)
 		take(source, 0, NULL);
 	while (events->loaded_count)
 		close(events->loaded[--events->loaded_count]);
-	if (events->mapped && events->mapped != MAP_FAILED)
+	if (events->mapped)
 		munmap(events->mapped, events->cpus * sizeof(*events->mapped));
 	while (events->map_count)
 		close((int)events->values[--events->map_count]);
@@ -448,11 +452,12 @@ static bool set_values(struct trace_events *events)
 	static const uint64_t first = 0xeffffffc; /* PROC_PID_INIT_INO, since 3.8 */
 	const struct trace_evidence *trace = events->run->trace;
 	uint64_t *values = events->values;
+	const size_t cpus = trace_host_cpus();
 	struct stat status;
 	char path[64];
 
 	events->cpus = 1;
-	while (events->cpus < trace_host_cpus())
+	while (events->cpus < cpus)
 		events->cpus *= 2;
 	values[EVENT_LAST_CPU] = events->cpus - 1;
 	values[EVENT_TRAITS] = trace->request->system_wide ? EVENTS_OF_HOST
@@ -486,7 +491,7 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 	if (!set_values(events)) {
 		fact_set(why, FACT_ABSENT, "it is in another PID namespace than vdsocheck");
 	} else if (!programs[EVENT_ENTER].count) {
-		fact_set(why, FACT_ABSENT, "there is no BPF program for this architecture");
+		fact_set(why, FACT_ABSENT, "vdsocheck has no BPF program for this architecture");
 	} else if (!make_maps(events) || !want_calls(events, trace->request->plan) ||
 		   !attach_all(events)) {
 		explain(errno, why);
