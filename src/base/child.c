@@ -174,10 +174,6 @@ static void tick(int number)
 	ticked = 1;
 }
 
-/*
- * A change costs one system call: wait4(2) blocks, and a timer interrupts it. The timer's signal is
- * ignored by default, so that a late one does no harm; SIGALRM may be a deadline's.
- */
 static bool start_timer(timer_t timer, const struct child_wait *wait)
 {
 	int64_t left_ns = deadline_left_ns(wait->deadline);
@@ -187,6 +183,10 @@ static bool start_timer(timer_t timer, const struct child_wait *wait)
 	return timer_settime(timer, 0, &(struct itimerspec){interval, interval}, NULL) == 0;
 }
 
+/*
+ * A change costs one system call: wait4(2) blocks, and a timer interrupts it. The timer's signal is
+ * ignored by default, so that a late one does no harm; SIGALRM may be a deadline's.
+ */
 int child_wait(struct child_wait *wait)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGURG};

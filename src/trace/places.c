@@ -25,14 +25,14 @@
 /* Processes whose maps of run-time code are read. */
 #define MAPS_MOST 256
 
-/* Where the list is this long, places in run-time code are added up without their addresses. */
+/* A list of this length has further places in run-time code without their addresses. */
 #define PLACES_MOST 100000
 
 #define SITE_COUNT 4096
 
 struct place_file {
 	char path[512];
-	uint64_t inode; /* 0: it is no file */
+	uint64_t inode; /* 0: none */
 };
 
 struct place_count {
@@ -226,11 +226,13 @@ void call_sites_forget(struct trace_places *places, uint64_t owner)
 {
 	struct place_counts *counts = places->counts;
 
-	for (size_t i = 0; counts && i < SITE_COUNT; i++) {
+	if (!counts)
+		return;
+	for (size_t i = 0; i < SITE_COUNT; i++) {
 		if (counts->sites[i].owner == owner)
 			counts->sites[i].place = 0;
 	}
-	if (counts && counts->last.owner == owner)
+	if (counts->last.owner == owner)
 		forget_map(counts);
 }
 
@@ -260,7 +262,7 @@ void places_free(struct trace_places *places)
 
 /* ---- the places that are shown ---- */
 
-/* What a child works on. */
+/* A child works on this. */
 struct search {
 	const struct place_counts *counts;
 	size_t count;

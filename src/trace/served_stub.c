@@ -55,7 +55,18 @@ struct words {
 };
 _Static_assert(sizeof(struct words) == WORDS_SIZE, "the words are the end of a stub");
 
-#define WORDS_AT NUMBER(SERVED_STUB_SIZE) " - " NUMBER(WORDS_SIZE)
+/* They end the section. */
+#define WORDS                                                                                      \
+	"	.org	served_clock + " NUMBER(SERVED_STUB_SIZE) " - " NUMBER(                    \
+		WORDS_SIZE) "\n"                                                                   \
+			    ".Lcall:	.quad 0\n"                                                    \
+			    ".Ltable:	.quad 0\n"                                                   \
+			    ".Lframes:	.quad 0\n"                                                  \
+			    ".Ltarget:	.quad 0\n"                                                  \
+			    ".Lnumber:	.quad 0\n"                                                  \
+			    ".Lrefused:	.quad 0\n"                                                 \
+			    ".Lresult:	.quad 0\n"                                                  \
+			    ".popsection\n"
 
 /* The first argument is a clock and the second the result; the first is; the call returns it. */
 #define RESULT_SECOND 1
@@ -198,16 +209,7 @@ __asm__(".pushsection .rodata\n"
 	"	jne	5f\n"
 	"4:	mov	.Lrefused(%rip), %rcx\n"
 	"	lock incq (%rcx)\n"
-	"5:	ret\n"
-	"	.org	served_clock + " WORDS_AT "\n"
-	".Lcall:	.quad 0\n"
-	".Ltable:	.quad 0\n"
-	".Lframes:	.quad 0\n"
-	".Ltarget:	.quad 0\n"
-	".Lnumber:	.quad 0\n"
-	".Lrefused:	.quad 0\n"
-	".Lresult:	.quad 0\n"
-	".popsection\n");
+	"5:	ret\n" WORDS);
 
 #elif defined(__aarch64__)
 __asm__(".pushsection .rodata\n"
@@ -338,16 +340,7 @@ __asm__(".pushsection .rodata\n"
 	"	cbnz	w11, 5b\n"
 	"6:	ret\n"
 	"	.p2align 3\n"
-	".Lfactor:	.quad 0x9e3779b97f4a7c15\n"
-	"	.org	served_clock + " WORDS_AT "\n"
-	".Lcall:	.quad 0\n"
-	".Ltable:	.quad 0\n"
-	".Lframes:	.quad 0\n"
-	".Ltarget:	.quad 0\n"
-	".Lnumber:	.quad 0\n"
-	".Lrefused:	.quad 0\n"
-	".Lresult:	.quad 0\n"
-	".popsection\n");
+	".Lfactor:	.quad 0x9e3779b97f4a7c15\n" WORDS);
 #endif
 
 #if defined(__x86_64__) || defined(__aarch64__)

@@ -33,10 +33,9 @@ struct view {
 	const struct real_fact *time;  /* that costs are a part of */
 	const char *of_time;           /* " of its CPU time" */
 	bool host_is_ok;
-	bool has_reads;       /* those that the vDSO served were counted */
-	bool has_random;      /* so were those of getrandom(2), which is not a clock call */
-	bool misses_calls;    /* some system calls may not have been counted */
-	const char *at_least; /* "at least " where that is so, or "" */
+	bool has_reads;    /* those that the vDSO served were counted */
+	bool has_random;   /* so were those of getrandom(2), which is not a clock call */
+	bool misses_calls; /* some system calls may not have been counted */
 	char *summary;
 };
 
@@ -122,6 +121,12 @@ static void find_hints(const struct view *v, struct trace_diagnosis *diagnosis)
 
 #define SAY(view, ...) text_append((view)->summary, REPORT_SENTENCE_SIZE, __VA_ARGS__)
 
+/* Calls that were not counted make a count the least. */
+static const char *at_least(const struct view *v)
+{
+	return v->misses_calls ? "at least " : "";
+}
+
 /* Seconds of CPU time that the stop of a thread at a counted call takes, about. */
 #define STOP_S 1e-5
 
@@ -198,7 +203,7 @@ static void say_reads(const struct view *v)
 		return;
 	}
 	SAY(v, "this program read the clock %s%s time%s",
-		v->trace->uncounted || v->trace->let_go ? "at least " : v->at_least,
+		v->trace->uncounted || v->trace->let_go ? "at least " : at_least(v),
 		as_count(v->sums->reads), v->sums->reads == 1 ? "" : "s");
 	if (duration_s > 0)
 		SAY(v, " (%s per s)",
@@ -246,7 +251,7 @@ static void say_subject(const struct view *v)
 
 static void say_count(const struct view *v)
 {
-	SAY(v, "%s made %s%s of these system calls; ", v->subject, v->at_least,
+	SAY(v, "%s made %s%s of these system calls; ", v->subject, at_least(v),
 		as_count(v->sums->calls));
 	if (!v->sums->plans_exported)
 		SAY(v, "the vDSO serves none of them.");
@@ -300,14 +305,14 @@ static void say_not_proven(const struct view *v)
 	SAY(v,
 		" made %s%s %ssystem calls; whether the vDSO serves them on this host is not "
 		"proven: %s.",
-		v->at_least, as_count(v->sums->avoidable ? v->sums->avoidable : v->sums->calls),
+		at_least(v), as_count(v->sums->avoidable ? v->sums->avoidable : v->sums->calls),
 		v->kind, v->trace->host.proof.fact.reason);
 }
 
 static void say_avoidable(const struct view *v)
 {
 	say_subject(v);
-	SAY(v, " made %s%s %ssystem call%s that the vDSO %s.", v->at_least,
+	SAY(v, " made %s%s %ssystem call%s that the vDSO %s.", at_least(v),
 		as_count(v->sums->avoidable), v->kind, v->sums->avoidable == 1 ? "" : "s",
 		!v->host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
 		: v->trace->request->system_wide
@@ -453,7 +458,6 @@ void trace_judge(struct trace_report *report)
 	const struct trace_plan *plan = trace->request->plan;
 	struct trace_diagnosis *diagnosis = &report->diagnosis;
 	const bool is_host = trace->request->system_wide;
-	const bool misses_calls = trace->calls_missed || trace->threads_uncounted;
 	struct view view = {.trace = trace,
 		.diagnosis = diagnosis,
 		.sums = &diagnosis->sums,
@@ -463,8 +467,7 @@ void trace_judge(struct trace_report *report)
 		.host_is_ok = counts_deciding(&trace->host).entered == 0,
 		.has_reads = fact_is_known(&trace->served),
 		.has_random = fact_is_known(&trace->served) && trace_plan_call(plan, "getrandom"),
-		.misses_calls = misses_calls,
-		.at_least = misses_calls ? "at least " : "",
+		.misses_calls = trace->calls_missed || trace->threads_uncounted,
 		.summary = report->report.summary};
 
 	*diagnosis = (struct trace_diagnosis){.line_count = 0};
