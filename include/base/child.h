@@ -71,7 +71,7 @@ struct child_wait {
 	/* Is called each poll_ns and after signals; true ends the wait. May be NULL. */
 	bool (*poll)(void *argument);
 	int64_t poll_ns; /* which a poll may set; 0: 100 ms */
-	bool is_alone;   /* goes on where there is no child, until a poll ends the wait */
+	bool is_alone;   /* goes on without children, until a poll ends the wait */
 	void *argument;
 	pid_t ended; /* set to the child whose change ended the wait; 0: none did */
 	int status;  /* of that change */

@@ -66,7 +66,7 @@ static void print_rate(const void *object, const void *whole, FILE *out)
 		fputs(as_short((double)trace_line_calls(object) / duration_s), out);
 }
 
-/* Where the served calls were not counted, all that were are system calls. */
+/* If the served calls were not counted, all calls in the table are system calls. */
 static bool has_served(const struct trace_line *line)
 {
 	return fact_is_known(&line->served.fact);

@@ -75,7 +75,8 @@ const struct place_mapping *maps_find(const struct maps *maps, uint64_t address)
 
 /* ---- perf_map.c: names of code that was made at run time ---- */
 
-/* What leads to the map that a just-in-time compiler writes for perf(1). Its process may end. */
+/* Leads to the map that a just-in-time compiler writes for perf(1), when its process has ended,
+ * too. */
 struct perf_map {
 	pid_t process;
 	uid_t user;    /* that the map must belong to */

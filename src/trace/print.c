@@ -22,7 +22,7 @@ static void write_run(const struct trace_report *report, struct page *page)
 
 	page_line(page, "counted by", "%s",
 		fact_is_known(&trace->method_fact) ? trace_method_names[trace->method] : "nothing");
-	/* What was not counted at all has that reason in the answer. */
+	/* If nothing was counted, the answer has that reason. */
 	if (!fact_is_known(&trace->bpf) &&
 		strcmp(trace->bpf.reason, trace->method_fact.reason) != 0)
 		page_add(page, "; not by bpf: %s", trace->bpf.reason);

@@ -17,7 +17,7 @@
 /* Most time between two looks: a signal that comes right before a wait does not interrupt it. */
 #define LOOK_NS 100000000
 
-/* Set by a signal that asks us to end, where there is no program. */
+/* A signal that asks us to end sets it while no program runs. */
 static volatile bool stopped;
 
 /* ---- time ---- */
