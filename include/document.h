@@ -62,7 +62,6 @@ enum field_option {
 	FIELD_ONCE = 1 << 8,         /* the column's cell is blank where it repeats the one above */
 	FIELD_NONE = 1 << 9,         /* an absent fact is a value: field_text() says "none" */
 	FIELD_SPARE = 1 << 10,       /* the column is left out of a table that is too wide */
-	FIELD_OWN = 1 << 11,         /* of one host alone: two may differ */
 	FIELD_RARE = 1 << 12,        /* the column is left out of a table where all are null */
 	FIELD_UNREAD = 1 << 13,      /* FIELD_INLINE: only the types of its values are checked */
 };
@@ -105,11 +104,10 @@ struct field {
 	const char *(*settle)(void *object, const json_t *from);
 
 	/* The column that table_write() makes of the field. */
-	const char *title;   /* its heading; NULL: the row is not a column */
-	const char *follows; /* title of the host's fact that explains a change of this one */
-	int width;           /* characters at least, with the blanks before it */
-	int cell_decimals;   /* decimals of a real number in the column; 0: those of the value */
-	bool left;           /* starts at the left of its width */
+	const char *title; /* its heading; NULL: the row is not a column */
+	int width;         /* characters at least, with the blanks before it */
+	int cell_decimals; /* decimals of a real number in the column; 0: those of the value */
+	bool left;         /* starts at the left of its width */
 	/* Prints a cell that is not the value itself; prints nothing for null. */
 	void (*cell)(const void *object, const void *whole, FILE *out);
 };

@@ -13,6 +13,5 @@ const struct command *const command_list[] = {
 	&trace_command,
 	&watch_command,
 	&fleet_command,
-	&diff_command,
 	NULL,
 };

@@ -197,17 +197,12 @@ static const struct field what_if_fields[] = {
 #define NONE_FACT(name, member)                                                                    \
 	TEXT(name, member.value), .fact = FACT(member.fact),                                       \
 				  .options = FIELD_OWN_REASON | FIELD_NONE
-#define OWN_FACT(name, member)                                                                     \
-	TEXT(name, member.value), .fact = FACT(member.fact), .options = FIELD_OWN_REASON | FIELD_OWN
 
-/*
- * Those with a title are listed for support and compared between two hosts, but for those of this
- * host alone (FIELD_OWN); the first ones explain most.
- */
+/* Those with a title are listed for support; the first ones explain most. */
 const struct field host_fields[] = {
 	{TEXT_FACT("kernel", kernel), .title = "kernel",
 		.doc = "release of the kernel, as uname -r"},
-	{TEXT_FACT("kernel_build", kernel_build), .title = "kernel build", .follows = "kernel",
+	{TEXT_FACT("kernel_build", kernel_build), .title = "kernel build",
 		.doc = "version of the kernel, as uname -v"},
 	{NONE_FACT("boot_parameters", boot), .title = "boot parameters",
 		.doc = "boot parameters that concern the clock; empty: none does"},
@@ -217,12 +212,12 @@ const struct field host_fields[] = {
 		.doc = "version of the hypervisor by its CPUID leaves"},
 	{TEXT_FACT("platform", platform), .title = "platform",
 		.doc = "cloud, product or sandbox around the system"},
-	{OWN_FACT("name", name), .title = "host name", .doc = "name of the host, only on request"},
+	{TEXT_FACT("name", name), .title = "host name", .doc = "name of the host, only on request"},
 	{TEXT_FACT("instance_type", instance_type), .title = "instance type",
 		.doc = "instance type of the cloud, only on request"},
-	{OWN_FACT("instance_id", instance_id), .title = "instance ID",
+	{TEXT_FACT("instance_id", instance_id), .title = "instance ID",
 		.doc = "instance ID of the cloud, only on request"},
-	{OWN_FACT("region", region), .title = "region",
+	{TEXT_FACT("region", region), .title = "region",
 		.doc = "region of the cloud, only on request"},
 	{TEXT_FACT("arch", arch), .title = "architecture",
 		.doc = "architecture of the kernel, as uname -m"},
@@ -241,11 +236,11 @@ const struct field host_fields[] = {
 		.doc = "CPUs that are online"},
 	{NUMBER_FACT("seccomp", seccomp, INT32_MAX), .title = "seccomp mode",
 		.doc = "seccomp mode of vdsocheck; 0: none, 1: strict, 2: filter"},
-	{OWN_FACT("boot_tool", boot_tool), .title = "tool for boot parameters",
+	{TEXT_FACT("boot_tool", boot_tool), .title = "tool for boot parameters",
 		.doc = "tool that changes the kernel command line"},
-	{TEXT_FACT("tsc_flags", tsc_flags), .title = "TSC flags", .follows = "CPU",
+	{TEXT_FACT("tsc_flags", tsc_flags), .title = "TSC flags",
 		.doc = "flags of the CPU that concern the TSC, from /proc/cpuinfo"},
-	{FLAG_FACT("invariant_tsc", invariant_tsc), .title = "invariant TSC", .follows = "CPU",
+	{FLAG_FACT("invariant_tsc", invariant_tsc), .title = "invariant TSC",
 		.doc = "whether the CPU advertises an invariant TSC"},
 	{FLAG_FACT("kvm_clock_offered", kvm_clock_offered),
 		.doc = "whether KVM offers kvm-clock, by its CPUID leaf"},
