@@ -107,10 +107,7 @@ void trace_run_begin(struct trace_run *run);
  */
 int trace_run_wait(struct trace_run *run);
 
-/* Sets the duration and the CPU time, and takes all that was counted until now. */
-void trace_run_count(struct trace_run *run);
-
-/* Does that for the last time: the run has no sources then. */
+/* Sets the duration and the CPU time, and takes all that was counted: the run has no sources then. */
 void trace_run_end(struct trace_run *run);
 
 /*
@@ -163,10 +160,9 @@ void trace_compare(const struct trace_run *run, off_t input);
  * Counts the calls of the running process trace->program.pid and of the children that it starts,
  * until the run is over or the process ends, or those of the whole host, and fills in
  * trace->callers and trace->sampled, too. If only samples of the process could be taken,
- * trace->method_fact says why. At the end of an interval, report(argument) prints the counts; false
- * ends the run. False with the reason in trace->bpf.
+ * trace->method_fact says why. False with the reason in trace->bpf.
  */
-bool trace_running(struct trace_run *run, bool (*report)(void *argument), void *argument);
+bool trace_running(struct trace_run *run);
 
 /* ---- events.c, samples.c: the sources by BPF programs and by the cpu-clock ---- */
 

@@ -64,7 +64,6 @@ struct trace_request {
 	uint64_t repeats;    /* more runs of each kind, to compare */
 	uint64_t shown;      /* places of each list, or processes or control groups */
 	int64_t limit_ns;    /* 0: no limit */
-	int64_t interval_ns; /* of the whole host: time between two reports; 0: one at the end */
 	bool warns;          /* on standard error, where the report goes, too */
 };
 
@@ -319,7 +318,6 @@ struct trace_report {
 	struct trace_request request;
 	struct trace_evidence trace;
 	struct trace_diagnosis diagnosis;
-	bool is_continued; /* an interval, and not the first one */
 };
 
 extern const struct answer trace_answers[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints a report for people: how was counted, and tables; or an interval, which is a line. */
+/* Prints a report for people: how was counted, and tables. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,32 +145,6 @@ static void write_places(struct page *page, const struct trace_places *places)
 	page->hang = 0;
 }
 
-/* "2026-11-21T15:02:11Z" has the time of day at this place. */
-#define TIME_OF_DAY 11
-
-/* Names come last, since a narrow screen may cut the line. */
-static void write_interval(const struct trace_report *report, FILE *out)
-{
-	const struct text_fact *time = &report->report.timestamp.time;
-	const struct trace_sums *sums = &report->diagnosis.sums;
-	const struct trace_callers *callers = &report->trace.callers;
-	double duration_s = report->trace.duration_s.value;
-	double per_s = duration_s > 0 ? (double)sums->calls / duration_s : 0;
-
-	if (!report->is_continued)
-		fprintf(out, "%-9s %12s %9s %10s %8s  most time by\n", "time UTC", "system calls",
-			"per s", "avoidable", "lost");
-	fprintf(out, "%-9s %12s %9s %10s %8s",
-		fact_is_known(&time->fact) ? time->value + TIME_OF_DAY : "unknown",
-		as_count(sums->calls), as_count((uint64_t)(per_s + 0.5)), as_count(sums->avoidable),
-		fact_is_known(&sums->lost_s.fact) ? as_seconds(sums->lost_s.value) : "-");
-	if (callers->count)
-		fprintf(out, "  %s", *callers->list->name ? callers->list->name : "-");
-	if (callers->count && report->request.lists_processes)
-		fprintf(out, " (%d)", callers->list->pid);
-	fputc('\n', out);
-}
-
 void trace_text(const void *data, struct page *page)
 {
 	const struct trace_report *report = data;
@@ -198,18 +172,8 @@ void trace_text(const void *data, struct page *page)
 	write_texts(page, "Why", &report->diagnosis.hints);
 }
 
-static void write_text(const void *data, const struct style *style, FILE *out)
-{
-	const struct trace_report *report = data;
-
-	if (report->request.interval_ns)
-		write_interval(report, out);
-	else
-		report_text(data, style, out);
-}
-
 const struct format trace_formats[] = {
-	{.name = "text", .write = write_text},
+	{.name = "text", .write = report_text},
 	{.name = "json", .write = report_json},
 	{0},
 };

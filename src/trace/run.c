@@ -191,12 +191,6 @@ static void measure_time(const struct trace_run *run)
 		fact_set_real(cpu_s, seconds - run->begin_cpu_s);
 }
 
-void trace_run_count(struct trace_run *run)
-{
-	measure_time(run);
-	trace_run_take(run, 0, NULL);
-}
-
 void trace_run_end(struct trace_run *run)
 {
 	struct trace_source *source;

@@ -21,7 +21,6 @@
 enum trace_option {
 	OPTION_TOP = OPTION_OWN,
 	OPTION_NO_SERVED,
-	OPTION_INTERVAL,
 	OPTION_BY,
 	OPTION_AS_IF,
 	OPTION_REPEAT
@@ -31,7 +30,6 @@ struct trace_work {
 	struct trace_report report;
 	struct trace_plan plan;
 	struct trace_run run;
-	bool is_lost; /* a report could not be written */
 };
 
 static bool take_call(struct cli *cli, struct span word)
@@ -71,8 +69,6 @@ static bool take_option(struct cli *cli, int id, const char *value)
 		request->lists_processes = strcmp(value, "process") == 0;
 		return request->lists_groups || request->lists_processes ||
 		       cli_usage_error("--by: '%s' is neither process nor cgroup", value);
-	case OPTION_INTERVAL:
-		return take_duration("--interval", value, &request->interval_ns);
 	case 'd':
 		return take_duration("--duration", value, &request->limit_ns);
 	default:
@@ -124,26 +120,6 @@ static bool count_program(struct cli *cli)
 	return true;
 }
 
-/* Prints an interval; but a file of --output is written when all are over. */
-static bool print_interval(void *argument)
-{
-	struct cli *cli = argument;
-	struct trace_work *work = cli->data;
-	struct trace_report *report = &work->report;
-
-	report->report.exit_status = EXIT_SUCCESS;
-	trace_judge(report);
-	report_check_clocksource(cli, &report->trace.host.clocksource);
-	cli_print(cli, report);
-	report->is_continued = true;
-	if (cli->output)
-		return true;
-	work->is_lost = !cli_flush(cli);
-	report->report.timestamp.time.fact = (struct fact){0};
-	timestamp_collect(&cli->root, &report->report.timestamp, &cli->deadline);
-	return !work->is_lost;
-}
-
 static bool count_running(struct cli *cli)
 {
 	struct trace_work *work = cli->data;
@@ -166,8 +142,8 @@ static bool count_running(struct cli *cli)
 		places_open_root(&trace->call_places, trace->program.pid);
 	}
 	trace_host_measure(&cli->root, trace->request->plan, &trace->host);
-	work_begin(cli, request->interval_ns ? NULL : "counting", NULL);
-	is_counted = trace_running(run, print_interval, cli);
+	work_begin(cli, "counting", NULL);
+	is_counted = trace_running(run);
 	work_end();
 	if (!is_counted && request->system_wide)
 		return cli_error("cannot count on the whole host: %s", trace->bpf.reason);
@@ -175,8 +151,8 @@ static bool count_running(struct cli *cli)
 		return cli_error("cannot count process %d: %s; 'strace -c -p %d' counts its system "
 				 "calls, and stops it at each",
 			trace->program.pid, trace->bpf.reason, trace->program.pid);
-	work->report.report.exit_status = work->is_lost ? cli_trouble(cli) : EXIT_SUCCESS;
-	return !work->is_lost;
+	work->report.report.exit_status = EXIT_SUCCESS;
+	return true;
 }
 
 /* ---- the command ---- */
@@ -207,9 +183,8 @@ static bool check_options(const struct cli *cli)
 		{request->repeats && !can_repeat_input(),
 			"--repeat: standard input cannot be read again by each run; use a file or "
 			"</dev/null"},
-		{(request->interval_ns || request->lists_processes || request->lists_groups) &&
-				!all,
-			"--interval and --by require --all"},
+		{(request->lists_processes || request->lists_groups) && !all,
+			"--by requires --all"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
@@ -242,9 +217,8 @@ static bool measure(struct cli *cli)
 	fact_set(&trace->repeated, FACT_UNREAD, "--repeat is not given");
 	if (!request->shown)
 		request->shown = DEFAULT_TOP;
-	if (!cli->operand_count && !request->limit_ns && !request->interval_ns)
+	if (!cli->operand_count && !request->limit_ns)
 		request->limit_ns = DEFAULT_ATTACH_NS;
-	cli->style.compact = request->interval_ns > 0;
 	/* A document on standard error has no line before it. */
 	request->warns = !cli->quiet && !cli->output && cli->format == trace_formats;
 	trace->request = request;
@@ -277,8 +251,6 @@ static const struct option_row options[] = {
 	{OPTION_BY, "by", "WORD",
 		"with --all: list those that take the most time by process (default) or by cgroup, "
 		"such as units and pods"},
-	{OPTION_INTERVAL, "interval", "TIME",
-		"with --all: print a line every TIME until Ctrl-C, with --json a document each"},
 	{OPTION_AS_IF, "as-if", "fallback",
 		"run the program as if this host fell back: each call that the vDSO would serve is "
 		"a system call"},
@@ -290,8 +262,7 @@ static const struct option_row options[] = {
 	{OPTION_NO_SERVED, "no-served", NULL,
 		"do not count the calls that the vDSO serves: the program is left untouched"},
 	{'d', "duration", "TIME",
-		"count for TIME (--pid and --all: 5 s by default, with --interval until Ctrl-C), "
-		"then send a program SIGTERM"},
+		"count for TIME (--pid and --all: 5 s by default), then send a program SIGTERM"},
 	{0},
 };
 

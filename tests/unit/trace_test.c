@@ -752,7 +752,7 @@ static int64_t tick_source(struct trace_source *source)
 
 static void take_source(struct trace_source *source, pid_t ending, const struct span *maps)
 {
-	assert_true(ending == 0 && !maps);
+	assert_true(ending == 7 && !maps);
 	((struct test_source *)source)->taken++;
 }
 
@@ -781,7 +781,7 @@ static void a_source_is_started_called_in_time_and_finished(void **state)
 	assert_int_equal(trace_run_wait(&loop), 0);
 	assert_int_equal(often.ticked, 3);
 	assert_int_equal(seldom.ticked, 3);
-	trace_run_count(&loop);
+	trace_run_take(&loop, 7, NULL);
 	assert_int_equal(often.taken, 1);
 	trace_run_end(&loop);
 	interrupts_release();

@@ -14,7 +14,7 @@ _vdsocheck()
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --cpu | --calls | --threads | --only | -e | --syscall | -p | --pid | --by | --interval | --as-if | --repeat | --top | --recheck | --exec)
+		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --cpu | --calls | --threads | --only | -e | --syscall | -p | --pid | --by | --as-if | --repeat | --top | --interval | --recheck | --exec)
 			[[ ${COMP_WORDS[i + 1]} != = ]] || ((i++))
 			((i++))
 			;;
@@ -86,13 +86,12 @@ _vdsocheck()
 		esac
 		;;
 	trace)
-		options='-e --syscall -p --pid -a --all --by --interval --as-if --repeat --top --no-served -d --duration --format -J --json -o --output --color -q --quiet -h --help -V --version'
+		options='-e --syscall -p --pid -a --all --by --as-if --repeat --top --no-served -d --duration --format -J --json -o --output --color -q --quiet -h --help -V --version'
 		[[ $operands == given ]] && operands=arguments || operands=program
 		case $prev in
 		-e | --syscall) kind=list words='gettimeofday clock_gettime clock_getres time getcpu getrandom' ;;
 		-p | --pid) kind=process ;;
 		--by) kind=words words='process cgroup' ;;
-		--interval) kind=none ;;
 		--as-if) kind=words words='fallback' ;;
 		--repeat) kind=none ;;
 		--top) kind=none ;;
