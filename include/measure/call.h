@@ -17,8 +17,6 @@ enum call_shape {
 	SHAPE_TIMEOFDAY, /* (struct timeval *, NULL) */
 	SHAPE_TIME,      /* (NULL), and (time_t *) where the result matters */
 	SHAPE_GETCPU,    /* (unsigned *, NULL, NULL) */
-	SHAPE_RANDOM,    /* (void *, CALL_RANDOM_SIZE, GRND_NONBLOCK) */
-	SHAPE_VRANDOM,   /* the same, and the vDSO's (opaque state, its size) */
 	SHAPE_LOOP,      /* (count): the call loops itself, as those of counter.h do */
 };
 
@@ -26,8 +24,6 @@ typedef int clock_function(clockid_t, struct timespec *);
 typedef int timeofday_function(struct timeval *, void *);
 typedef time_t time_function(time_t *);
 typedef int getcpu_function(unsigned *, unsigned *, void *);
-typedef ssize_t random_function(void *, size_t, unsigned);
-typedef ssize_t vrandom_function(void *, size_t, unsigned, void *, size_t);
 typedef void loop_function(size_t count);
 
 /* The calls that the vDSO serves on some architecture. */
@@ -37,7 +33,6 @@ enum served_call {
 	SERVED_TIME,
 	SERVED_CLOCK_GETRES,
 	SERVED_GETCPU,
-	SERVED_GETRANDOM, /* the last, as it is not a clock call */
 	SERVED_CALL_COUNT
 };
 
@@ -55,9 +50,6 @@ extern const struct served_row served_calls[SERVED_CALL_COUNT + 1];
 /* Finds a call by one of its names; SERVED_CALL_COUNT: no vDSO serves it. */
 enum served_call served_find_call(struct span name);
 
-/* Bytes that a call of getrandom() gets: a key, or a UUID. */
-#define CALL_RANDOM_SIZE 16
-
 /*
  * Room for what any call writes. On 32-bit architectures a call by the vDSO or the kernel writes
  * either struct timespec: of two 64-bit words, or of two 32-bit ones.
@@ -69,7 +61,6 @@ union call_result {
 	int32_t narrow[8];
 	time_t seconds;
 	unsigned cpu;
-	unsigned char random[CALL_RANDOM_SIZE];
 };
 
 /* Every byte of a result before the call: neither a time nor the number of a CPU. */
@@ -84,8 +75,6 @@ struct call {
 		timeofday_function *timeofday;
 		time_function *time;
 		getcpu_function *getcpu;
-		random_function *random;
-		vrandom_function *vrandom;
 		loop_function *loop;
 		void *any; /* NULL: the path does not exist */
 	} function;

@@ -47,8 +47,6 @@ void loop_clock(clock_function *function, clockid_t clock, size_t count);
 void loop_timeofday(timeofday_function *function, size_t count);
 void loop_time(time_function *function, size_t count);
 void loop_getcpu(getcpu_function *function, size_t count);
-void loop_random(random_function *function, size_t count);
-void loop_vrandom(vrandom_function *function, void *state, size_t size, size_t count);
 
 /* Counts as the others do and makes no call: counting takes at most this long. */
 void loop_nothing(size_t count);

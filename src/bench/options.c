@@ -24,7 +24,7 @@ enum id {
 
 const struct option_row bench_options[] = {
 	{OPTION_CALL, "call", "LIST",
-		"only these calls: gettimeofday, clock_gettime, clock_getres, time, getcpu, getrandom"},
+		"only these calls: gettimeofday, clock_gettime, clock_getres, time, getcpu"},
 	{OPTION_CLOCK, "clock", "LIST",
 		"only these clocks: CLOCK_MONOTONIC, monotonic and 1 are the same"},
 	{OPTION_PATH, "path", "LIST", "only these paths: vdso, libc, syscall"},
@@ -246,7 +246,7 @@ bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 	/* A name must be known, and must choose a call: an option without effect is refused. */
 	if ((word = find_unmatched(plan, LIST_CALLS, false)))
 		return cli_usage_error("--call: '%.*s' is not gettimeofday, clock_gettime, "
-				       "clock_getres, time, getcpu or getrandom",
+				       "clock_getres, time or getcpu",
 			(int)word->length, word->at);
 	if ((word = find_unmatched(plan, LIST_CLOCKS, false)))
 		return refuse_clock(calls, *word);

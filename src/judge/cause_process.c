@@ -252,28 +252,6 @@ static bool enters_always(const struct view *v, const char *clock)
 	return path && path->attempts && path->entered == path->attempts;
 }
 
-/* A static program's libc is not the host's. */
-static bool libc_lacks_getrandom(const struct view *v)
-{
-	const struct call_evidence *call = call_evidence_of(v->evidence, "getrandom", "");
-	const struct path_evidence *path = call ? call->path : NULL;
-
-	return path && path[PATH_VDSO].attempts && !path[PATH_VDSO].entered &&
-	       path[PATH_LIBC].attempts && path[PATH_LIBC].entered == path[PATH_LIBC].attempts &&
-	       fact_is_flag(&v->evidence->host.libc_static, false);
-}
-
-static void cite_getrandom(const struct view *v, struct cause *cause)
-{
-	const struct call_evidence *call = call_evidence_of(v->evidence, "getrandom", "");
-	const struct text_fact *libc = &v->evidence->host.libc;
-
-	cite(cause,
-		"%u of %u calls of getrandom() through %s entered the kernel, none of the vDSO's",
-		call->path[PATH_LIBC].entered, call->path[PATH_LIBC].attempts,
-		fact_is_known(&libc->fact) ? libc->value : "libc");
-}
-
 static void cite_other_clocks(const struct view *v, struct cause *cause)
 {
 	const struct evidence *evidence = v->evidence;
@@ -283,7 +261,7 @@ static void cite_other_clocks(const struct view *v, struct cause *cause)
 		const struct path_evidence *path = &call->path[call_judged_path(call)];
 
 		if (!call->decides && path->entered && path->entered == path->attempts &&
-			!clock_is_cpu_time(call->clock) && strcmp(call->call, "getrandom") != 0)
+			!clock_is_cpu_time(call->clock))
 			cite(cause, "%s always enters the kernel",
 				as_call(call->call, call->clock));
 	}
@@ -313,14 +291,6 @@ static const struct cause_row gvisor_few_clocks = {"gvisor-few-clocks", GROUP_PR
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_other_clocks,
 	.more = "https://github.com/google/gvisor/issues/7975"};
 
-static const struct cause_row libc_without_vdso_getrandom = {"libc-without-vdso-getrandom",
-	GROUP_PROCESS,
-	"The C library does not use the vDSO's getrandom(): each call is a system call. glibc uses "
-	"it from 2.41 on.",
-	.signs = "The verdict is ok, no getrandom() by the vDSO entered the kernel, and each one "
-		 "by the C library did.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_getrandom, .more = "getrandom(2)"};
-
 static const struct cause_row tsc_readers_affected = {"tsc-readers-affected", GROUP_TSC,
 	"The kernel marked the TSC unstable: programs that read it themselves are affected, too.",
 	.signs = "The verdict is ok on another clocksource, and the kernel log shows that the TSC "
@@ -333,7 +303,7 @@ static const struct cause_row time_namespace = {"time-namespace", GROUP_PROCESS,
 	.detail = "the vDSO's data page is that of a time namespace", .more = "time_namespaces(7)"};
 
 cause_rows rows_notes = {&time_calls_blocked, &old_vdso_clocks, &gvisor_few_clocks,
-	&libc_without_vdso_getrandom, &tsc_readers_affected, &time_namespace, NULL};
+	&tsc_readers_affected, &time_namespace, NULL};
 
 void cause_notes(const struct view *v, struct cause_list *list)
 {
@@ -348,7 +318,6 @@ void cause_notes(const struct view *v, struct cause_list *list)
 		{&gvisor_few_clocks,
 			.applies = is_ok && v->gvisor &&
 	                           (raw || enters_always(v, "CLOCK_MONOTONIC_COARSE"))},
-		{&libc_without_vdso_getrandom, .applies = is_ok && libc_lacks_getrandom(v)},
 		{&tsc_readers_affected,
 			.applies = is_ok &&
 	                           (standing == COUNTER_FAULTY || standing == COUNTER_DISTRUSTED),

@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -70,11 +68,6 @@ static int raw_getcpu(unsigned *cpu, unsigned *node, void *cache)
 	return (int)syscall(SYS_getcpu, cpu, node, cache);
 }
 
-static ssize_t raw_getrandom(void *bytes, size_t size, unsigned flags)
-{
-	return (ssize_t)syscall(SYS_getrandom, bytes, size, flags);
-}
-
 static time_t raw_getppid(time_t *unused)
 {
 	(void)unused;
@@ -103,7 +96,6 @@ const struct served_row served_calls[SERVED_CALL_COUNT + 1] = {
 	[SERVED_TIME] = {"time", NULL, false, true},
 	[SERVED_CLOCK_GETRES] = {"clock_getres", "clock_getres_time64", true, false},
 	[SERVED_GETCPU] = {"getcpu", NULL, false, false},
-	[SERVED_GETRANDOM] = {"getrandom", NULL, false, false},
 	[SERVED_CALL_COUNT] = {"", NULL, false, false},
 };
 
@@ -152,8 +144,6 @@ static const struct definition definitions[] = {
 	{SERVED_TIME, "", CALL(SHAPE_TIME, 0, time, time), CALL(SHAPE_TIME, 0, time, raw_time)},
 	{SERVED_GETCPU, "", CALL(SHAPE_GETCPU, 0, getcpu, libc_getcpu),
 		CALL(SHAPE_GETCPU, 0, getcpu, raw_getcpu)},
-	{SERVED_GETRANDOM, "", CALL(SHAPE_RANDOM, 0, random, getrandom),
-		CALL(SHAPE_RANDOM, 0, random, raw_getrandom)},
 };
 
 #define ROW_COUNT ARRAY_SIZE(definitions)
@@ -217,8 +207,6 @@ void call_table_make(const struct vdso_evidence *vdso, const struct vdso_image *
 		row->decides = call_decides(row->call, row->clock);
 		row->path[PATH_VDSO] = row->path[PATH_LIBC] = from->libc;
 		row->path[PATH_VDSO].function.any = find_function(vdso, image, from->call);
-		if (from->libc.shape == SHAPE_RANDOM)
-			row->path[PATH_VDSO].shape = SHAPE_VRANDOM;
 		row->path[PATH_SYSCALL] = from->raw;
 	}
 }
@@ -284,40 +272,8 @@ struct call call_loop(loop_function *loop)
 	return (struct call){.shape = SHAPE_LOOP, .function.loop = loop};
 }
 
-/* struct vgetrandom_opaque_params (include/uapi/linux/random.h, 6.11 to 7.x). */
-struct random_parameters {
-	uint32_t size, mmap_protection, mmap_flags, reserved[13];
-};
-
-/*
- * The vDSO's getrandom() keeps its state in memory that its caller gives it, a state for each
- * thread. Returns that of this thread, which is allocated as the function asks for (by a size of
- * -1) at the first time, and stores its size; NULL and 0, with which it makes a system call, if
- * there is none. A fork empties its page.
- */
-static void *random_state(vrandom_function *function, size_t *size)
-{
-	static _Thread_local void *state;
-	static _Thread_local size_t state_size;
-	struct random_parameters wanted = {.size = 0};
-
-	if (!state && function(NULL, 0, 0, &wanted, SIZE_MAX) == 0 && wanted.size) {
-		state = mmap(NULL, wanted.size, (int)wanted.mmap_protection, (int)wanted.mmap_flags,
-			-1, 0);
-		if (state == MAP_FAILED)
-			state = NULL;
-		else
-			state_size = wanted.size;
-	}
-	*size = state_size;
-	return state;
-}
-
 void call_repeat(const struct call *call, size_t count)
 {
-	size_t size;
-	void *state;
-
 	switch (call->shape) {
 	case SHAPE_CLOCK:
 		loop_clock(call->function.clock, call->clock, count);
@@ -331,13 +287,6 @@ void call_repeat(const struct call *call, size_t count)
 	case SHAPE_GETCPU:
 		loop_getcpu(call->function.getcpu, count);
 		break;
-	case SHAPE_RANDOM:
-		loop_random(call->function.random, count);
-		break;
-	case SHAPE_VRANDOM:
-		state = random_state(call->function.vrandom, &size);
-		loop_vrandom(call->function.vrandom, state, size, count);
-		break;
 	case SHAPE_LOOP:
 		call->function.loop(count);
 		break;
@@ -346,9 +295,6 @@ void call_repeat(const struct call *call, size_t count)
 
 int64_t call_make(const struct call *call, union call_result *result)
 {
-	void *state;
-	size_t size;
-
 	memset(result, CALL_UNWRITTEN, sizeof(*result));
 	errno = 0;
 	switch (call->shape) {
@@ -360,13 +306,6 @@ int64_t call_make(const struct call *call, union call_result *result)
 		return call->function.time(&result->seconds);
 	case SHAPE_GETCPU:
 		return call->function.getcpu(&result->cpu, NULL, NULL);
-	case SHAPE_RANDOM:
-		return call->function.random(result->random, sizeof(result->random), GRND_NONBLOCK);
-	case SHAPE_VRANDOM:
-		state = random_state(call->function.vrandom, &size);
-		errno = 0;
-		return call->function.vrandom(
-			result->random, sizeof(result->random), GRND_NONBLOCK, state, size);
 	case SHAPE_LOOP:
 		call->function.loop(1);
 	}
@@ -387,7 +326,7 @@ bool call_enters(const struct call *call, int mark)
 {
 	union call_result now, unwritten;
 	int64_t result = call_make(call, &now);
-	bool succeeds = !result || call->shape == SHAPE_TIME || result == CALL_RANDOM_SIZE;
+	bool succeeds = !result || call->shape == SHAPE_TIME;
 
 	memset(&unwritten, CALL_UNWRITTEN, sizeof(unwritten));
 	return errno == mark || result == -mark || result == mark ||

@@ -18,8 +18,6 @@
  */
 #include "measure/loop.h"
 
-#include <sys/random.h>
-
 /* A result that never spans two cache lines. */
 typedef union call_result aligned_result __attribute__((aligned(64)));
 
@@ -47,21 +45,6 @@ LOOP_FUNCTION void loop_getcpu(getcpu_function *function, size_t count)
 	aligned_result now;
 
 	LOOP_REPEAT(function(&now.cpu, NULL, NULL), count);
-}
-
-LOOP_FUNCTION void loop_random(random_function *function, size_t count)
-{
-	aligned_result bytes;
-
-	LOOP_REPEAT(function(&bytes.random, sizeof(bytes.random), GRND_NONBLOCK), count);
-}
-
-LOOP_FUNCTION void loop_vrandom(vrandom_function *function, void *state, size_t size, size_t count)
-{
-	aligned_result bytes;
-
-	LOOP_REPEAT(
-		function(&bytes.random, sizeof(bytes.random), GRND_NONBLOCK, state, size), count);
 }
 
 /* The compiler must assume that something happens, or it removes the loop. */

@@ -56,7 +56,7 @@ struct proof_run {
 /*
  * Makes each call once by raw system call, before any filter of ours is set, and stores in
  * run->calls the errno of those that fail: a filter around us forbids them, or the kernel lacks
- * them. Makes getrandom() once by each path, since the first one is always a system call.
+ * them.
  */
 void proof_run_prepare(struct proof_run *run);
 

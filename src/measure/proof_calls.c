@@ -75,17 +75,6 @@ void proof_run_all(struct proof_run *run)
 	fault_guard_once(run_on_cpus, run);
 }
 
-/* The first call of getrandom() in a process takes a key from the kernel; later ones need not. */
-static void take_first_key(void *argument)
-{
-	const struct call_row *row = argument;
-
-	for (int path = PATH_VDSO; path <= PATH_LIBC; path++) {
-		if (row->path[path].function.any)
-			call_error(&row->path[path]);
-	}
-}
-
 void proof_run_prepare(struct proof_run *run)
 {
 	for (size_t i = 0; i < run->table->count; i++) {
@@ -93,7 +82,5 @@ void proof_run_prepare(struct proof_run *run)
 
 		if (call->function.any)
 			run->calls[i].raw_error = call_error(call);
-		if (call->shape == SHAPE_RANDOM)
-			fault_guard(take_first_key, (void *)&run->table->rows[i]);
 	}
 }

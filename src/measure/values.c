@@ -125,8 +125,6 @@ static void compare_call(const struct call_row *row, struct call_evidence *call)
 
 	if (!comparison.vdso->function.any || !comparison.kernel->function.any) {
 		fact_set(fact, FACT_ABSENT, "the vDSO or the kernel lacks the call");
-	} else if (comparison.kernel->shape == SHAPE_RANDOM) {
-		fact_set(fact, FACT_ABSENT, "random numbers are not compared");
 	} else if (strstr(row->clock, "CPUTIME") ||
 		   (vdso->attempts && vdso->entered == vdso->attempts)) {
 		fact_set(fact, FACT_ABSENT, "the call is a system call");

@@ -44,7 +44,6 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	const bool served_here = call && is_served(call);
 	const bool falls_back = vdso && vdso->attempts && vdso->entered == vdso->attempts;
 	const enum served_call kind = planned->call->served;
-	const bool is_random = kind == SERVED_GETRANDOM;
 	const uint64_t into_vdso = trace->vdso_calls[row];
 	struct trace_line line = {.call = planned->call->name,
 		.clock = planned->clock,
@@ -57,24 +56,20 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 		.vdso_ns = NAN};
 
 	/*
-	 * For some clocks clock_getres is always a system call, and the vDSO's getrandom() makes
-	 * one for each thread: only beside the calls that it served can these be judged. A host
-	 * that is too busy to be measured has no evidence: as if it fell back, the calls into the
-	 * vDSO are avoidable.
+	 * For some clocks clock_getres is always a system call. A host that is too busy to be
+	 * measured has no evidence: as if it fell back, the calls into the vDSO are avoidable.
 	 */
-	if (is_random)
-		line.avoidable = served_here && fact_is_known(&trace->served);
-	else if (kind != SERVED_CLOCK_GETRES)
+	if (kind != SERVED_CLOCK_GETRES)
 		line.avoidable = served_here || call_decides(served_calls[kind].name, line.clock) ||
 		                 (!call && trace->request->as_if_fallback && into_vdso);
 	/* System calls that a filter refuses are not counted as such. */
-	if (trace->request->as_if_fallback && !is_random && into_vdso > line.count)
+	if (trace->request->as_if_fallback && into_vdso > line.count)
 		line.count = into_vdso;
 	/*
 	 * A call into the vDSO that falls back is counted as a system call, too: by its own name,
 	 * or by another (measure/call.c).
 	 */
-	if (is_random || (served_here && !trace->request->as_if_fallback))
+	if (served_here && !trace->request->as_if_fallback)
 		line.served.value = (int64_t)into_vdso;
 	else if (into_vdso > line.count && (line.count || !falls_back))
 		line.served.value = (int64_t)(into_vdso - line.count);

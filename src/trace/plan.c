@@ -112,7 +112,7 @@ void trace_plan_add_clock_calls(struct trace_plan *plan)
 {
 	struct fact ignored = {0};
 
-	for (enum served_call call = 0; call < SERVED_GETRANDOM; call++) {
+	for (enum served_call call = 0; call < SERVED_CALL_COUNT; call++) {
 		trace_plan_add(plan, text_span(served_calls[call].name), &ignored);
 		if (served_calls[call].wide)
 			trace_plan_add(plan, text_span(served_calls[call].wide), &ignored);

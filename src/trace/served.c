@@ -201,7 +201,6 @@ static const char *const functions[SERVED_CALL_COUNT][6] = {
 	[SERVED_TIME] = {"time"},
 	[SERVED_CLOCK_GETRES] = {"clock_getres"},
 	[SERVED_GETCPU] = {"sched_getcpu"},
-	[SERVED_GETRANDOM] = {"getrandom"},
 };
 
 /*

@@ -52,7 +52,7 @@ struct served_frame {
 #define SERVED_CLOCKS 32
 #define SERVED_CLOCK_OTHER 24 /* clock ids below are themselves */
 #define SERVED_FRAMES 16
-#define SERVED_SHARED_AT 3120
+#define SERVED_SHARED_AT 2600
 struct served_head {
 	uint64_t overflows[SERVED_CALL_COUNT * SERVED_CLOCKS]; /* calls without a free entry */
 	/* Functions that lead to the call, a caller behind those that it calls; size 0: the end. */
@@ -84,7 +84,6 @@ struct served_stubs {
 	size_t used;
 	uint64_t to, table;  /* addresses in the program */
 	bool as_if_fallback; /* the stubs make system calls */
-	bool counts_random;  /* getrandom() gets one, too */
 };
 
 /*

@@ -212,8 +212,7 @@ static int give_stubs(struct target *target, int *table)
 	static const unsigned char none[SERVED_STUBS_SIZE];
 	static unsigned char code[SERVED_STUBS_SIZE];
 	struct served_stubs stubs = {.code = code,
-		.as_if_fallback = target->trace->request->as_if_fallback,
-		.counts_random = trace_plan_call(target->trace->request->plan, "getrandom")};
+		.as_if_fallback = target->trace->request->as_if_fallback};
 	unsigned char *image = target->image, *changed = image + SERVED_IMAGE_MAX;
 	size_t length = 0;
 	int64_t result;

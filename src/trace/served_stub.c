@@ -79,8 +79,8 @@ _Static_assert(sizeof(struct words) == WORDS_SIZE, "the words are the end of a s
 #if defined(__x86_64__)
 /* Arguments of functions that are needed as registers are kept below the stack pointer. */
 __asm__(".pushsection .rodata\n"
-	".globl served_clock, served_plain, served_fallback, served_random\n"
-	".hidden served_clock, served_plain, served_fallback, served_random\n"
+	".globl served_clock, served_plain, served_fallback\n"
+	".hidden served_clock, served_plain, served_fallback\n"
 	".p2align 4\n"
 	"served_clock:\n"
 	"	endbr64\n"
@@ -88,15 +88,10 @@ __asm__(".pushsection .rodata\n"
 	"	cmp	%eax, %edi\n"
 	"	cmovb	%edi, %eax\n"
 	"	jmp	2f\n"
-	"served_random:\n"
-	"	endbr64\n"
-	"	cmp	$-1, %r8\n"
-	"	jne	1f\n"
-	"	jmp	*.Ltarget(%rip)\n" /* it asks for parameters */
 	"	.p2align 4\n"
 	"served_plain:\n"
 	"	endbr64\n"
-	"1:	xor	%eax, %eax\n"
+	"	xor	%eax, %eax\n"
 	"2:	or	.Lcall(%rip), %eax\n"
 	"	mov	%rcx, -8(%rsp)\n"
 	"	mov	.Lframes(%rip), %rcx\n"
@@ -213,8 +208,8 @@ __asm__(".pushsection .rodata\n"
 
 #elif defined(__aarch64__)
 __asm__(".pushsection .rodata\n"
-	".globl served_clock, served_plain, served_fallback, served_random\n"
-	".hidden served_clock, served_plain, served_fallback, served_random\n"
+	".globl served_clock, served_plain, served_fallback\n"
+	".hidden served_clock, served_plain, served_fallback\n"
 	".p2align 4\n"
 	"served_clock:\n"
 	"	hint	#34\n" /* bti c */
@@ -222,13 +217,6 @@ __asm__(".pushsection .rodata\n"
 	"	cmp	w0, w10\n"
 	"	csel	w9, w0, w10, lo\n"
 	"	b	1f\n"
-	"served_random:\n"
-	"	hint	#34\n"
-	"	mov	x9, #0\n"
-	"	cmn	x4, #1\n"
-	"	b.ne	1f\n"
-	"	ldr	x16, .Ltarget\n" /* it asks for parameters */
-	"	br	x16\n"
 	"	.p2align 4\n"
 	"served_plain:\n"
 	"	hint	#34\n"
@@ -344,22 +332,19 @@ __asm__(".pushsection .rodata\n"
 #endif
 
 #if defined(__x86_64__) || defined(__aarch64__)
-extern const unsigned char served_clock[], served_plain[], served_fallback[], served_random[];
+extern const unsigned char served_clock[], served_plain[], served_fallback[];
 #else
 /* Programs of other architectures are not counted: registers_get() refuses them. */
 static const unsigned char served_clock[SERVED_STUB_SIZE];
 #define served_plain served_clock
 #define served_fallback served_clock
-#define served_random served_clock
 #endif
 
 uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uint64_t target)
 {
 	const struct served_row *row = &served_calls[call];
 	const uint64_t start = stubs->to + stubs->used;
-	const unsigned char *entry = call == SERVED_GETRANDOM ? served_random
-	                             : row->takes_clock       ? served_clock
-	                                                      : served_plain;
+	const unsigned char *entry = row->takes_clock ? served_clock : served_plain;
 	struct words words = {.call = (uint64_t)call * SERVED_CLOCKS,
 		.table = stubs->table,
 		.frames = stubs->table + offsetof(struct served_head, frames[call]),
@@ -372,14 +357,10 @@ uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uin
 	unsigned char *stub = stubs->code + stubs->used;
 	int number = -1;
 
-	if ((call == SERVED_GETRANDOM && !stubs->counts_random) ||
-		stubs->used > SERVED_STUBS_SIZE - 2 * SERVED_STUB_SIZE)
+	if (stubs->used > SERVED_STUBS_SIZE - 2 * SERVED_STUB_SIZE)
 		return 0;
-	/*
-	 * Random numbers are served whatever the clocksource is. Calls that the architecture lacks
-	 * have negative numbers.
-	 */
-	if (stubs->as_if_fallback && call != SERVED_GETRANDOM)
+	/* Calls that the architecture lacks have negative numbers. */
+	if (stubs->as_if_fallback)
 		number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, row->name);
 	if (number >= 0) {
 		words.number = (uint64_t)number;

@@ -29,12 +29,10 @@ struct view {
 	const struct trace_diagnosis *diagnosis;
 	const struct trace_sums *sums; /* of the diagnosis */
 	const char *subject;           /* "this program" */
-	const char *kind;              /* "clock ", or "" if other calls are counted, too */
 	const struct real_fact *time;  /* that costs are a part of */
 	const char *of_time;           /* " of its CPU time" */
 	bool host_is_ok;
 	bool has_reads;    /* those that the vDSO served were counted */
-	bool has_random;   /* so were those of getrandom(2), which is not a clock call */
 	bool misses_calls; /* some system calls may not have been counted */
 	char *summary;
 };
@@ -81,11 +79,7 @@ static enum trace_origin describe_origin(
 	if (sums[origin] != all)
 		snprintf(share, sizeof(share), "Most of them (%.0f%%)",
 			100 * (double)sums[origin] / (double)all);
-	ADD(&diagnosis->hints, "%s were made by %s", share,
-		origin == TRACE_FROM_VDSO && strcmp(place->call, "getrandom") == 0
-			? "the vDSO, whose getrandom() takes a new key from the kernel at the "
-			  "first call of a thread and after each reseed."
-			: makers[origin]);
+	ADD(&diagnosis->hints, "%s were made by %s", share, makers[origin]);
 	if (origin == TRACE_FROM_LIBC || origin == TRACE_FROM_CODE)
 		text_append(diagnosis->hints.list[0], TRACE_TEXT_SIZE, ": %s%s%s.", place->function,
 			*place->function ? " in " : "",
@@ -102,12 +96,8 @@ static void find_hints(const struct view *v, struct trace_diagnosis *diagnosis)
 
 	if (origin != TRACE_FROM_VDSO && origin != TRACE_FROM_SYSCALL_FUNCTION &&
 		trace->program.is_static)
-		ADD(hints,
-			v->has_random
-				? "It is statically linked: glibc 2.41 uses the vDSO's getrandom() "
-				  "only in programs that are linked dynamically."
-				: "It is statically linked: its libc does not use the vDSO if it "
-				  "is glibc older than 2.31. Link it against a newer libc.");
+		ADD(hints, "It is statically linked: its libc does not use the vDSO if it "
+			   "is glibc older than 2.31. Link it against a newer libc.");
 	if (!hints->count)
 		ADD(hints, v->has_reads && !trace->uncounted
 				   ? "They did not go through the vDSO, which the program has: it "
@@ -303,17 +293,17 @@ static void say_not_proven(const struct view *v)
 {
 	say_subject(v);
 	SAY(v,
-		" made %s%s %ssystem calls; whether the vDSO serves them on this host is not "
-		"proven: %s.",
+		" made %s%s clock system calls; whether the vDSO serves them on this host is "
+		"not proven: %s.",
 		at_least(v), as_count(v->sums->avoidable ? v->sums->avoidable : v->sums->calls),
-		v->kind, v->trace->host.proof.fact.reason);
+		v->trace->host.proof.fact.reason);
 }
 
 static void say_avoidable(const struct view *v)
 {
 	say_subject(v);
-	SAY(v, " made %s%s %ssystem call%s that the vDSO %s.", at_least(v),
-		as_count(v->sums->avoidable), v->kind, v->sums->avoidable == 1 ? "" : "s",
+	SAY(v, " made %s%s clock system call%s that the vDSO %s.", at_least(v),
+		as_count(v->sums->avoidable), v->sums->avoidable == 1 ? "" : "s",
 		!v->host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
 		: v->trace->request->system_wide
 			? "serves on this host: those listed below bypass the vDSO"
@@ -344,11 +334,10 @@ static void say_none(const struct view *v)
 	say_subject(v);
 	if (v->misses_calls)
 		SAY(v,
-			" may have made %ssystem calls that the vDSO could serve: not all system "
-			"calls were counted",
-			v->kind);
+			" may have made clock system calls that the vDSO could serve: not all "
+			"system calls were counted");
 	else
-		SAY(v, " made no %ssystem call that the vDSO could serve%s", v->kind,
+		SAY(v, " made no clock system call that the vDSO could serve%s",
 			v->host_is_ok ? ""
 				      : "; clock_gettime() and gettimeofday() fall back on this "
 					"host, but were not called");
@@ -358,10 +347,7 @@ static void say_none(const struct view *v)
 	SAY(v, ".");
 }
 
-/*
- * Static C libraries make some before they know their vDSO, and the vDSO's getrandom() makes one
- * for each thread.
- */
+/* Static C libraries make some before they know their vDSO. */
 #define START_CALLS 10
 
 /* The first rule that applies decides. */
@@ -377,7 +363,7 @@ static void answer(struct report *report, const struct view *v)
 		v->has_reads &&
 		(v->sums->reads || (v->host_is_ok && !trace->uncounted && !trace->let_go));
 	const bool may_be_start = v->host_is_ok && v->has_reads && !trace->uncounted &&
-	                          (trace->program.is_static || v->has_random);
+	                          trace->program.is_static;
 	const struct rule {
 		bool applies;
 		enum trace_verdict verdict;
@@ -466,13 +452,11 @@ void trace_judge(struct trace_report *report)
 		.of_time = is_host ? " of one CPU" : " of its CPU time",
 		.host_is_ok = counts_deciding(&trace->host).entered == 0,
 		.has_reads = fact_is_known(&trace->served),
-		.has_random = fact_is_known(&trace->served) && trace_plan_call(plan, "getrandom"),
 		.misses_calls = trace->calls_missed || trace->threads_uncounted,
 		.summary = report->report.summary};
 
 	*diagnosis = (struct trace_diagnosis){.line_count = 0};
 	trace_costs_judge(trace, diagnosis);
-	view.kind = view.has_random ? "" : "clock ";
 	if (fact_is_known(&trace->sigsys_row.fact)) {
 		const struct trace_row *row = &plan->rows[trace->sigsys_row.value];
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "measure/call.h"
@@ -61,40 +60,11 @@ static int stub_getcpu(unsigned *cpu, unsigned *node, void *cache)
 	return (int)give();
 }
 
-static ssize_t stub_random(void *bytes, size_t size, unsigned flags)
-{
-	assert_int_equal(size, CALL_RANDOM_SIZE);
-	assert_int_equal(flags, GRND_NONBLOCK);
-	if (writes)
-		memset(bytes, 0, size);
-	return (ssize_t)give();
-}
-
-/* Asks for 144 bytes, as 6.11 does, in memory of this kind. */
-static ssize_t stub_vrandom(
-	void *bytes, size_t size, unsigned flags, void *state, size_t state_size)
-{
-	if (state_size == SIZE_MAX) {
-		uint32_t *wanted = state;
-
-		assert_null(bytes);
-		wanted[0] = 144;
-		wanted[1] = PROT_READ | PROT_WRITE;
-		wanted[2] = MAP_PRIVATE | MAP_ANONYMOUS;
-		return 0;
-	}
-	assert_int_equal(state_size, 144);
-	((unsigned char *)state)[143]++;
-	return stub_random(bytes, size, flags);
-}
-
 static const struct call stubs[] = {
 	{.shape = SHAPE_CLOCK, .clock = CLOCK_BOOTTIME, .function.clock = stub_clock},
 	{.shape = SHAPE_TIMEOFDAY, .function.timeofday = stub_timeofday},
 	{.shape = SHAPE_TIME, .function.time = stub_time},
 	{.shape = SHAPE_GETCPU, .function.getcpu = stub_getcpu},
-	{.shape = SHAPE_RANDOM, .function.random = stub_random},
-	{.shape = SHAPE_VRANDOM, .function.vrandom = stub_vrandom},
 };
 
 static void set_answer(long result, int error)

@@ -371,30 +371,6 @@ static void the_cpu_time_clocks_enter(void **state)
 	assert_int_equal(seen, 2);
 }
 
-/* The first call takes a key from the kernel; it is made before the count begins. */
-static void getrandom_is_served_where_the_vdso_has_it(void **state)
-{
-	struct call_table calls;
-	struct vdso_image image;
-	static struct evidence evidence;
-	const struct call_evidence *call;
-	union call_result one, other;
-
-	(void)state;
-	evidence_list_live_calls(&evidence, &image, &calls);
-	call = evidence_find_call(&evidence, "getrandom", "");
-	if (!call->path[PATH_VDSO].available)
-		unit_skip("the vDSO of this kernel has no getrandom()");
-	proof_take(&calls, PROOF_SPREAD, &evidence.proof, evidence.calls, DEADLINE_NONE);
-	if (!fact_is_known(&evidence.proof.fact))
-		unit_skip("no proof can be taken here");
-	assert_int_equal(call->path[PATH_VDSO].attempts, PROOF_CALLS);
-	assert_int_equal(call->path[PATH_VDSO].entered, 0);
-	assert_int_equal(call_make(call_find(&calls, "getrandom", ""), &one), CALL_RANDOM_SIZE);
-	assert_int_equal(call_make(call_find(&calls, "getrandom", ""), &other), CALL_RANDOM_SIZE);
-	assert_memory_not_equal(&one, &other, CALL_RANDOM_SIZE);
-}
-
 /* The filter cannot be undone: had it been set on us, nothing after would be right. */
 static void the_caller_is_left_unchanged(void **state)
 {
@@ -423,7 +399,6 @@ int main(void)
 		cmocka_unit_test(a_proof_that_misses_a_deciding_call_is_none),
 		cmocka_unit_test(seccomp_and_ptrace_agree_on_this_host),
 		cmocka_unit_test(the_cpu_time_clocks_enter),
-		cmocka_unit_test(getrandom_is_served_where_the_vdso_has_it),
 		cmocka_unit_test(the_caller_is_left_unchanged),
 	};
 

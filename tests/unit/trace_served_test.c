@@ -65,7 +65,6 @@ static clock_function *make_stub(enum served_call call, unsigned char *table)
 		.to = (uintptr_t)code,
 		.table = (uintptr_t)table,
 		.as_if_fallback = make_call_as_if_fallback,
-		.counts_random = true,
 		.used = CODE_AT};
 	uint64_t entry;
 	void *start;
@@ -131,28 +130,6 @@ static void a_stub_counts_and_goes_on(void **state)
 	assert_int_equal(count_entries(table, SERVED_CLOCK_GETTIME, SERVED_CLOCK_OTHER),
 		25 + 26 + 27 + 28 + 29 + 30);
 	assert_int_equal(count_entries(table, SERVED_GETCPU, 0), 1);
-}
-
-static int64_t sum_of(void *buffer, int64_t length, int64_t flags, int64_t state, int64_t size)
-{
-	return (buffer ? 1 : 0) + 10 * length + 100 * flags + 1000 * state + 10000 * size;
-}
-
-/* All five arguments reach the function, and the call that asks for parameters is not counted. */
-static void a_stub_of_getrandom_keeps_its_arguments(void **state)
-{
-	int64_t (*function)(void *, int64_t, int64_t, int64_t, int64_t);
-	unsigned char *table = make_table(), byte;
-	clock_function *get;
-
-	(void)state;
-	stub_target = (uintptr_t)sum_of;
-	get = make_stub(SERVED_GETRANDOM, table);
-	stub_target = 0;
-	memcpy(&function, &get, sizeof(function));
-	assert_int_equal(function(&byte, 2, 3, 4, 5), 54321);
-	assert_int_equal(function(NULL, 2, 3, 4, -1), 4320 - 10000);
-	assert_int_equal(count_entries(table, SERVED_GETRANDOM, 0), 1);
 }
 
 static void a_stub_makes_the_system_call_as_if_the_host_fell_back(void **state)
@@ -855,7 +832,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #if defined(__x86_64__) || defined(__aarch64__)
 		cmocka_unit_test(a_stub_counts_and_goes_on),
-		cmocka_unit_test(a_stub_of_getrandom_keeps_its_arguments),
 		cmocka_unit_test(a_stub_makes_the_system_call_as_if_the_host_fell_back),
 		cmocka_unit_test(a_stub_counts_where_no_entry_is_free),
 #if defined(__x86_64__)

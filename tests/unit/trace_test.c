@@ -542,62 +542,6 @@ static void a_few_calls_are_those_of_a_static_library_that_starts(void **state)
 	assert_int_equal(verdict(), TRACE_FALLBACK);
 }
 
-static void random_numbers_may_be_served(void **state)
-{
-	struct trace_place place = {.call = "getrandom", .count = 1000, .origin = TRACE_FROM_VDSO};
-	struct fact why = {0};
-
-	(void)state;
-	make_host(false);
-	plan = (struct trace_plan){.call_count = 0};
-	assert_true(add("getrandom", &why));
-	set_count("getrandom", 1000);
-	trace_judge(&run);
-	assert_non_null(
-		strstr(run.report.summary, "1,000 of these system calls; the vDSO serves none"));
-	trace->host.calls[1] =
-		(struct call_evidence){.call = "getrandom", .path[PATH_VDSO].available = true};
-	trace->host.call_count = 2;
-	fact_set_known(&trace->served);
-	trace->vdso_calls[0] = 7000;
-	request->as_if_fallback = true; /* which makes no difference to it */
-	trace_judge(&run);
-	assert_int_equal(diagnosis->lines[0].count, 1000);
-	assert_int_equal(diagnosis->lines[0].served.value, 7000);
-	assert_string_equal(run.report.summary,
-		"as if this host fell back, this program made 1,000 of these system calls; the "
-		"vDSO served 7,000 of the calls.");
-	request->as_if_fallback = false;
-	trace_judge(&run);
-	assert_int_equal(verdict(), TRACE_COUNTED);
-	assert_non_null(strstr(run.report.summary, "the vDSO served 7,000 of the calls."));
-	/* On a host whose vDSO was seen to serve it, each system call is one too many. */
-	trace->host.calls[1].path[PATH_VDSO].attempts = 500;
-	trace_judge(&run);
-	assert_int_equal(verdict(), TRACE_FALLBACK);
-	assert_non_null(strstr(run.report.summary, "made 1,000 system calls that the vDSO serves"));
-	/* How many of its calls have one in place is not known where these are not counted. */
-	fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
-	trace_judge(&run);
-	assert_int_equal(verdict(), TRACE_COUNTED);
-	assert_non_null(strstr(run.report.summary, "what the vDSO served of them was not counted"));
-	fact_set_known(&trace->served);
-	trace->program.is_static = true;
-	trace_judge(&run);
-	assert_non_null(strstr(diagnosis->hints.list[0], "linked dynamically"));
-	/* Those that the vDSO makes itself have another reason than a clock's. */
-	trace->call_places = (struct trace_places){.list = &place, .count = 1};
-	trace_judge(&run);
-	assert_non_null(
-		strstr(diagnosis->hints.list[0], "made by the vDSO, whose getrandom() takes a"));
-	trace->call_places.count = 0;
-	set_count("getrandom", 1); /* glibc asks for its first key */
-	trace_judge(&run);
-	assert_int_equal(verdict(), TRACE_OK);
-	assert_string_equal(run.report.summary,
-		"this program made 1 of these system calls; the vDSO served 7,000 of the calls.");
-}
-
 static void other_calls_cost_at_least_the_cheapest(void **state)
 {
 	struct fact why = {0};
@@ -817,7 +761,6 @@ int main(void)
 		cmocka_unit_test(without_a_proof_there_is_no_verdict),
 		cmocka_unit_test(a_host_that_was_not_measured_is_unknown),
 		cmocka_unit_test(a_few_calls_are_those_of_a_static_library_that_starts),
-		cmocka_unit_test(random_numbers_may_be_served),
 		cmocka_unit_test(a_source_is_started_called_in_time_and_finished),
 		cmocka_unit_test(other_calls_cost_at_least_the_cheapest),
 		cmocka_unit_test(what_was_not_counted_is_a_note),
