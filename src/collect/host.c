@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 
 #include "base/memory.h"
+#include "base/parameter.h"
 
 /* Files of a page fit, and the longest command line of any architecture (s390: 4097 bytes). */
 #define FILE_SIZE 8192
@@ -18,37 +19,17 @@
 /* Since sos 3; the link "uname" in the report's root leads there. */
 #define UNAME_OF_SOSREPORT "/sos_commands/kernel/uname_-a"
 
-/*
- * These stand as "name" alone or as "name=" with a value. tests/lore/parameters.txt lists what the
- * kernels from 3.10 to 7.3 know about clocks, with the versions, and why some are left out.
- */
-static const char *const clock_parameters[] = {"clocksource", "clock", "clocksource_failover",
-	"tsc", "notsc", "tsc_early_khz", "hpet", "nohpet", "no-kvmclock", "no-kvmclock-vsyscall",
-	"no-vmw-sched-clock", "nopv", "xen_nopv", "vdso", "vdso32", "vsyscall", "acpi_pm_good",
-	"pmtmr", "highres", "nohz", "acpi", "processor.max_cstate", "intel_idle.max_cstate", "idle",
-	"xen_timer_slop", "clocksource.verify_n_cpus", "clocksource.max_cswd_read_retries",
-	"clocksource.arm_arch_timer.evtstrm", "clocksource.arm_arch_timer.fsl-a008585"};
-
-static bool bears_on_clock(struct span word)
-{
-	struct span name = text_take_until(&word, '=');
-
-	for (size_t i = 0; i < ARRAY_SIZE(clock_parameters); i++) {
-		if (text_equals(name, clock_parameters[i]))
-			return true;
-	}
-	return false;
-}
-
 bool kernel_pick_parameters(struct span line, char *picked, size_t size)
 {
-	struct span word;
+	struct parameter parameter;
 	size_t used = 0;
 	bool fits = true;
 
 	picked[0] = '\0';
-	while (text_next_word(&line, &word)) {
-		if (!bears_on_clock(word))
+	while (parameter_next(&line, &parameter)) {
+		struct span word = parameter.word;
+
+		if (!parameter_is_of_clocks(&parameter))
 			continue;
 		/* Half of a parameter would mislead. */
 		if (used + word.length + 2 > size) {
@@ -166,11 +147,18 @@ void kernel_collect(const struct root *root, struct host_evidence *host)
 	} else {
 		collect_version_line(root, UNAME_OF_SOSREPORT, true, host);
 	}
-	/* Causes rest on absent parameters, too: without all of them none is known. */
-	if (root_read(root, "/proc/cmdline", line, sizeof(line), &content, &host->boot.fact) &&
-		!kernel_pick_parameters(content, host->boot.value, sizeof(host->boot.value)))
-		fact_set(&host->boot.fact, FACT_FAILED,
-			"/proc/cmdline: more parameters concern the clock than can be kept");
+	/*
+	 * Causes rest on absent parameters, too: without all of them none is known. A container may
+	 * have /dev/null in the place of this file.
+	 */
+	if (root_read(root, "/proc/cmdline", line, sizeof(line), &content, &host->boot.fact)) {
+		if (!text_trim(content).length)
+			fact_set(&host->boot.fact, FACT_ABSENT, "/proc/cmdline is empty");
+		else if (!kernel_pick_parameters(
+				 content, host->boot.value, sizeof(host->boot.value)))
+			fact_set(&host->boot.fact, FACT_FAILED,
+				"/proc/cmdline: more parameters concern the clock than can be kept");
+	}
 	collect_distribution(root, &host->distribution);
 }
 

@@ -24,20 +24,16 @@ static const struct way *way_find(const struct view *v, const struct way *ways)
 	return NULL;
 }
 
-/* Each boot loader has its own way to take this step. */
-#define DROP_STEP .text = "change the kernel command line", .ways = advice_remove_boot
-#define REBOOT_STEP .command = "sudo reboot", .ways = advice_reboots
-
 const struct advice_row advice_drop_tsc_boot = {"drop-tsc-boot-parameters", RANK_UNDO,
 	.text = "Remove {boot} from the kernel command line and reboot: the kernel then makes its "
 		"own choice.",
-	.steps = {{DROP_STEP}, {REBOOT_STEP},
+	.steps = {{ADVICE_DROP_STEP}, {ADVICE_REBOOT_STEP},
 		{.text = "if this fails, undo step 1", .command = "vdsocheck warp && vdsocheck"}},
 	.risk = "The parameter may be there because the TSC is unstable: see old kernel logs."};
 
 const struct advice_row advice_drop_boot = {"drop-boot-parameters", RANK_UNDO,
 	.text = "Remove {boot} from the kernel command line and reboot.",
-	.steps = {{DROP_STEP}, {REBOOT_STEP}, {.command = "vdsocheck"}},
+	.steps = {{ADVICE_DROP_STEP}, {ADVICE_REBOOT_STEP}, {.command = "vdsocheck"}},
 	.risk = "Find out why the parameter was set before you remove it."};
 
 const struct advice_row advice_reboot_after_unbind = {"reboot-after-unbind", RANK_UNDO,
@@ -169,45 +165,14 @@ static bool general_fits(const struct view *v, size_t place)
 	const enum fact_state proof = v->evidence->proof.fact.state;
 	bool lacks_permission = !v->emulated && (proof == FACT_DENIED || proof == FACT_ABSENT);
 	bool is_unknown = v->verdict == VERDICT_UNKNOWN && v->evidence->live;
-	bool has_lost_tsc =
-		v->unsupported_on_x86 && !v->tsc_avoided && (v->tsc_distrusted || v->tsc_delay);
+	bool has_lost_tsc = v->unsupported_on_x86 && !v->tsc_avoided && !v->clocks_disabled &&
+	                    v->boot_rates.stated <= 0 && (v->tsc_distrusted || v->tsc_delay);
 	const bool fits[ADVICE_GENERAL] = {v->paravirtual, v->tsc_advisable && !is_ec2(v->evidence),
 		v->tsc_advisable && is_ec2(v->evidence), v->on_tcg && has_lost_tsc,
 		is_unknown && proof == FACT_NO_CHILD, is_unknown && proof == FACT_LATE,
 		is_unknown && lacks_permission};
 
 	return fits[place];
-}
-
-/*
- * Lists, between blanks, the parameters that keep the kernel or the vDSO from a better clock here.
- */
-static void list_boot(const struct view *v, char boot[ADVICE_BOOT_SIZE])
-{
-	char chosen[CLOCKSOURCE_NAME_SIZE + 16];
-	const struct {
-		const char *parameter;
-		bool matters;
-	} known[] = {
-		{chosen, v->boot_choice_slows},
-		{"notsc", true},
-		{"tsc=unstable", true},
-		{"vdso=0", v->no_vdso},
-		{"vdso32=0", v->no_vdso},
-		{"vdso32=2", v->no_vdso},
-		{"no-kvmclock", v->unsupported},
-		{"nopv", v->unsupported},
-		{"xen_nopv", v->unsupported},
-		{"no-kvmclock-vsyscall", v->on_kvm_clock},
-	};
-
-	snprintf(chosen, sizeof(chosen), "clocksource=%s", v->evidence->clocksource.current);
-	boot[0] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (known[i].matters && boot_has(v->evidence, known[i].parameter))
-			text_append(boot, ADVICE_BOOT_SIZE, "%s%s", *boot ? " " : "",
-				known[i].parameter);
-	}
 }
 
 /* Returns the word if it is plain for a shell, since it may come from a document; or NULL. */
@@ -244,16 +209,15 @@ static bool needs_newer_kernel(const struct view *v, const struct advice_row *ro
 	         : row->since.major > 0;
 }
 
-/* Any rate is one. */
+/* Any rate is one, and of several clocksources the last. */
 static bool boot_is_set(const struct evidence *evidence, const char *parameter)
 {
 	static const char early[] = "tsc_early_khz=", chosen[] = "clocksource=";
-	char value[CLOCKSOURCE_NAME_SIZE];
 
 	if (strncmp(parameter, early, strlen(early)) == 0)
-		return boot_find(evidence, early, value, sizeof(value));
+		return boot_tsc_mhz(evidence) > 0;
 	if (strncmp(parameter, chosen, strlen(chosen)) == 0)
-		return boot_is(evidence, chosen, parameter + strlen(chosen));
+		return boot_chooses(evidence, parameter + strlen(chosen));
 	return boot_has(evidence, parameter);
 }
 
@@ -357,7 +321,7 @@ static bool find_boot(const struct view *v, const struct advice_row *row, const 
 		return true;
 	}
 	if (!row->boot || advice->keep_removes)
-		list_boot(v, advice->boot);
+		boot_list_removable(v, advice->boot, sizeof(advice->boot));
 	is_set = row->boot && boot_is_set(v->evidence, advice->boot);
 	*adds = !is_set && !needs_newer_kernel(v, row) && (!row->boot_helps || row->boot_helps(v));
 	if (!row->boot || *adds || advice->keep_removes)

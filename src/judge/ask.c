@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The questions to the evidence that take an argument: how many calls entered the kernel, and what
- * the clocksource, the command line, the kernel's release and its log are.
+ * the clocksource, the kernel's release and its log are. Those to its command line are in boot.c.
  */
 #include "view.h"
 
@@ -93,34 +93,6 @@ bool clocksource_is_other(const struct evidence *evidence, const char *name)
 	return clocksource_is_offered(evidence, name) &&
 	       fact_is_known(&evidence->clocksource.current_fact) &&
 	       !clocksource_is(evidence, name);
-}
-
-bool boot_has(const struct evidence *evidence, const char *parameter)
-{
-	const struct text_fact *boot = &evidence->host.boot;
-
-	return fact_is_known(&boot->fact) && text_has_word(text_span(boot->value), parameter);
-}
-
-bool boot_find(const struct evidence *evidence, const char *key, char *value, size_t size)
-{
-	struct span words = text_span(evidence->host.boot.value), word;
-	bool is_found = false;
-
-	while (fact_is_known(&evidence->host.boot.fact) && text_next_word(&words, &word)) {
-		if (!text_take_prefix(&word, key))
-			continue;
-		text_clean_span(value, size, word);
-		is_found = true;
-	}
-	return is_found;
-}
-
-bool boot_is(const struct evidence *evidence, const char *key, const char *value)
-{
-	char last[CLOCKSOURCE_NAME_SIZE];
-
-	return *value && boot_find(evidence, key, last, sizeof(last)) && strcmp(last, value) == 0;
 }
 
 /* Returns the first line from this place on that holds the text, or NULL. */

@@ -234,7 +234,7 @@ void cause_pvclock(const struct view *v, struct cause_list *list)
 	bool has_feature = fact_is_flag(feature, true),
 	     lacks_feature = fact_is_flag(feature, false);
 	bool on_kvm_clock = v->falls_back && v->on_kvm_clock;
-	bool is_off = on_kvm_clock && boot_has(evidence, "no-kvmclock-vsyscall");
+	bool is_off = on_kvm_clock && boot_takes(evidence, BOOT_KVM_VDSO);
 	bool is_unstable = on_kvm_clock && !v->page_stable && !is_off && !v->kvm_clock_32_bit;
 	/*
 	 * kvm-clock gets its mode once, at boot, and only where both the feature bit and the page's

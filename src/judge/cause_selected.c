@@ -93,6 +93,13 @@ static const struct cause_row tsc_disabled_at_boot = {"tsc-disabled-at-boot", GR
 		 "\"Marking TSC unstable due to boot parameter\".",
 	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS, DROPS_BOOT};
 
+static const struct cause_row clocks_disabled_at_boot = {"clocks-disabled-at-boot", GROUP_ANY,
+	"The kernel command line takes away the clocks that the kernel calibrates the TSC by and "
+	"checks it with (HPET, ACPI PM timer), so that a count of ticks is left.",
+	.signs = "The kernel command line has acpi=off, nohpet, hpet=disable or pmtmr=0, neither "
+		 "hpet nor acpi_pm is available, and the clocksource is jiffies or pit.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_boot, .more = BOOT_PARAMETERS, DROPS_BOOT};
+
 static const struct cause_row clocksource_written = {"clocksource-written", GROUP_ANY,
 	"The kernel did not select {from}, which the vDSO does not support: its name was written "
 	"to current_clocksource.",
@@ -157,7 +164,7 @@ static const struct cause_row kvm_clock_missing = {"kvm-clock-missing", GROUP_KV
 	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_kvm_clock,
 	.advice = {&reboot_for_kvm_clock}};
 
-cause_rows rows_selected = {&tsc_disabled_at_boot, &clocksource_written,
+cause_rows rows_selected = {&tsc_disabled_at_boot, &clocks_disabled_at_boot, &clocksource_written,
 	&paravirtual_clock_disabled, &kvm_clock_disabled, &paravirtual_clock_removed,
 	&hyperv_clock_missing, &xen_clock_missing, &vmware_not_detected, &kvm_clock_unused,
 	&kvm_clock_missing, NULL};
@@ -175,15 +182,14 @@ void cause_selected(const struct view *v, struct cause_list *list)
 	                  clocksource_is_offered(evidence, clocksource->current) &&
 	                  vclock_name_has_mode(clocksource->available[0]) &&
 	                  !*clocksource->changed_to && !v->decided.mixed &&
-	                  fact_is_known(&evidence->host.boot.fact) && !v->boot_chose_current &&
-	                  !boot_has(evidence, "clock=pmtmr");
+	                  fact_is_known(&evidence->host.boot.fact) && !v->boot_chose_current;
 	bool on_xen = hypervisor_is(evidence, "xen");
 	bool has_kvm_clock = fact_is_flag(&evidence->host.kvm_clock_offered, true);
 	/* With nopv, of 5.3, detect_hypervisor_vendor() skips KVM, Xen HVM, Hyper-V and VMware. */
-	bool is_paravirtual_off =
-		(boot_has(evidence, "nopv") || (on_xen && boot_has(evidence, "xen_nopv"))) &&
-		(on_xen || hypervisor_is(evidence, "microsoft") || has_kvm_clock);
-	bool is_kvm_clock_off = boot_has(evidence, "no-kvmclock");
+	bool is_paravirtual_off = (boot_takes(evidence, BOOT_HYPERVISOR) ||
+					  (on_xen && boot_takes(evidence, BOOT_XEN))) &&
+	                          (on_xen || hypervisor_is(evidence, "microsoft") || has_kvm_clock);
+	bool is_kvm_clock_off = boot_takes(evidence, BOOT_KVM_CLOCK);
 	/* A kernel that logged its use was built with it, whatever has become of it since. */
 	bool is_unused = v->unsupported_on_x86 && has_kvm_clock && !v->removed_clock &&
 	                 fact_is_known(&clocksource->available_fact) &&
@@ -199,6 +205,7 @@ void cause_selected(const struct view *v, struct cause_list *list)
 	const struct cause_case cases[] = {
 		{&tsc_disabled_at_boot, .applies = v->unsupported_on_x86 && v->boot_disables_tsc,
 			.line = v->tsc_distrust, FITS_BOOT(v)},
+		{&clocks_disabled_at_boot, .applies = v->clocks_disabled, FITS_BOOT(v)},
 		{&clocksource_written, .applies = is_written,
 			.line = find_switch_to_current(evidence)},
 		{&paravirtual_clock_disabled,

@@ -88,13 +88,23 @@ static const struct advice_row kernel_with_acrn = {"kernel-with-acrn", RANK_UPDA
 	.text = "Use Linux 6.1 or newer, built with CONFIG_ACRN_GUEST: it takes the TSC's rate "
 		"from the hypervisor."};
 
+#define BOOT_UNVERIFIED                                                                            \
+	"Or, if `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog: the kernel " \
+	"then uses the TSC without the check that it cannot make here."
+
 /* tsc=reliable would also skip the tests of the CPUs' TSCs (arch/x86/kernel/tsc_sync.c). */
 static const struct advice_row boot_unverified_tsc = {"boot-unverified-tsc", RANK_UPDATE,
 	.actor = ACTOR_GUEST,
 	.text = "Give the guest a clock to check the TSC with (HPET, ACPI PM timer, kvm-clock).",
-	.boot_text = "Or, if `vdsocheck warp` finds that the TSCs agree, boot with tsc=nowatchdog: "
-		     "the kernel then uses the TSC without the check that it cannot make here.",
-	.remarks = {{NOWATCHDOG_REMARK}}, NOWATCHDOG,
+	.boot_text = BOOT_UNVERIFIED, .remarks = {{NOWATCHDOG_REMARK}}, NOWATCHDOG,
+	.risk = "The kernel does not detect an unstable TSC."};
+
+/* Both are in ACPI's tables; pmtmr= gives the port of a PM timer that is not. */
+static const struct advice_row boot_unverified_tsc_of_machine = {"boot-unverified-tsc-of-machine",
+	RANK_UPDATE, .actor = ACTOR_FIRMWARE,
+	.text = "Enable ACPI and the HPET in the firmware's setup, so that the kernel has a clock "
+		"to check the TSC with.",
+	.boot_text = BOOT_UNVERIFIED, .remarks = {{NOWATCHDOG_REMARK}}, NOWATCHDOG,
 	.risk = "The kernel does not detect an unstable TSC."};
 
 static const struct advice_row ask_for_tsc_rate = {"ask-for-tsc-rate", RANK_ASK,
@@ -137,7 +147,7 @@ static const struct cause_row tsc_unverified = {"tsc-unverified", GROUP_TSC,
 	.signs = "The clocksource is jiffies, and the kernel log has \"Override clocksource tsc is "
 		 "not currently HRT compatible\".",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_unverified,
-	.advice = {&boot_unverified_tsc}};
+	.advice = {&boot_unverified_tsc, &boot_unverified_tsc_of_machine}};
 
 /* The flag counts where the kernel does not offer tsc, or runs on Xen's clock. */
 static const struct cause_row tsc_not_invariant = {"tsc-not-invariant", GROUP_TSC,
@@ -196,8 +206,10 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	               v->unstable_reason == UNSTABLE_RATE_CHANGES;
 	const struct cause_case cases[] = {
 		{&tsc_uncalibrated, .applies = is_uncalibrated, .proven = v->tsc_uncalibrated,
-			FITS(hypervisor_is(evidence, "acrn"), true, true)},
-		{&tsc_unverified, .applies = is_unverified(v)},
+			FITS(hypervisor_is(evidence, "acrn"), !v->clocks_disabled,
+				!v->clocks_disabled)},
+		{&tsc_unverified, .applies = is_unverified(v),
+			FITS(v->guest && !v->clocks_disabled, !v->guest && !v->clocks_disabled)},
 		{&tsc_not_invariant,
 			.applies = fact_is_flag(invariant, false) && !is_unbound(v) && !is_said &&
 	                           ((v->falls_back && v->on_xen) ||
@@ -231,8 +243,8 @@ static bool is_choice_refused(const struct view *v)
 
 	return v->unsupported && !is_unverified(v) &&
 	       fact_is_known(&evidence->clocksource.available_fact) &&
-	       boot_find(evidence, "clocksource=", name, sizeof(name)) && *name &&
-	       !clocksource_is(evidence, name) && !clocksource_is_offered(evidence, name);
+	       boot_find_choice(evidence, name) && !clocksource_is(evidence, name) &&
+	       !clocksource_is_offered(evidence, name);
 }
 
 #define REFUSED "Override clocksource"

@@ -125,6 +125,12 @@ static void cite_marked(const struct view *v, struct cause *cause)
 	cite_switch_after(v, cause, line);
 }
 
+static void cite_boot_rate(const struct view *v, struct cause *cause)
+{
+	cite_boot(v, cause);
+	cite_marked(v, cause);
+}
+
 /* The clock counts the stated rate's seconds: with more cycles in each, it runs fast. */
 static void write_misstated(const struct view *v, char text[CAUSE_TEXT_SIZE])
 {
@@ -138,6 +144,20 @@ static void write_misstated(const struct view *v, char text[CAUSE_TEXT_SIZE])
 	if (clocksource_is(v->evidence, "tsc"))
 		text_append(text, CAUSE_TEXT_SIZE, " The clock runs %s by as much.",
 			percent > 0 ? "fast" : "slow");
+}
+
+/* Writes both rates: the one that the command line states, and the one that was measured. */
+static void write_boot_rate(const struct view *v, char text[CAUSE_TEXT_SIZE])
+{
+	const struct tsc_rates *rates = &v->boot_rates;
+	double percent = rates->stated > 0 ? (rates->measured / rates->stated - 1) * 100 : 0;
+
+	text_append(text, CAUSE_TEXT_SIZE,
+		"The kernel command line states a wrong rate of the TSC: tsc_early_khz= makes it "
+		"%.3f MHz. By %s it was %.0f MHz (%.2g%% %s), so the kernel marked the TSC "
+		"unstable.",
+		rates->stated, v->watchdog.reference.name, rates->measured, fabs(percent),
+		percent > 0 ? "more" : "less");
 }
 
 static bool tsc_has_adjust(const struct view *v)
@@ -280,6 +300,11 @@ static const struct advice_row find_tsc_writer = {"find-tsc-writer", RANK_LOOK,
 	.steps = {{.command =
 			   "sudo journalctl -k -b | grep -E 'MSR 0x(10|3b) |PM: (suspend|hiber)'"}}};
 
+static const struct advice_row correct_boot_rate = {"correct-boot-rate", RANK_UNDO,
+	.text = "Remove {boot} from the kernel command line, or correct its rate, and reboot.",
+	.steps = {{ADVICE_DROP_STEP}, {ADVICE_REBOOT_STEP}, {.command = "vdsocheck"}},
+	.risk = "Without it the kernel may not be able to calibrate the TSC here."};
+
 /* With it the kernel warns of more than 500 ppm, and keeps the stated rate (a7ec817d5542). */
 static const struct advice_row recalibrate_tsc = {"recalibrate-tsc", RANK_UPDATE,
 	.actor = ACTOR_GUEST,
@@ -294,6 +319,14 @@ static const struct advice_row correct_stated_rate = {"correct-stated-rate", RAN
 	.boot_text = "Until then, boot with tsc_early_khz=RATE, the rate in kHz that the kernel "
 		     "measured.",
 	.boot = "tsc_early_khz=RATE", .risk = "A wrong RATE makes the clock run fast or slow."};
+
+static const struct cause_row boot_tsc_rate_wrong = {"boot-tsc-rate-wrong", GROUP_TSC,
+	"The kernel command line states a wrong rate of the TSC (tsc_early_khz=), so the kernel "
+	"marked the TSC unstable.",
+	.signs = "The kernel command line has tsc_early_khz=, and the watchdog's figures in the "
+		 "kernel log show a rate that differs by more than 1%.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_boot_rate, .more = BOOT_PARAMETERS,
+	.advice = {&correct_boot_rate}};
 
 static const struct cause_row tsc_read_delay = {"tsc-read-delay", GROUP_TSC,
 	"The kernel's watchdog could not read its reference clock in time and gave up on the "
@@ -383,33 +416,39 @@ static const struct cause_row tsc_distrusted = {"tsc-distrusted", GROUP_TSC,
 	.certainty = CERTAINTY_PROVEN, .evidence = cite_marked,
 	.advice = {&advice_restart_for_tsc, &advice_find_which_clock, &advice_ask_which_clock}};
 
-cause_rows rows_watchdog = {&tsc_read_delay, &tsc_reference_wrong, &tsc_check_late,
-	&tsc_check_delayed, &tsc_guest_paused, &tsc_guest_moved, &tsc_jumped, &tsc_rate_misstated,
-	&tsc_too_slow, &tsc_skewed, &tsc_distrusted, NULL};
+cause_rows rows_watchdog = {&boot_tsc_rate_wrong, &tsc_read_delay, &tsc_reference_wrong,
+	&tsc_check_late, &tsc_check_delayed, &tsc_guest_paused, &tsc_guest_moved, &tsc_jumped,
+	&tsc_rate_misstated, &tsc_too_slow, &tsc_skewed, &tsc_distrusted, NULL};
 
 void cause_watchdog(const struct view *v, struct cause_list *list)
 {
 	bool is_wanted = v->unsupported_on_x86 || v->tsc_lost;
-	enum watchdog_culprit culprit = is_wanted ? v->watchdog.culprit : WATCHDOG_UNDETERMINED;
+	bool is_boot_rate = is_wanted && v->boot_rates.stated > 0;
+	enum watchdog_culprit culprit =
+		is_wanted && !is_boot_rate ? v->watchdog.culprit : WATCHDOG_UNDETERMINED;
 	bool is_newer = has_newer_watchdog(v);
 	/* The guests of TCG, and a kernel without a driver, get another piece of advice. */
 	bool has_host = v->guest && !v->on_tcg && !v->tsc_lost && !v->lacks_driver;
 	bool may_stay = !v->on_tcg;
 	/* The kernel marked the TSC unstable, and nothing shows why. */
 	bool is_unexplained = is_wanted && v->tsc_distrusted && !v->boot_disables_tsc &&
-	                      culprit == WATCHDOG_UNDETERMINED && !v->tsc_delay &&
+	                      culprit == WATCHDOG_UNDETERMINED && !is_boot_rate && !v->tsc_delay &&
 	                      v->tsc_rates.stated <= 0 && !v->tsc_unsynchronized &&
 	                      !v->tsc_uncalibrated && v->unstable_reason <= UNSTABLE_BY_WATCHDOG;
 	bool is_long_after_boot = find_marking(v) && find_marking(v)->seconds > BOOTED_S;
 	bool is_misstated = v->tsc_rates.stated > 0;
-	char marked[CAUSE_TEXT_SIZE] = "", misstated[CAUSE_TEXT_SIZE] = "";
+	char marked[CAUSE_TEXT_SIZE] = "", misstated[CAUSE_TEXT_SIZE] = "",
+	     boot_rate[CAUSE_TEXT_SIZE] = "";
 	const struct cause_case cases[] = {
+		{&boot_tsc_rate_wrong, .applies = is_boot_rate, .text = boot_rate},
 		{&tsc_read_delay, .applies = is_wanted && v->tsc_delay, .line = v->tsc_delay,
 			FITS(may_stay && !is_newer, may_stay && is_newer)},
 		{&tsc_reference_wrong,
 			.applies = culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_STOPPED ||
 	                           culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS,
-			.text = marked, FITS(may_stay && v->tsc_early_unprotected, may_stay)},
+			.text = marked,
+			FITS(may_stay && v->tsc_early_unprotected,
+				may_stay && !v->clocks_disabled)},
 		{&tsc_check_late, .applies = culprit == WATCHDOG_LATE, .text = marked,
 			FITS(may_stay && !is_newer, may_stay && is_newer)},
 		{&tsc_check_delayed, .applies = culprit == WATCHDOG_DELAYED_READ, .text = marked,
@@ -437,7 +476,7 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 	};
 
 	write_marked(v, marked);
-
+	write_boot_rate(v, boot_rate);
 	write_misstated(v, misstated);
 	cause_add(list, v, cases, ARRAY_SIZE(cases));
 }

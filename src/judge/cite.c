@@ -95,7 +95,7 @@ void cite_mode(const struct view *v, struct cause *cause)
 
 void cite_boot(const struct view *v, struct cause *cause)
 {
-	if (fact_is_known(&v->evidence->host.boot.fact))
+	if (fact_is_known(&v->evidence->host.boot.fact) && *v->evidence->host.boot.value)
 		cite(cause, "boot parameters: %s", v->evidence->host.boot.value);
 }
 

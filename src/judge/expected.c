@@ -76,8 +76,7 @@ enum verdict_kind verdict_expected(const struct view *v)
 	if ((clocksource_has_no_mode(evidence, current) && !v->on_powerpc) ||
 		(v->counter_erratum && clocksource_is(evidence, "arch_sys_counter")) ||
 		(v->on_xen && (kernel_is_before(evidence, 4, 15) || v->xen_refused)) ||
-		(v->on_kvm_clock &&
-			(v->kvm_clock_32_bit || boot_has(evidence, "no-kvmclock-vsyscall"))) ||
+		(v->on_kvm_clock && (v->kvm_clock_32_bit || boot_takes(evidence, BOOT_KVM_VDSO))) ||
 		(v->on_hyperv_page && !v->reads_hyperv_page) || v->vdso_disabled)
 		return VERDICT_FALLBACK;
 	return has_mode ? VERDICT_OK : VERDICT_UNKNOWN;

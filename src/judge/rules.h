@@ -193,6 +193,10 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 	advice_reboot_after_unbind, advice_replace_machine, advice_restart_for_tsc,
 	advice_send_report, advice_switch_to_own_counter;
 
+/* The steps that remove {boot} and reboot, for which each boot loader has its own way. */
+#define ADVICE_DROP_STEP .text = "change the kernel command line", .ways = advice_remove_boot
+#define ADVICE_REBOOT_STEP .command = "sudo reboot", .ways = advice_reboots
+
 /* The step that switches to {to}, after a guard that ends with "&&", or none. */
 #define SWITCH_STEP(guard)                                                                         \
 	.command = guard "echo {to} | sudo tee " CLOCKSOURCE_CURRENT,                              \

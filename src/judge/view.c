@@ -112,13 +112,10 @@ static void add_host(struct view *v)
 	/* arch/x86/kernel/kvmclock.c gives the mode under CONFIG_X86_64 only, 3.10 to 7.3. */
 	v->kvm_clock_32_bit =
 		fact_is_known(&host->arch.fact) && !fact_is_text(&host->arch, "x86_64");
-	/* 2 is the old word for 0 (arch/x86/entry/vdso/vdso32-setup.c). */
-	v->boot_disables_vdso = boot_is(evidence, "vdso=", "0") ||
-	                        boot_is(evidence, "vdso32=", "0") ||
-	                        boot_is(evidence, "vdso32=", "2");
+	v->boot_disables_vdso = boot_takes(evidence, BOOT_VDSO);
 	v->unstable_words = unstable_find(evidence, &v->unstable_reason);
-	v->boot_disables_tsc = boot_has(evidence, "notsc") || boot_has(evidence, "tsc=unstable") ||
-	                       v->unstable_reason == UNSTABLE_BY_BOOT;
+	v->boot_disables_tsc =
+		boot_takes(evidence, BOOT_TSC) || v->unstable_reason == UNSTABLE_BY_BOOT;
 }
 
 /*
@@ -162,7 +159,7 @@ static void add_clocksource(struct view *v)
 	/* A tree is judged for programs of the kernel's own word size. */
 	v->no_vdso = evidence->vdso.fact.state == FACT_ABSENT ||
 	             (!evidence->live && v->boot_disables_vdso &&
-			     (arch_starts(evidence, "i") || boot_is(evidence, "vdso=", "0")));
+			     (arch_starts(evidence, "i") || boot_has(evidence, "vdso")));
 	v->vdso_replaced = fact_is_flag(&evidence->vdso.replaced, true);
 	v->on_xen = clocksource_is(evidence, "xen");
 	v->on_kvm_clock = clocksource_is(evidence, "kvm-clock");
@@ -179,7 +176,7 @@ static void add_clocksource(struct view *v)
 	v->page_stable = fact_is_flag(&vclock->pvclock_stable, true) &&
 	                 vclock->how >= VCLOCK_COPY && !v->mode_none;
 	v->page_unstable = fact_is_flag(&vclock->pvclock_stable, false);
-	v->boot_chose_current = boot_is(evidence, "clocksource=", clocksource->current);
+	v->boot_chose_current = boot_chooses(evidence, clocksource->current);
 	v->expected = verdict_expected(v);
 }
 
@@ -227,6 +224,7 @@ static void add_tsc(struct view *v)
 		log_find_first(evidence, unsynchronized, ARRAY_SIZE(unsynchronized));
 	watchdog_explain(evidence, &v->watchdog);
 	v->tsc_rates = tsc_rates_find(evidence);
+	v->boot_rates = boot_rates_find(evidence, &v->watchdog);
 	v->tsc_varies = fact_is_known(&evidence->host.tsc_flags.fact)
 	                        ? !tsc_has_flag(evidence, "constant_tsc") &&
 	                                  !tsc_has_flag(evidence, "tsc_reliable")
@@ -237,6 +235,23 @@ static void add_tsc(struct view *v)
 	                           kernel_is_before(evidence, 5, 4) &&
 	                           !kernel_is_patched(evidence, 5, 3, 15) &&
 	                           !kernel_is_rhel_8(evidence);
+}
+
+/*
+ * HPET and PM timer are what the kernel calibrates the TSC by where the PIT fails, and what its
+ * watchdog checks the TSC with: without either it selects a TSC in no case while the tick is in
+ * oneshot mode, and drops it for jiffies that were lost (tsc.c, clocksource.c; 3.10 to 7.3).
+ */
+static bool are_clocks_disabled(const struct view *v)
+{
+	const struct evidence *evidence = v->evidence;
+
+	return v->unsupported_on_x86 && boot_takes(evidence, BOOT_REFERENCE) &&
+	       fact_is_known(&evidence->clocksource.available_fact) &&
+	       !clocksource_is_offered(evidence, "hpet") &&
+	       !clocksource_is_offered(evidence, "acpi_pm") &&
+	       (clocksource_counts_ticks(evidence->clocksource.current) ||
+		       clocksource_is(evidence, "pit"));
 }
 
 /*
@@ -275,7 +290,7 @@ static bool lacks_driver(const struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
 
-	if (!v->unsupported_on_x86 || v->removed_clock || boot_has(evidence, "nopv") ||
+	if (!v->unsupported_on_x86 || v->removed_clock || boot_takes(evidence, BOOT_HYPERVISOR) ||
 		!fact_is_known(&evidence->clocksource.available_fact))
 		return false;
 	/* Up to 4.11 the clock needed no CONFIG_HYPERV (arch/x86/kernel/cpu/mshyperv.c). */
@@ -286,7 +301,7 @@ static bool lacks_driver(const struct view *v)
 		       !clocksource_is_offered(evidence, "hyperv_clocksource") &&
 		       !log_find(evidence, "hyperv_clocksource");
 	if (hypervisor_is(evidence, "xen"))
-		return !clocksource_is_offered(evidence, "xen") && !boot_has(evidence, "xen_nopv");
+		return !clocksource_is_offered(evidence, "xen") && !boot_takes(evidence, BOOT_XEN);
 	/* vmware_set_capabilities() sets it in every kernel that knows VMware, 3.10 to 7.2. */
 	return hypervisor_is(evidence, "vmware") && !v->boot_disables_tsc &&
 	       fact_is_known(&evidence->host.tsc_flags.fact) &&
@@ -365,12 +380,13 @@ void view_follow(struct view *v)
 	v->boot_choice_slows = v->boot_chose_current && has_other_choice(evidence) &&
 	                       (v->falls_back || v->unsupported || v->may_read_hpet ||
 				       (v->no_vdso && v->boot_disables_vdso && has_no_mode)) &&
-	                       !(v->on_kvm_clock && boot_has(evidence, "no-kvmclock-vsyscall"));
+	                       !(v->on_kvm_clock && boot_takes(evidence, BOOT_KVM_VDSO));
 	/* For a captured tree it is likely on Xen, whose page is seldom marked stable. */
 	v->tsc_lost = (v->on_xen || v->on_kvm_clock || v->on_hyperv_page) &&
 	              (v->falls_back || (v->on_xen && !evidence->live)) && !v->tsc_offered &&
 	              fact_is_known(&evidence->clocksource.available_fact) &&
 	              log_find_tsc_in_use(evidence);
+	v->clocks_disabled = are_clocks_disabled(v);
 	v->removed_clock = find_removed_clock(v);
 	v->lacks_driver = lacks_driver(v);
 	find_switches(v);

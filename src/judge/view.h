@@ -74,6 +74,13 @@ struct tsc_rates {
 struct tsc_rates tsc_rates_find(const struct evidence *evidence);
 
 /*
+ * The same where the watchdog's figures show that tsc_early_khz= of the kernel command line, which
+ * was in use, is wrong.
+ */
+struct tsc_rates boot_rates_find(
+	const struct evidence *evidence, const struct watchdog_report *report);
+
+/*
  * Parses the first report on the TSC in the log and names the likely culprit. False if no report
  * has figures. The report refers to the evidence's log.
  */
@@ -110,7 +117,7 @@ struct view {
 
 	/* The kernel command line. */
 	bool boot_disables_vdso, boot_disables_tsc;
-	bool boot_chose_current; /* clocksource= with the name of the current one */
+	bool boot_chose_current; /* the name of the current clocksource */
 
 	/* The vDSO and the clocksource in use. */
 	bool no_vdso;
@@ -142,6 +149,8 @@ struct view {
 	const char *unstable_words;      /* the kernel's own for it; NULL if unsaid */
 	struct watchdog_report watchdog; /* undetermined without figures */
 	struct tsc_rates tsc_rates;
+	struct tsc_rates
+		boot_rates; /* the rate by tsc_early_khz= is wrong; 0: it is not, or unset */
 
 	/* ---- set by verdict_find() ---- */
 	enum verdict_kind verdict;
@@ -159,6 +168,8 @@ struct view {
 	bool unsupported_on_x86;
 	bool tsc_avoided;       /* unsupported_on_x86, by the kernel command line */
 	bool boot_choice_slows; /* without boot_chose_current the kernel may choose a faster one */
+	/* The kernel command line leaves no clock to calibrate the TSC by, or to check it with. */
+	bool clocks_disabled;
 	/* The kernel used the TSC, and a hypervisor's clock now, which falls back or may do so. */
 	bool tsc_lost;
 	const struct kernel_log_line
@@ -189,14 +200,36 @@ bool clocksource_is_offered(const struct evidence *evidence, const char *name);
 /* True if the kernel offers this clocksource, and is known to use another. */
 bool clocksource_is_other(const struct evidence *evidence, const char *name);
 
+/* ---- boot.c: the parameters as the kernel matches them ---- */
+
 /* True if the kernel was booted with this parameter: "notsc", or "tsc=unstable" with its value. */
 bool boot_has(const struct evidence *evidence, const char *parameter);
 
-/* Copies the last value of "KEY=" on the kernel command line; false if there is none. */
-bool boot_find(const struct evidence *evidence, const char *key, char *value, size_t size);
+/* Copies the name of the clocksource that the command line chooses; false if it chooses none. */
+bool boot_find_choice(const struct evidence *evidence, char name[CLOCKSOURCE_NAME_SIZE]);
 
-/* True if that value, which is the one that holds, is this one; "" is none. */
-bool boot_is(const struct evidence *evidence, const char *key, const char *value);
+/* True if it chooses this one. */
+bool boot_chooses(const struct evidence *evidence, const char *name);
+
+/* Returns the TSC's rate in MHz by tsc_early_khz=, or 0. */
+double boot_tsc_mhz(const struct evidence *evidence);
+
+/* What a parameter takes away. */
+enum boot_effect {
+	BOOT_TSC,
+	BOOT_REFERENCE, /* the clocks to calibrate the TSC by and to check it with */
+	BOOT_VDSO,
+	BOOT_KVM_CLOCK,
+	BOOT_HYPERVISOR, /* the clocks of every hypervisor, and of Xen */
+	BOOT_XEN,
+	BOOT_KVM_VDSO, /* the vDSO's support for kvm-clock */
+};
+
+/* True if one on the command line takes this away. */
+bool boot_takes(const struct evidence *evidence, enum boot_effect effect);
+
+/* Lists, between blanks, the parameters that keep the kernel or the vDSO from a better clock. */
+void boot_list_removable(const struct view *v, char *list, size_t size);
 
 /* Returns the first line of the kernel log that holds this text, or NULL. */
 const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text);
@@ -245,6 +278,9 @@ bool kernel_vdso_has_no_clock(const struct evidence *evidence);
 
 /* True if this kernel's vDSO can read Hyper-V's page, as far as is known. */
 bool kernel_reads_hyperv_page(const struct evidence *evidence);
+
+/* True if it is a count of timer interrupts, which fails where some are lost. */
+bool clocksource_counts_ticks(const char *name);
 
 /* True if some kernel gives a clocksource of this name a clock mode. */
 bool vclock_name_has_mode(const char *clocksource);

@@ -82,6 +82,11 @@ static const struct reference *find_reference(const char *name)
 	return &unknown;
 }
 
+bool clocksource_counts_ticks(const char *name)
+{
+	return find_reference(name)->by_interrupts;
+}
+
 static bool is_tsc(const char *clocksource)
 {
 	return strcmp(clocksource, "tsc") == 0 || strcmp(clocksource, "tsc-early") == 0;
@@ -257,6 +262,28 @@ struct tsc_rates tsc_rates_find(const struct evidence *evidence)
 		rates.measured = rate_before(measured->text, " MHz") / 1e6;
 	}
 	return rates.stated > 0 && rates.measured > 0 ? rates : (struct tsc_rates){0};
+}
+
+/*
+ * determine_cpu_tsc_frequencies() takes tsc_early_khz= in place of what it would calibrate, and
+ * tsc_refine_calibration_work() corrects it by 1% at most (arch/x86/kernel/tsc.c, 5.8 to 7.3).
+ */
+#define REFINED_MOST 0.01
+
+struct tsc_rates boot_rates_find(
+	const struct evidence *evidence, const struct watchdog_report *report)
+{
+	struct tsc_rates rates = {.stated = boot_tsc_mhz(evidence)};
+	double counted = report->reference.seconds, passed = report->tsc.seconds;
+
+	if (rates.stated <= 0 || counted <= 0 || passed <= 0 ||
+		report->culprit == WATCHDOG_WRAPPED || report->culprit == WATCHDOG_MISREAD ||
+		report->culprit == WATCHDOG_LOST_TICKS || report->culprit == WATCHDOG_TSC_JUMPED)
+		return (struct tsc_rates){0};
+	rates.measured = report->tsc.read ? (double)report->tsc.ticks / counted / 1e6
+	                                  : rates.stated * passed / counted;
+	return fabs(rates.measured / rates.stated - 1) > REFINED_MOST ? rates
+	                                                              : (struct tsc_rates){0};
 }
 
 /* The kernel takes an interval of more than half of the range for one that runs backwards. */

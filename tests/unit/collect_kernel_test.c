@@ -38,7 +38,7 @@ static void only_parameters_that_bear_on_the_clock_are_picked(void **state)
 	assert_picked("BOOT_IMAGE=/vmlinuz root=/dev/vda1 ro quiet\n", "");
 	assert_picked("ro clocksource=hpet tsc=reliable quiet\n", "clocksource=hpet tsc=reliable");
 	assert_picked("notsc vdso=0 no-kvmclock-vsyscall", "notsc vdso=0 no-kvmclock-vsyscall");
-	assert_picked("xtsc=1 root=tsc tscs clocksource.foo=1 notscx", "");
+	assert_picked("xtsc=1 root=tsc tscs clocksource.foo=1 xnotsc", "");
 	assert_picked("\ttsc=unstable  \n", "tsc=unstable");
 }
 
@@ -113,6 +113,17 @@ static void parameters_that_do_not_fit_are_not_known(void **state)
 	fake_root_add(fake, "/proc/cmdline", line);
 	kernel_collect(&fake->root, &host);
 	assert_int_equal(host.boot.fact.state, FACT_FAILED);
+}
+
+/* A container may have /dev/null there: no absent parameter follows from that. */
+static void an_empty_command_line_is_not_known(void **state)
+{
+	static struct host_evidence host;
+	struct fake_root *fake = *state;
+
+	fake_root_add(fake, "/proc/cmdline", "\n");
+	kernel_collect(&fake->root, &host);
+	assert_int_equal(host.boot.fact.state, FACT_ABSENT);
 }
 
 static void a_captured_kernel_is_read_from_its_files(void **state)
@@ -650,6 +661,7 @@ int main(void)
 		cmocka_unit_test(a_parameter_that_does_not_fit_is_omitted),
 		cmocka_unit_test(any_command_line_fits_its_room),
 		IN_TREE(parameters_that_do_not_fit_are_not_known),
+		IN_TREE(an_empty_command_line_is_not_known),
 		IN_TREE(a_captured_kernel_is_read_from_its_files),
 		cmocka_unit_test(a_personality_does_not_change_the_architecture),
 		IN_TREE(the_version_line_will_do),

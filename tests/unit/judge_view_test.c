@@ -74,11 +74,108 @@ static void the_last_of_equal_boot_parameters_holds(void **state)
 	(void)state;
 	evidence_make_healthy(&evidence);
 	fact_set_text(&evidence.host.boot, "clocksource=hpet notsc clocksource=tsc");
-	assert_true(boot_is(&evidence, "clocksource=", "tsc"));
-	assert_false(boot_is(&evidence, "clocksource=", "hpet"));
-	assert_false(boot_is(&evidence, "vdso=", "0"));
+	assert_true(boot_chooses(&evidence, "tsc"));
+	assert_false(boot_chooses(&evidence, "hpet"));
+	fact_set_text(&evidence.host.boot, "clocksource=hpet clock=pmtmr");
+	assert_true(boot_chooses(&evidence, "acpi_pm"));
 	fact_set_text(&evidence.host.boot, "clocksource=");
-	assert_false(boot_is(&evidence, "clocksource=", ""));
+	assert_false(boot_chooses(&evidence, ""));
+	fact_set_text(&evidence.host.boot, "vdso=0 vdso=1");
+	assert_false(boot_takes(&evidence, BOOT_VDSO));
+}
+
+/* By the functions of the kernel that read the value; see judge/boot.c. */
+static void a_boot_parameter_takes_what_the_kernel_lets_it_take(void **state)
+{
+	static const struct {
+		const char *boot;
+		enum boot_effect effect;
+		bool takes;
+	} rows[] = {
+		{"notsc", BOOT_TSC, true},
+		{"notsc=1", BOOT_TSC, true},
+		{"notscx", BOOT_TSC, true},
+		{"xnotsc tsc", BOOT_TSC, false},
+		{"tsc=unstable", BOOT_TSC, true},
+		{"tsc=\"unstable\"", BOOT_TSC, true},
+		{"tsc=unstable,reliable", BOOT_TSC, false},
+		{"clearcpuid=514,120", BOOT_TSC, true},
+		{"clearcpuid=tsc", BOOT_TSC, true},
+		{"clearcpuid=1200", BOOT_TSC, false},
+		{"-- notsc", BOOT_TSC, false},
+		{"acpi=off", BOOT_REFERENCE, true},
+		{"acpi=offline", BOOT_REFERENCE, false},
+		{"hpet=verbose,disable", BOOT_REFERENCE, true},
+		{"hpet=disabled", BOOT_REFERENCE, true},
+		{"hpet=force", BOOT_REFERENCE, false},
+		{"nohpet", BOOT_REFERENCE, true},
+		{"pmtmr=0x0", BOOT_REFERENCE, true},
+		{"pmtmr=0 pmtmr=508", BOOT_REFERENCE, false},
+		{"no_kvmclock", BOOT_KVM_CLOCK, true},
+		{"no-kvmclock-vsyscall", BOOT_KVM_CLOCK, false},
+		{"no-kvmclock-vsyscall=0", BOOT_KVM_VDSO, true},
+		{"nopv", BOOT_HYPERVISOR, true},
+		{"nopvspin", BOOT_HYPERVISOR, false},
+		{"xen_nopv", BOOT_XEN, true},
+		{"vdso=00", BOOT_VDSO, true},
+		{"vdso=off", BOOT_VDSO, true},
+		{"vdso=2", BOOT_VDSO, false},
+		{"vdso32=2", BOOT_VDSO, true},
+		{"vdso32=1", BOOT_VDSO, false},
+	};
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		fact_set_text(&evidence.host.boot, rows[i].boot);
+		if (boot_takes(&evidence, rows[i].effect) != rows[i].takes)
+			fail_msg("%s", rows[i].boot);
+	}
+	fact_set_text(&evidence.host.arch, "s390x");
+	fact_set_text(&evidence.host.boot, "vdso=on");
+	assert_false(boot_takes(&evidence, BOOT_VDSO));
+	fact_set_text(&evidence.host.boot, "vdso=off");
+	assert_true(boot_takes(&evidence, BOOT_VDSO));
+}
+
+/* Those that are removed are named as they are written, each once. */
+static void parameters_to_remove_are_named_as_they_stand(void **state)
+{
+	struct view view;
+	char list[64];
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "refined-jiffies");
+	evidence_set_available(&evidence, "refined-jiffies jiffies");
+	fact_set_text(&evidence.host.boot, "notsc=1 acpi=off hpet=disable notsc=1 hpet=force");
+	view = view_of(&evidence);
+	view.verdict = VERDICT_FALLBACK;
+	view_follow(&view);
+	boot_list_removable(&view, list, sizeof(list));
+	assert_string_equal(list, "notsc=1 acpi=off hpet=disable");
+	evidence_set_available(&evidence, "hpet refined-jiffies jiffies");
+	view_follow(&view);
+	boot_list_removable(&view, list, sizeof(list));
+	assert_string_equal(list, "notsc=1");
+}
+
+/* A container may hide it, while the kernel log has the name. */
+static void a_parameter_that_only_the_log_has_is_removed(void **state)
+{
+	struct view view;
+	char list[64];
+
+	(void)state;
+	evidence_make_falling_back(&evidence, "hpet");
+	fact_set(&evidence.host.boot.fact, FACT_ABSENT, "/proc/cmdline is empty");
+	evidence_add_log(&evidence, "tsc: Marking TSC unstable due to boot parameter notsc");
+	view = view_of(&evidence);
+	boot_list_removable(&view, list, sizeof(list));
+	assert_string_equal(list, "notsc");
+	strcpy(evidence.kernel_log.lines[0].text, "Marking TSC unstable due to boot parameter");
+	view = view_of(&evidence);
+	boot_list_removable(&view, list, sizeof(list));
+	assert_string_equal(list, "tsc=unstable");
 }
 
 static enum verdict_kind expected_of_tree(const char *arch, const char *boot)
@@ -160,6 +257,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_are_those_of_deciding_calls_only),
 		cmocka_unit_test(the_last_of_equal_boot_parameters_holds),
+		cmocka_unit_test(a_boot_parameter_takes_what_the_kernel_lets_it_take),
+		cmocka_unit_test(parameters_to_remove_are_named_as_they_stand),
+		cmocka_unit_test(a_parameter_that_only_the_log_has_is_removed),
 		cmocka_unit_test(a_vdso_is_disabled_by_its_own_parameter),
 		cmocka_unit_test(without_a_vdso_function_libc_decides),
 		cmocka_unit_test(a_call_without_attempts_is_not_proven),
