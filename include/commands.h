@@ -12,7 +12,6 @@ extern const struct command counter_command;
 extern const struct command compare_command;
 extern const struct command trace_command;
 extern const struct command watch_command;
-extern const struct command fleet_command;
 
 /* All of them, ended by NULL; the first is the default. */
 extern const struct command *const command_list[];

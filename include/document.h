@@ -201,47 +201,41 @@ json_t *field_reason(const struct fact *fact);
 json_t *field_real(double value, int decimals);
 
 /*
- * Reads the `length` bytes of a check's document into `to`, the struct of the table, in which all
- * that is read must be zero. Keys that the table lacks are skipped. Returns false with the mistake,
- * which names the key by its path, in *why: another schema, a key of another type, a number out of
- * its range, a needed key that is missing, and whatever a `settle` refuses. It also names the
- * version that wrote the document, if that is another one.
+ * Reads the check's document that the bytes begin with into `to`, the struct of the table, in which
+ * all that is read must be zero. Keys that the table lacks are skipped. *used is its length, 0 if
+ * it is not JSON. Returns false with the mistake, which names the key by its path, in *why: another
+ * schema, a key of another type, a number out of its range, a needed key that is missing, and
+ * whatever a `settle` refuses. It also names the version that wrote the document, if that is
+ * another one.
  */
 bool document_parse(
-	const char *bytes, size_t length, const struct field *fields, void *to, struct fact *why);
-
-/* Opens a file at a path of this host; "-" is standard input. Returns -1 with the reason. */
-int document_open(const char *path, struct fact *why);
+	struct span bytes, size_t *used, const struct field *fields, void *to, struct fact *why);
 
 /* Returns the path for a message: "standard input" for "-". */
 const char *document_name(const char *path);
 
-/* Reads the file at such a path, with document_parse()'s result. */
-bool document_read(const char *path, const struct field *fields, void *to, struct fact *why);
-
-/* Receives the documents of a file or a directory. */
-struct document_reader {
-	const struct field *fields;
-	void *to; /* their struct; zeroed before each document */
-	size_t size;
-	/*
-	 * Is called when a document is read. `place` is the file, with ":LINE" where it has
-	 * others.
-	 */
-	void (*take)(void *argument, const char *place);
-	/* Is called for each that is broken or cannot be opened; ":LINE" is the mistake's. */
-	void (*refuse)(void *argument, const char *place, const char *why);
-	void *argument;
-	const volatile bool *stop; /* once it is true no more is read */
-};
+/* A file of one document or more, pretty-printed or one per line, in bounded memory. */
+struct document_stream;
 
 /*
- * Reads all documents of the file or directory at such a path, pretty-printed or one per line;
- * memory is bounded, however many there are. Of a directory all files are read, in the order of
- * their names, with those in directories below it, but not links, hidden files, and what is more
- * than 16 directories deep. Returns false, with the reason, if the path itself cannot be opened.
+ * Opens a file at a path of this host; "-" is standard input. Once *stop is true no more is read.
+ * Returns NULL with the reason.
  */
-bool document_read_all(const char *path, const struct document_reader *reader, struct fact *why);
+struct document_stream *document_open(
+	const char *path, const volatile bool *stop, struct fact *why);
+void document_close(struct document_stream *stream);
+
+enum document_found { DOCUMENT_END, DOCUMENT_READ, DOCUMENT_BROKEN };
+
+/*
+ * Reads the next document, which begins at *line, as document_parse() does. After a broken one, or
+ * an error of the file, the next can be read. A file without any is broken, too.
+ */
+enum document_found document_next(struct document_stream *stream, const struct field *fields,
+	void *to, unsigned long *line, struct fact *why);
+
+/* Returns false if only blanks are left; waits for more input if need be. */
+bool document_has_more(struct document_stream *stream);
 
 enum table_form {
 	TABLE_TEXT,     /* aligned; a column is as wide as its widest cell, and nothing is cut */

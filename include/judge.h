@@ -49,9 +49,6 @@ struct verdict {
 /* The verdicts as answers, by enum verdict_kind. */
 extern const struct answer verdict_answers[];
 
-/* The severity of each verdict: the higher, the worse. */
-extern const int verdict_severities[];
-
 /* "name", "mode", "proof", "timing", "values": in the order of their bits, ended by NULL. */
 extern const char *const evidence_kind_names[];
 

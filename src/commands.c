@@ -12,6 +12,5 @@ const struct command *const command_list[] = {
 	&compare_command,
 	&trace_command,
 	&watch_command,
-	&fleet_command,
 	NULL,
 };

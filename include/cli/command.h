@@ -88,7 +88,6 @@ struct command {
 	 * operand ends the options, and the output goes to standard error.
 	 */
 	const char *program;
-	const char *operands; /* not NULL: it takes operands, named so in --help */
 	/* First command: a word that "help" takes beside commands, by place; NULL: no more. */
 	const char *(*topic)(size_t place);
 	void (*explain)(const char *topic, FILE *out); /* prints the help of such a word */

@@ -22,13 +22,11 @@ enum {
 	NEEDS_ONE_HOST = 1 << 2, /* two hosts would be two statuses, or each metric twice */
 };
 
-/* Returns the exit status. `file` is the document's path; NULL: this host was examined. */
-static int print_judged(struct cli *cli, const char *file)
+/* Judges by the policy and prints; returns the exit status. */
+static int print_judged(struct cli *cli)
 {
 	struct check_request *request = cli->data;
 
-	request->file = file;
-	request->several = cli->operand_count > 1;
 	if (!check_clocksources_exist(&request->policy, &request->evidence))
 		return EXIT_TROUBLE;
 	if (request->rate > 0)
@@ -43,36 +41,78 @@ static int print_judged(struct cli *cli, const char *file)
 	                           : (int)request->outcome.exit_status;
 }
 
-static int check_file(struct cli *cli, const char *path)
+static bool takes_several(const struct cli *cli)
+{
+	return !(cli->format->needs & NEEDS_ONE_HOST) ||
+	       cli_usage_error("--format %s takes a single document", cli->format->name);
+}
+
+static int print_document(struct cli *cli)
 {
 	struct check_request *request = cli->data;
+	char name[CHECK_NAME_SIZE];
+
+	cli->style.compact = request->several;
+	if (request->identity && !fact_is_known(&request->evidence.host.name.fact)) {
+		check_name_document(request, name);
+		cli_error("%s: --include-identity: the document does not name its host", name);
+	}
+	diagnose(&request->evidence, &request->diagnosis);
+	return print_judged(cli);
+}
+
+/* Returns the worst status. A broken document does not stop the others. */
+static int check_file(struct cli *cli, const char *path, const volatile bool *stop)
+{
+	struct check_request *request = cli->data;
+	struct document_stream *stream;
+	enum document_found found;
 	struct fact why = {0};
+	char name[CHECK_NAME_SIZE];
+	int worst = EXIT_SUCCESS;
+	bool more = false;
 
 	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
-		fputs("vdsocheck: reading a document from the terminal, up to Ctrl-D\n", stderr);
-	memset(&request->evidence, 0, sizeof(request->evidence));
-	if (!document_read(path, check_fields, request, &why)) {
+		fputs("vdsocheck: reading documents from the terminal, up to Ctrl-D\n", stderr);
+	stream = document_open(path, stop, &why);
+	if (!stream) {
 		cli_error("%s: %s", document_name(path), why.reason);
 		return EXIT_TROUBLE;
 	}
-	if (request->identity && !fact_is_known(&request->evidence.host.name.fact))
-		cli_error("%s: --include-identity: the document does not name its host", path);
-	diagnose(&request->evidence, &request->diagnosis);
-	return print_judged(cli, path);
+	request->file = path;
+	for (;;) {
+		int status = EXIT_TROUBLE;
+
+		memset(&request->evidence, 0, sizeof(request->evidence));
+		found = document_next(stream, check_fields, request, &request->line, &why);
+		if (found == DOCUMENT_END)
+			break;
+		more = more || document_has_more(stream);
+		if (more && !takes_several(cli)) {
+			worst = EXIT_TROUBLE;
+			break;
+		}
+		request->several = more || cli->operand_count > 1;
+		request->line = more ? request->line : 0;
+		check_name_document(request, name);
+		if (found == DOCUMENT_READ)
+			status = print_document(cli);
+		else
+			cli_error("%s: %s", name, why.reason);
+		worst = status > worst ? status : worst;
+	}
+	document_close(stream);
+	return worst;
 }
 
-/*
- * Returns the worst status. A document that cannot be read does not stop the others; a signal does,
- * after which those that were read are printed.
- */
+/* Returns the worst status. A signal ends the reading; what was read is printed. */
 static int check_files(struct cli *cli, volatile bool *stop)
 {
 	int worst = EXIT_SUCCESS;
 
-	cli->style.compact = cli->operand_count > 1;
 	work_begin(cli, NULL, stop);
 	for (size_t i = 0; i < cli->operand_count && !*stop; i++) {
-		int status = check_file(cli, cli->operands[i]);
+		int status = check_file(cli, cli->operands[i], stop);
 
 		worst = status > worst ? status : worst;
 	}
@@ -98,10 +138,8 @@ static int check_run(struct cli *cli)
 		cli_usage_error("--from and --sysroot are mutually exclusive");
 		return EXIT_TROUBLE;
 	}
-	if (cli->operand_count > 1 && cli->format->needs & NEEDS_ONE_HOST) {
-		cli_usage_error("--format %s takes a single --from file", cli->format->name);
+	if (cli->operand_count > 1 && !takes_several(cli))
 		return EXIT_TROUBLE;
-	}
 	if (cli->operand_count)
 		return check_files(cli, &stop);
 	request->sysroot = cli->root.live ? NULL : cli->sysroot;
@@ -126,7 +164,7 @@ static int check_run(struct cli *cli)
 		diagnose(evidence, &request->diagnosis);
 	}
 	work_end();
-	return print_judged(cli, NULL);
+	return print_judged(cli);
 }
 
 static const struct format formats[] = {

@@ -45,6 +45,13 @@ static void add_alternative(
 		cost->measured && is_tsc ? "tsc" : "the vDSO", round_ns(cost->vdso_ns.value));
 }
 
+void check_name_document(const struct check_request *request, char name[CHECK_NAME_SIZE])
+{
+	text_clean(name, PATH_MAX, document_name(request->file));
+	if (request->line)
+		text_append(name, CHECK_NAME_SIZE, ":%lu", request->line);
+}
+
 int check_first_sentence(const char *text)
 {
 	static const char starts[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ`";

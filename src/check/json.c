@@ -247,15 +247,13 @@ static const struct field diagnosis_fields[] = {
 static json_t *file_name(const void *object, const void *whole)
 {
 	const struct check_request *request = object;
-	bool has_path = strcmp(request->file, "-") != 0;
-	json_t *name = has_path ? json_string(request->file) : json_null();
-	char harmless[PATH_MAX];
+	char name[CHECK_NAME_SIZE];
 
 	(void)whole;
-	if (name)
-		return name;
-	text_clean(harmless, sizeof(harmless), request->file);
-	return json_string(harmless);
+	if (strcmp(request->file, "-") == 0 && !request->line)
+		return json_null();
+	check_name_document(request, name);
+	return json_string(name);
 }
 
 /* Puts the requirements that are not met first. */
@@ -272,8 +270,8 @@ static json_t *summary(const void *object, const void *whole)
 
 const struct field check_fields[] = {
 	{COMPUTED("file", FIELD_STRING, file_name), .given = GIVEN(file),
-		.doc = "path of the document that was judged; null: standard input, a host or a "
-		       "captured tree was"},
+		.doc = "path of the document that was judged, with :LINE if the file has others; "
+		       "null: standard input, a host or a captured tree was"},
 	{EVIDENCE_TIME(evidence)},
 	{INLINE(diagnosis, verdict_fields), .options = FIELD_UNREAD},
 	{COMPUTED("summary", FIELD_STRING, summary), .options = FIELD_FILLED,

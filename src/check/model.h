@@ -6,6 +6,7 @@
 #ifndef VDSOCHECK_CHECK_MODEL_H
 #define VDSOCHECK_CHECK_MODEL_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -68,6 +69,7 @@ struct check_request {
 	struct diagnosis diagnosis;
 	struct outcome outcome;
 	const char *file;    /* path of the document, or "-"; NULL: this host or a tree */
+	unsigned long line;  /* where it begins, if the file has others; else 0 */
 	const char *sysroot; /* path of the captured tree; NULL: none */
 	bool several;        /* further documents are printed, and each has to be named */
 	bool printed;        /* the report of another document was printed */
@@ -139,6 +141,12 @@ void check_report_write_file(const struct check_request *request, FILE *out);
 extern const struct field check_fields[];
 
 /* ---- describe.c: words that several formats have in common ---- */
+
+/* Bytes of a document's name: "clocks.jsonl:17". */
+#define CHECK_NAME_SIZE (PATH_MAX + 24)
+
+/* The path of the request's document, with its line if the file has others; harmless to print. */
+void check_name_document(const struct check_request *request, char name[CHECK_NAME_SIZE]);
 
 /* The length of the first sentence of this text. */
 int check_first_sentence(const char *text);

@@ -134,7 +134,7 @@ void check_report_summary(const void *result, const struct style *style, FILE *o
  */
 static void write_word(FILE *out, int width, const char *word)
 {
-	char harmless[PATH_MAX];
+	char harmless[CHECK_NAME_SIZE];
 	char *blank = harmless;
 
 	text_clean(harmless, sizeof(harmless), *word ? word : "-");
@@ -151,16 +151,15 @@ void check_report_line(const void *result, const struct style *style, FILE *out)
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	const struct text_fact *name = &evidence->host.name;
 	struct strbuf policy = {.used = 0};
-	char ns[32] = "-";
+	char file[CHECK_NAME_SIZE] = "", ns[32] = "-";
 
 	(void)style;
+	if (request->file)
+		check_name_document(request, file);
 	if (fact_is_known(&diagnosis->cost.call_ns.fact))
 		snprintf(ns, sizeof(ns), "%.1f", diagnosis->cost.call_ns.value);
-	/* A host that its document does not name goes by the name of the file, as in fleet. */
-	write_word(out, 16,
-		fact_is_known(&name->fact) ? name->value
-		: request->file            ? document_name(request->file)
-					   : "");
+	/* A host that its document does not name goes by the name of the file. */
+	write_word(out, 16, fact_is_known(&name->fact) ? name->value : file);
 	write_word(out, 8, verdict_answers[diagnosis->verdict.kind].word);
 	write_word(out, 9, clocksource_in_use(clocksource));
 	write_word(out, 7, check_mode_word(&evidence->vclock));

@@ -52,11 +52,11 @@ static bool shows(const struct screen *screen, enum part part)
 
 void check_report_write_file(const struct check_request *request, FILE *out)
 {
-	char name[PATH_MAX];
+	char name[CHECK_NAME_SIZE];
 
 	if (!request->several)
 		return;
-	text_clean(name, sizeof(name), document_name(request->file));
+	check_name_document(request, name);
 	fprintf(out, "%s==> %s <==\n", request->printed ? "\n" : "", name);
 }
 
@@ -244,9 +244,11 @@ static const char *add_own_command(
 	strbuf_add(sb, "vdsocheck %s", options);
 	if (name)
 		strbuf_add(sb, " %s %s", file ? "--from" : "--sysroot",
-			*name && *name != '-' && !name[strspn(name, plain)] ? name
-			: file                                              ? "FILE"
-									    : "DIR");
+			*name && *name != '-' && !name[strspn(name, plain)] &&
+					!screen->request->line
+				? name
+			: file ? "FILE"
+			       : "DIR");
 	return sb->text;
 }
 

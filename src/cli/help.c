@@ -97,8 +97,6 @@ void cli_write_help(const struct command *command, bool first, FILE *out)
 		fprintf(out, " [--%s %s]", operands->name, operands->argument);
 	if (command->program)
 		fprintf(out, " %s", command->program);
-	if (command->operands)
-		fprintf(out, " %s", command->operands);
 	fputs("\n\n", out);
 	wrap_text(out, 0, 0, command->help);
 	fputs("\nOptions:\n", out);

@@ -326,12 +326,10 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	}
 }
 
-/* Operands are for commands that take them, and more values of an option that reads files. */
+/* Operands are a program and its arguments, or more values of an option that reads files. */
 static bool take_operand(struct cli *cli, const char *word)
 {
-	const struct command *command = cli->command;
-
-	if (!command->program && !command->operands && !cli->operand_count)
+	if (!cli->command->program && !cli->operand_count)
 		return !refuse_order(cli) && refuse_operand(cli, word);
 	return add_operand(cli, word);
 }

@@ -28,11 +28,6 @@ const char *settle_call(void *object, const json_t *from);
 /* Reads a JSON object into the struct of the table, with document_parse()'s result. */
 bool field_read(const struct field *fields, const json_t *root, void *to, struct fact *why);
 
-/* read.c and read_all.c refuse documents in the same way; the first takes the object over. */
-bool document_read_json(json_t *root, const struct field *fields, void *to, struct fact *why);
-void document_refuse_syntax(const json_error_t *error, const char *where, struct fact *why);
-#define DOCUMENT_TOO_LARGE "larger than any document of vdsocheck"
-
 /* Writes the object and a newline, and releases it. */
 void field_dump(json_t *root, bool compact, FILE *out);
 

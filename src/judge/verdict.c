@@ -299,12 +299,4 @@ const struct answer verdict_answers[] = {
 	{0},
 };
 
-const int verdict_severities[] = {
-	[VERDICT_OK] = 0,
-	[VERDICT_UNKNOWN] = 1,
-	[VERDICT_SLOW] = 2,
-	[VERDICT_FALLBACK] = 3,
-	[VERDICT_WRONG] = 4,
-};
-
 const char *const evidence_kind_names[] = {"name", "mode", "proof", "timing", "values", NULL};

@@ -20,9 +20,9 @@ check_ansible() {
 			verify "ansible: the playbook shows the summary of a host that is ${case%:*}" \
 				'grep -qE "\"msg\": \".*(clock_gettime\(\)|the clock calls)" "$out"'
 	done
-	example_of_manual '- hosts: all' vdsocheck-fleet >"$work/playbook.yml"
+	example_of_manual '- hosts: all' vdsocheck-integration.7 >"$work/playbook.yml"
 	run_with_verdict fallback ansible-playbook -i localhost, -c local "$work/playbook.yml"
-	verify 'ansible: the playbook for fleet fetches the document of a host that falls back' \
+	verify 'ansible: the playbook for fleets fetches the document of a host that falls back' \
 		'[ "$status" -eq 0 ]' '[ "$("$document" get verdict <"$work/clocks/localhost.json")" = fallback ]'
 }
 

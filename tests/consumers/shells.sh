@@ -85,13 +85,12 @@ check_shell() {
 	offers 'offers those of check without a command' 'vdsocheck --' "$(long_options check)"
 	offers 'offers a command as the first word' 'vdsocheck wa' 'warp watch'
 	offers 'offers no command behind an option' 'vdsocheck -q wa' ''
-	offers 'offers the formats of the command' 'vdsocheck fleet -q --format ' 'text json'
+	offers 'offers the formats of the command' 'vdsocheck warp -q --format ' 'text json'
 	offers 'offers what --color takes' 'vdsocheck warp --color ' 'auto always never'
 	for when in auto always never; do
 		run vdsocheck --color $when --version
 		verify "$shell: what it offers for --color is accepted: $when" '[ "$status" -eq 0 ]'
 	done
-	offers 'offers files as operands' 'vdsocheck fleet clo' 'clocks.json'
 	offers 'offers files to an option' 'vdsocheck --from clo' 'clocks.json'
 	offers 'offers folders to an option' 'vdsocheck --sysroot tre' 'tree'
 	offers 'offers the one word that an option takes' 'vdsocheck trace --as-if ' 'fallback'

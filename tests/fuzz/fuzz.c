@@ -86,10 +86,13 @@ static const struct format *format_of(size_t size)
 bool fuzz_parse(const char *bytes, size_t length, struct evidence *evidence, struct fact *why)
 {
 	static struct check_request request;
+	size_t used;
 	bool parsed;
 
 	memset(&request, 0, sizeof(request));
-	parsed = document_parse(bytes, length, check_fields, &request, why);
+	parsed = document_parse((struct span){bytes, length}, &used, check_fields, &request, why);
+	if (used > length)
+		abort();
 	*evidence = request.evidence;
 	return parsed;
 }

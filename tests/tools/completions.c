@@ -282,8 +282,6 @@ static void print_bash_command(const struct command *command)
 	printf("'\n");
 	if (command->program)
 		printf("		[[ $operands == given ]] && operands=arguments || operands=program\n");
-	if (command->operands)
-		printf("		operands=files\n");
 	if (files)
 		printf("		[[ \" ${COMP_WORDS[*]} \" != *' --%s '* ]] || kind=files operands=files\n"
 		       "		[[ $cur != -* ]] || kind=''\n",
@@ -362,7 +360,7 @@ static void print_zsh_command(const struct command *command)
 	if (command->program)
 		printf(" \\\n			'(-)1:program:_command_names -e' \\\n"
 		       "			'*::argument:_normal'");
-	else if (command->operands || operand_row(command))
+	else if (operand_row(command))
 		printf(" \\\n			'*:file:_files'");
 	printf("\n		;;\n");
 }
@@ -463,8 +461,6 @@ static void print_fish_command(const struct command *command)
 		printf("complete -c vdsocheck -n '__vdsocheck_is %s' -F"
 		       " -a '(__fish_complete_command)'\n",
 			command->name);
-	else if (command->operands)
-		printf("complete -c vdsocheck -n '__vdsocheck_is %s' -F\n", command->name);
 	else if (files)
 		printf("complete -c vdsocheck -n '__vdsocheck_is %s; and __fish_contains_opt %s' -F\n",
 			command->name, files->name);

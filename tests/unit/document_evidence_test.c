@@ -445,8 +445,10 @@ static void numbers_of_json_are_the_measured_ones(void **state)
 
 static bool parse(const char *bytes, size_t length, struct fact *why)
 {
+	size_t used;
+
 	memset(&request.evidence, 0, sizeof(request.evidence));
-	return document_parse(bytes, length, check_fields, &request, why);
+	return document_parse((struct span){bytes, length}, &used, check_fields, &request, why);
 }
 
 /* A document judged again, on another machine, says the same as here. */

@@ -272,7 +272,7 @@ static void distrusted_without_kvm_clock(struct evidence *evidence)
 	fact_set_text(&evidence->host.boot, "no-kvmclock");
 }
 
-/* What fleet, --format line and the first screen show. */
+/* What --format line and the first screen show. */
 static void why_the_kernel_selected_a_clocksource_comes_first(void **state)
 {
 	static const struct row firsts[] = {

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- What `vdsocheck fleet` reports and more, where documents are in a database or too many for one
--- file: verdicts, the worst hosts, groups, cost. First duckdb.sql or clickhouse.sql makes the tables;
--- what follows is the same for both. Verdicts are those of the documents, not judged anew.
+-- What the documents of many hosts have in common: verdicts, the worst hosts, groups, cost. First
+-- duckdb.sql or clickhouse.sql makes the tables; what follows is the same for both. Verdicts are those
+-- of the documents, not judged anew.
 
 -- verdicts
 SELECT verdict, count(*) AS hosts
