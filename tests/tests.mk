@@ -199,8 +199,7 @@ $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags $(BUILD)/tests/flags
 
 $(UNIT_TESTS): EXTRA = $(UNIT_HELPERS)
 $(UNIT_TESTS): $(UNIT_HELPERS)
-# The tests look at the deadline, and shift what a CPU reads.
-$(BUILD)/tests/unit/bench_contention_test: EXTRA += -Wl,--wrap=child_run
+# The tests shift what a CPU reads.
 $(BUILD)/tests/unit/warp_run_test: EXTRA += -Wl,--wrap=warp_clock_read
 $(BUILD)/tests/unit/measure_timebase_test: EXTRA += -Wl,--wrap=kernel_clock_ns
 $(PRINTED_TEST): $(PRINTED_OBJECTS) $(MODULES)

@@ -48,7 +48,4 @@ void loop_timeofday(timeofday_function *function, size_t count);
 void loop_time(time_function *function, size_t count);
 void loop_getcpu(getcpu_function *function, size_t count);
 
-/* Counts as the others do and makes no call: counting takes at most this long. */
-void loop_nothing(size_t count);
-
 #endif

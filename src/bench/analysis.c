@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Draws conclusions from a benchmark's numbers: the ratios, the parts of a clock call's cost by the
- * baselines, and how far the numbers can be trusted. Pure.
+ * Draws conclusions from a benchmark's numbers: the ratios, and how far the numbers can be trusted.
+ * Pure.
  */
 #include "model.h"
 
@@ -13,24 +13,19 @@
 
 /* ---- the answer ---- */
 
-bool bench_is_of_monotonic(const struct bench_row *row)
+static bool is_of_monotonic(const struct bench_row *row)
 {
-	return row && strcmp(row->subject.call, "clock_gettime") == 0 &&
+	return strcmp(row->subject.call, "clock_gettime") == 0 &&
 	       strcmp(row->subject.clock, "CLOCK_MONOTONIC") == 0;
 }
 
 const struct bench_row *bench_answer_row(const struct bench *bench)
 {
 	for (size_t i = 0; i < bench->row_count; i++) {
-		if (bench_is_of_monotonic(&bench->rows[i]))
+		if (is_of_monotonic(&bench->rows[i]))
 			return &bench->rows[i];
 	}
 	return bench->row_count ? &bench->rows[0] : NULL;
-}
-
-bool bench_is_same_cpu(const struct number_fact *left, const struct number_fact *right)
-{
-	return left->fact.state == right->fact.state && left->value == right->value;
 }
 
 const struct ns_stats *bench_find_stats(
@@ -39,7 +34,7 @@ const struct ns_stats *bench_find_stats(
 	for (size_t i = 0; like && i < bench->row_count; i++) {
 		const struct bench_row *row = &bench->rows[i];
 
-		if (row->subject.path == path && bench_is_same_cpu(&row->cpu, &like->cpu) &&
+		if (row->subject.path == path &&
 			strcmp(row->subject.call, like->subject.call) == 0 &&
 			strcmp(row->subject.clock, like->subject.clock) == 0)
 			return fact_is_known(&row->stats.fact) ? &row->stats : NULL;
@@ -66,50 +61,6 @@ void bench_evaluate(struct bench *bench)
 		run->ns = NS_PER_SECOND * (run->user_s + run->sys_s) / (double)run->calls;
 		bench->found = bench->found || fact_is_known(&run->fact);
 	}
-	for (size_t i = 0; i < bench->contention_count; i++) {
-		struct bench_contention *contention = &bench->contentions[i];
-
-		contention->factor = contention->together.ns / contention->alone.ns;
-		bench->found = bench->found || fact_is_known(&contention->fact);
-	}
-}
-
-/* ---- breakdown ---- */
-
-static struct real_fact baseline_ns(const struct bench *bench, enum baseline baseline)
-{
-	const struct ns_stats *stats = &bench->baselines[baseline].stats;
-
-	return (struct real_fact){.fact = stats->fact, .value = stats->ns.minimum};
-}
-
-static struct real_fact subtract(struct real_fact whole, const struct real_fact *part)
-{
-	whole.value = fmax(whole.value - part->value, 0);
-	return fact_is_known(&part->fact) ? whole : *part;
-}
-
-struct breakdown breakdown_find(const struct bench *bench)
-{
-	struct real_fact ordered = baseline_ns(bench, BASELINE_ORDERED);
-	struct breakdown parts = {
-		.syscall = baseline_ns(bench, BASELINE_CLOCK_SYSCALL),
-		.entry = baseline_ns(bench, BASELINE_GETPPID),
-		.vdso = baseline_ns(bench, BASELINE_CLOCK_VDSO),
-		.counter = baseline_ns(bench, BASELINE_COUNTER),
-	};
-
-	parts.kernel = subtract(parts.syscall, &parts.entry);
-	parts.order = subtract(ordered, &parts.counter);
-	parts.arithmetic = subtract(parts.vdso, &ordered);
-	/* Such a call may have entered the kernel, and the rest is not arithmetic. */
-	parts.vdso_takes_as_long_as_entry = fact_is_known(&parts.vdso.fact) &&
-	                                    fact_is_known(&parts.entry.fact) &&
-	                                    parts.vdso.value >= parts.entry.value;
-	if (parts.vdso_takes_as_long_as_entry)
-		fact_set(&parts.arithmetic.fact, FACT_FAILED,
-			"no less than a kernel entry: it may be a system call");
-	return parts;
 }
 
 /* ---- noise ---- */
@@ -121,9 +72,6 @@ struct breakdown breakdown_find(const struct bench *bench)
  */
 #define ANSWER_EXCESS_QUIET 0.25
 
-/* Rows beyond this number are left out: all CPUs of a large machine show the same. */
-#define ROWS_MAX 1024
-
 static double find_excess(const struct ns_stats *stats)
 {
 	if (!stats || !fact_is_known(&stats->fact) || isnan(stats->ns.trimmed_mean) ||
@@ -132,14 +80,25 @@ static double find_excess(const struct ns_stats *stats)
 	return stats->ns.median / stats->ns.minimum - 1;
 }
 
+/* A call of which no batch was judged has no excess: nothing says that it was quiet. */
+static double find_answer_excess(const struct bench *bench)
+{
+	double most = NAN;
+
+	for (enum call_path path = PATH_VDSO; path < PATH_COUNT; path++)
+		most = fmax(
+			most, find_excess(bench_find_stats(bench, bench_answer_row(bench), path)));
+	return most;
+}
+
 struct noise noise_find(const struct bench *bench)
 {
 	uint64_t discarded = 0, samples = 0, outliers = 0;
-	double excess[ROWS_MAX];
-	struct noise noise = {0};
+	double excess[CALL_MAX * PATH_COUNT];
+	struct noise noise = {.answer_excess = find_answer_excess(bench)};
 	size_t count = 0;
 
-	for (size_t i = 0; i < bench->row_count && i < ROWS_MAX; i++) {
+	for (size_t i = 0; i < bench->row_count; i++) {
 		const struct ns_stats *stats = &bench->rows[i].stats;
 
 		noise.batches += stats->batches.begun;
@@ -150,17 +109,14 @@ struct noise noise_find(const struct bench *bench)
 		excess[count] = find_excess(stats);
 		count += excess[count] >= 0;
 	}
-	if (!count) {
-		fact_set(&noise.fact, FACT_UNREAD, "no call was measured often enough");
+	if (isnan(noise.answer_excess)) {
+		fact_set(&noise.fact, FACT_UNREAD, "the call was not measured often enough");
 		return noise;
 	}
 	fact_set_known(&noise.fact);
 	noise.discarded_share = (double)discarded / (double)noise.batches;
 	noise.outlier_share = (double)outliers / (double)samples;
 	noise.median_excess = statistics_median(excess, count);
-	for (enum call_path path = PATH_VDSO; path < PATH_COUNT; path++)
-		noise.answer_excess = fmax(noise.answer_excess,
-			find_excess(bench_find_stats(bench, bench_answer_row(bench), path)));
 	noise.quiet = noise.answer_excess <= ANSWER_EXCESS_QUIET;
 	return noise;
 }

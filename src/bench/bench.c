@@ -20,7 +20,6 @@ void bench_conclude(struct bench_report *report)
 	char text[200];
 
 	report->noise = noise_find(bench);
-	report->breakdown = breakdown_find(bench);
 	report->time_s = (double)report->plan.time_ns / NS_PER_SECOND;
 	bench_evaluate(bench);
 	bench_answer(bench, text, sizeof(text));
@@ -56,9 +55,7 @@ static bool measure(struct cli *cli)
 	work_begin(cli, "measuring", &report->bench->stop);
 	if (report->plan.count_count)
 		bench_count_all(report->bench);
-	if (report->plan.threads)
-		bench_contention_all(report->bench);
-	if (!report->plan.count_count && !report->plan.threads)
+	else
 		bench_table_measure(report->bench);
 	report->bench->stopped = report->bench->stop;
 	work_end();
@@ -88,9 +85,9 @@ static const struct format formats[] = {
 const struct command bench_command = {
 	.name = "bench",
 	.summary = "measure the cost of the clock calls in detail",
-	.help = "Measures the cost of the clock calls by the vDSO, by libc and by system call, and "
-		"its breakdown. 'vdsocheck trace' counts how often a program makes them. Ctrl-C "
-		"prints what was measured so far.",
+	.help = "Measures the cost of the clock calls by the vDSO, by libc and by system call. "
+		"'vdsocheck trace' counts how often a program makes them. Ctrl-C prints what was "
+		"measured so far.",
 	.status = "3 usage error or failed output, 130 interrupted.",
 	.answers = answers,
 	.options = bench_options,

@@ -60,19 +60,13 @@ static void measure_runs(void *argument)
 	const struct bench_plan *plan = bench->plan;
 	struct bench_subject subject;
 
-	for (size_t cpu = 0; cpu < plan->cpu_count || cpu == 0; cpu++) {
-		struct number_fact pinned = bench_pin(plan, cpu);
+	for (size_t place = 0; (call = bench_next(plan, &place, &subject));) {
+		for (size_t i = 0; i < plan->count_count && !bench->stop; i++) {
+			struct bench_run *run = &bench->runs[bench->run_count++];
 
-		for (size_t place = 0; (call = bench_next(plan, &place, &subject));) {
-			for (size_t i = 0; i < plan->count_count && !bench->stop; i++) {
-				struct bench_run *run = &bench->runs[bench->run_count++];
-
-				*run = (struct bench_run){.subject = subject,
-					.cpu = pinned,
-					.wanted = plan->counts[i]};
-				fact_set(&run->fact, FACT_UNREAD, "stopped before it was done");
-				measure_run(bench, run);
-			}
+			*run = (struct bench_run){.subject = subject, .wanted = plan->counts[i]};
+			fact_set(&run->fact, FACT_UNREAD, "stopped before it was done");
+			measure_run(bench, run);
 		}
 	}
 }
@@ -83,8 +77,7 @@ void bench_count_all(struct bench *bench)
 
 	bench->done = bench->total = 0;
 	for (size_t i = 0; i < plan->count_count; i++)
-		bench->total += plan->counts[i] * bench_count_wanted(plan) *
-		                (plan->cpu_count ? plan->cpu_count : 1);
+		bench->total += plan->counts[i] * bench_count_wanted(plan);
 	/* Ctrl-C ends the run, which has no deadline. */
 	child_run(measure_runs, bench_show_progress, bench, DEADLINE_NONE, &bench->fact);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options of bench, and the plan that they make: which calls are measured, by which paths and
- * on which CPUs. Lists add up when they are given again.
+ * The options of bench, and the plan that they make: which calls are measured, and by which
+ * paths. Lists add up when they are given again.
  */
-#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -17,9 +16,6 @@ enum id {
 	OPTION_CLOCK,
 	OPTION_PATH,
 	OPTION_CALLS,
-	OPTION_CPU,
-	OPTION_THREADS,
-	OPTION_HISTOGRAM,
 };
 
 const struct option_row bench_options[] = {
@@ -29,13 +25,9 @@ const struct option_row bench_options[] = {
 		"only these clocks: CLOCK_MONOTONIC, monotonic and 1 are the same"},
 	{OPTION_PATH, "path", "LIST", "only these paths: vdso, libc, syscall"},
 	{'d', "duration", "TIME", "measure for TIME: 1 (the default), 0.5, 500ms, 5m"},
-	{OPTION_CPU, "cpu", "LIST", "measure on each of these CPUs in turn: 0,4-7, or all"},
-	{OPTION_HISTOGRAM, "histogram", NULL, "also draw histograms of single calls"},
 	{OPTION_CALLS, "calls", "LIST",
 		"instead: time N calls in one run, for each N of a list such as 5M,50M, and print "
 		"real, user and sys time"},
-	{OPTION_THREADS, "threads", "N",
-		"instead: time the same call in one thread, then in N at the same time"},
 	{0},
 };
 
@@ -76,58 +68,6 @@ static bool take_calls(struct cli *cli, struct span word)
 		&plan->counts[plan->count_count++]);
 }
 
-static bool is_listed(const int *cpus, size_t count, uint64_t cpu)
-{
-	for (size_t i = 0; i < count; i++) {
-		if ((uint64_t)cpus[i] == cpu)
-			return true;
-	}
-	return false;
-}
-
-static bool take_cpu(struct cli *cli, struct span word)
-{
-	static int allowed[CPUS_MAX];
-	struct bench_plan *plan = &((struct bench_report *)cli->data)->plan;
-	size_t count = cpus_list(allowed, CPUS_MAX);
-	struct span step = word, range = text_take_until(&step, ':');
-	uint64_t first, last, stride = 1;
-
-	if (text_equals(word, "all")) {
-		memcpy(plan->cpus, allowed, sizeof(allowed));
-		plan->cpu_count = count;
-		return true;
-	}
-	if (!number_parse_range(range, &first, &last) ||
-		(range.length < word.length && (!number_parse(step, &stride) || !stride)))
-		return cli_usage_error(
-			"--cpu: '%.*s' is not a CPU, a range such as 0-3 or 0-6:2, or "
-			"'all'",
-			(int)word.length, word.at);
-	for (uint64_t cpu = first; cpu <= last; cpu += stride) {
-		if (!is_listed(allowed, count, cpu))
-			return cli_error(
-				"--cpu: CPU %" PRIu64 " is not available to this process", cpu);
-		if (!is_listed(plan->cpus, plan->cpu_count, cpu))
-			plan->cpus[plan->cpu_count++] = (int)cpu;
-		/* A stride beyond all CPUs must not wrap around. */
-		if (stride > last - cpu)
-			break;
-	}
-	return true;
-}
-
-static bool take_threads(const char *value, unsigned *threads)
-{
-	uint64_t number;
-
-	if (!number_parse(text_span(value), &number) || !number || number > BENCH_THREADS_MAX)
-		return cli_usage_error(
-			"--threads: '%s' is not a number from 1 to %d", value, BENCH_THREADS_MAX);
-	*threads = (unsigned)number;
-	return true;
-}
-
 bool bench_take(struct cli *cli, int id, const char *value)
 {
 	struct bench_plan *plan = &((struct bench_report *)cli->data)->plan;
@@ -141,12 +81,6 @@ bool bench_take(struct cli *cli, int id, const char *value)
 		return take_list(value, take_path, cli);
 	case OPTION_CALLS:
 		return take_list(value, take_calls, cli);
-	case OPTION_CPU:
-		return take_list(value, take_cpu, cli);
-	case OPTION_THREADS:
-		return take_threads(value, &plan->threads);
-	case OPTION_HISTOGRAM:
-		return plan->histogram = true;
 	default:
 		return take_duration("--duration", value, &plan->time_ns);
 	}
@@ -179,7 +113,7 @@ static bool is_named(
 	return false;
 }
 
-/* Without names, --calls takes gettimeofday, --threads and the screen the deciding calls. */
+/* Without names, --calls takes gettimeofday, the screen the deciding calls. */
 static bool is_wanted(const struct bench_plan *plan, const struct call_row *row)
 {
 	bool calls = plan->names[LIST_CALLS].count, clocks = plan->names[LIST_CLOCKS].count;
@@ -187,7 +121,7 @@ static bool is_wanted(const struct bench_plan *plan, const struct call_row *row)
 	if (!calls && !clocks && plan->count_count)
 		return strcmp(row->call, "gettimeofday") == 0;
 	if (!calls && !clocks)
-		return row->decides || (plan->details && !plan->threads);
+		return row->decides || plan->details;
 	/* A clock chooses among the calls that take one; the others are chosen by name. */
 	return (!calls || is_named(plan, row, LIST_CALLS)) &&
 	       (!clocks || (calls && !*row->clock) || is_named(plan, row, LIST_CLOCKS));
@@ -236,11 +170,6 @@ bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 	const struct span *word;
 
 	plan->calls = calls;
-	if (plan->histogram && (plan->count_count || plan->threads))
-		return cli_usage_error("--histogram cannot be combined with %s",
-			plan->count_count ? "--calls" : "--threads");
-	if (plan->threads && plan->count_count)
-		return cli_usage_error("--threads and --calls are mutually exclusive");
 	if (plan->time_ns && plan->count_count)
 		return cli_usage_error("--duration and --calls are mutually exclusive");
 	/* A name must be known, and must choose a call: an option without effect is refused. */
@@ -257,13 +186,6 @@ bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 		return cli_usage_error("--clock: '%.*s' does not apply to any selected call",
 			(int)word->length, word->at);
 	plan->time_ns = plan->time_ns ? plan->time_ns : DURATION_DEFAULT_NS;
-	plan->thread_cpu_count = plan->cpu_count;
-	if (plan->threads && !plan->cpu_count) {
-		plan->thread_cpu_count = cpus_list(plan->cpus, CPUS_MAX);
-		if (!plan->thread_cpu_count)
-			return cli_error("--threads: cannot read which CPUs are available to this "
-					 "process");
-	}
 	return true;
 }
 

@@ -193,7 +193,9 @@ const struct advice_row advice_switch_to_own_counter = {"switch-to-own-counter",
 static const struct cause_row clocksource_without_vdso = {"clocksource-without-vdso", GROUP_ANY,
 	"The vDSO does not support {from}; only the kernel can read it.",
 	.signs = "The calls fall back, and the clocksource is one that no kernel gives a vclock "
-		 "mode, such as hpet, acpi_pm or jiffies, or its vclock mode is none.",
+		 "mode, such as hpet, acpi_pm or jiffies, or its vclock mode is none. The devices "
+		 "hpet and acpi_pm are read by one CPU at a time: the more CPUs read the clock, "
+		 "the longer each read takes.",
 	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .follows = true, .more = "vdso(7)",
 	.advice = {&advice_switch_to_own_counter}};
 

@@ -46,9 +46,3 @@ LOOP_FUNCTION void loop_getcpu(getcpu_function *function, size_t count)
 
 	LOOP_REPEAT(function(&now.cpu, NULL, NULL), count);
 }
-
-/* The compiler must assume that something happens, or it removes the loop. */
-LOOP_FUNCTION void loop_nothing(size_t count)
-{
-	LOOP_REPEAT(__asm__ volatile(""), count);
-}

@@ -43,6 +43,5 @@ int main(int argc, char **argv)
 		call_repeat(&calls[i], count);
 	counter_repeat(count);
 	counter_repeat_ordered(count);
-	loop_nothing(count);
 	return 0;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the steps `hand` and `threads` measure in a guest, as ratios.
+"""What the step `hand` measures in a guest, as ratios.
 
 Absolute times are the emulator's. What was measured in turn, in one boot, may be
 compared all the same: the least of several turns is what nothing disturbed.
@@ -7,14 +7,7 @@ compared all the same: the least of several turns is what nothing disturbed.
 
 import json
 
-STEPS = ("hand", "threads")
-
-# One ratio of contention may be this many times the other: a clock that two threads read at twice
-# the cost by hand, and that `bench --threads` shows at that of one, is beyond it.
-CONTENTION_FACTOR = 1.5
-
-
-CLOCK_BY_SYSCALL = ("clock_gettime MONOTONIC", "syscall")
+STEPS = ("hand",)
 
 
 def _key(row):
@@ -37,16 +30,6 @@ def _hand_turn(text):
 def _bench_turn(text):
     calls = json.loads(text)["calls"]
     return {_key(row): row["min_ns"] for row in calls if row["min_ns"] is not None}
-
-
-def _threads_turn(text):
-    contention = json.loads(text)["contention"]
-    return {_key(row): row for row in contention if row["together_ns"] is not None}
-
-
-def _by_hand_turn(text):
-    alone, together = map(float, text.split())
-    return {"alone": alone, "together": together}
 
 
 # ---- all turns -------------------------------------------------------------------------
@@ -81,29 +64,7 @@ def _hand(reports):
     return found
 
 
-def _threads(reports):
-    """By call and path; the ratio by hand is that of the clock's system call."""
-    hands = _turns(reports, "by-hand", _by_hand_turn)
-    alone, together = (_least(hands, key) for key in ("alone", "together"))
-    if not alone:
-        raise ValueError("the loop by hand measured nothing")
-    by_hand = round(together / alone, 2)
-    turns, found = _turns(reports, "threads", _threads_turn), []
-    for call, path in dict.fromkeys(key for turn in turns for key in turn):
-        rows = [turn[call, path] for turn in turns if (call, path) in turn]
-        alone = min(row["alone_ns"] for row in rows)
-        together = min(row["together_ns"] for row in rows)
-        times = sorted(row["together_ns"] / row["alone_ns"] for row in rows)
-        found.append({"call": call, "path": path, "turns": len(rows),
-                      "threads": rows[0]["threads"], "cpus": rows[0]["cpus"],
-                      "alone_ns": alone, "together_ns": together,
-                      "times": round(together / alone, 2),
-                      "times_by_hand": by_hand if (call, path) == CLOCK_BY_SYSCALL else None,
-                      "times_least": round(times[0], 2), "times_most": round(times[-1], 2)})
-    return found
-
-
-READERS = {"hand": _hand, "threads": _threads}
+READERS = {"hand": _hand}
 
 
 def read(reports, names):
@@ -114,17 +75,6 @@ def read(reports, names):
         if not found[name]:
             raise ValueError(f"the step {name} measured nothing")
     return found
-
-
-def problems(measured):
-    """Where `bench --threads` and the loop by hand differ on whether threads delay each other.
-    On a busy machine ours may say that it could not be measured.
-    """
-    pairs = [(m["times"], m["times_by_hand"]) for m in measured.get("threads", ())
-             if m["times_by_hand"]]
-    return [f"contention of {times} is seen where it is {by_hand} by hand"
-            for times, by_hand in pairs
-            if not 1 / CONTENTION_FACTOR <= times / by_hand <= CONTENTION_FACTOR]
 
 
 # ---- tables ------------------------------------------------------------------------------
@@ -149,12 +99,5 @@ def tables(rows):
                 f"{m['hand_eight_ns']:.1f}", f"{m['ours_ns']:.1f}", f"{m['ratio']:.3f}",
                 f"{m['ratio_eight']:.3f}")
                for row, m in _measurements(rows, "hand")]
-    contention = [(row["environment"], row["clocksource"], m["call"], m["path"],
-               f"{m['alone_ns']:.0f}", f"{m['together_ns']:.0f}", f"{m['times']:.2f}",
-               f"{m['times_least']:.2f} to {m['times_most']:.2f}",
-               f"{m['times_by_hand']:.2f}" if m["times_by_hand"] else "-")
-              for row, m in _measurements(rows, "threads")]
-    return (_table(("environment", "minimum of", "by", "by hand, ns", "by hand, eight", "ours, ns",
-                    "ratio", "of eight"), by_hand)
-            + _table(("environment", "clocksource", "ns per call of", "by", "one thread",
-                      "together", "times", "in each turn", "by hand"), contention))
+    return _table(("environment", "minimum of", "by", "by hand, ns", "by hand, eight", "ours, ns",
+                   "ratio", "of eight"), by_hand)

@@ -26,9 +26,6 @@
 
 #define WORDS_MAX 16
 
-/* A machine has as many CPUs as scenarios have them: not those of the one that tests. */
-#define THREAD_CPUS 4
-
 static struct evidence evidence;
 static struct call_table calls;
 
@@ -73,11 +70,7 @@ static void put_plan(const struct bench_scenario *scenario, struct bench_plan *p
 	*plan = ((struct bench_report *)cli.data)->plan;
 	cli_free(&cli);
 	plan->details = !scenario->screen;
-	for (int cpu = 0; cpu < THREAD_CPUS; cpu++)
-		plan->cpus[cpu] = cpu;
-	plan->cpu_count = scenario->cpus;
 	assert_true(bench_plan_make(plan, &calls));
-	plan->thread_cpu_count = THREAD_CPUS;
 }
 
 /* ---- the numbers ---- */
@@ -125,79 +118,24 @@ static void put_cost(const struct bench_scenario *scenario, struct ns_stats *sta
 	fact_set_known(&stats->fact);
 }
 
-/* Most calls near the least, in steps of a counter's 2 ns, some later, few behind an interrupt. */
-static void put_histograms(struct histogram *histogram, double ns)
-{
-	static const struct {
-		double times;
-		unsigned calls;
-	} shape[] = {{1.1, 4187}, {1.4, 10821}, {1.9, 231}, {2.5, 40}, {4.1, 5}, {9.7, 3}, {63, 12},
-		{128, 7}, {1900, 3}, {40000, 1}};
-	static struct single_calls singles;
-
-	singles = (struct single_calls){.stride = 1};
-	for (size_t i = 0; i < sizeof(shape) / sizeof(shape[0]); i++) {
-		for (unsigned call = 0; call < shape[i].calls; call++)
-			/* A whole number of steps; x87 may compute slightly less. */
-			singles.ticks[singles.count++] =
-				(uint32_t)(ns * shape[i].times / 2 + 1e-6) * 2;
-	}
-	singles.most = singles.ticks[singles.count - 1];
-	histogram_finish(histogram, &singles, 1);
-}
-
 static bool is_missing(const struct bench_scenario *scenario, const struct bench_subject *subject)
 {
 	return scenario->no_vdso && subject->path == PATH_VDSO;
 }
 
-static void put_row(
-	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench_row *row)
-{
-	double ns = cost_of(scenario, &row->subject);
-
-	if (is_missing(scenario, &row->subject)) {
-		fact_set(&row->stats.fact, FACT_ABSENT, "not available here");
-		return;
-	}
-	put_cost(scenario, &row->stats, ns);
-	if (plan->histogram)
-		put_histograms(&row->histogram, ns);
-}
-
 static void put_rows(
 	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
 {
-	for (size_t cpu = 0; cpu < (plan->cpu_count ? plan->cpu_count : 1); cpu++) {
-		struct bench_row *row = &bench->rows[bench->row_count];
+	struct bench_row *row = bench->rows;
 
-		for (size_t place = 0; bench_next(plan, &place, &row->subject); row++) {
-			fact_set_number(&row->cpu, (int64_t)cpu);
-			put_row(scenario, plan, row);
-			bench->row_count++;
-		}
+	fact_set_number(&bench->cpu, 0);
+	for (size_t place = 0; bench_next(plan, &place, &row->subject); row++) {
+		if (is_missing(scenario, &row->subject))
+			fact_set(&row->stats.fact, FACT_ABSENT, "not available here");
+		else
+			put_cost(scenario, &row->stats, cost_of(scenario, &row->subject));
+		bench->row_count++;
 	}
-}
-
-static void put_baselines(const struct bench_scenario *scenario, struct bench *bench)
-{
-	const double ns[BASELINE_COUNT] = {
-		[BASELINE_GETPPID] = scenario->ns.entry,
-		[BASELINE_CLOCK_SYSCALL] = scenario->ns.syscall,
-		[BASELINE_SIGPROCMASK] = scenario->ns.entry * 1.1,
-		[BASELINE_COUNTER] = scenario->ns.counter,
-		[BASELINE_ORDERED] = scenario->ns.ordered,
-		[BASELINE_CLOCK_VDSO] = scenario->ns.vdso,
-		[BASELINE_EMPTY] = 1.34,
-		[BASELINE_LOOP] = 0.04,
-	};
-
-	for (size_t i = 0; i < BASELINE_COUNT; i++)
-		put_cost(scenario, &bench->baselines[i].stats, ns[i]);
-	bench->baseline_count = BASELINE_COUNT;
-	if (scenario->no_vdso)
-		fact_set(&bench->baselines[BASELINE_CLOCK_VDSO].stats.fact, FACT_ABSENT,
-			"not available here");
 }
 
 static void put_run(const struct bench_scenario *scenario, struct bench_run *run, uint64_t count)
@@ -221,41 +159,15 @@ static void put_run(const struct bench_scenario *scenario, struct bench_run *run
 static void put_runs(
 	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
 {
-	for (size_t cpu = 0; cpu < plan->cpu_count || cpu == 0; cpu++) {
-		struct bench_subject subject;
+	struct bench_subject subject;
 
-		for (size_t place = 0; bench_next(plan, &place, &subject);) {
-			for (size_t i = 0; i < plan->count_count; i++) {
-				struct bench_run *run = &bench->runs[bench->run_count++];
+	for (size_t place = 0; bench_next(plan, &place, &subject);) {
+		for (size_t i = 0; i < plan->count_count; i++) {
+			struct bench_run *run = &bench->runs[bench->run_count++];
 
-				run->subject = subject;
-				if (plan->cpu_count)
-					fact_set_number(&run->cpu, (int64_t)cpu);
-				put_run(scenario, run, plan->counts[i]);
-			}
+			run->subject = subject;
+			put_run(scenario, run, plan->counts[i]);
 		}
-	}
-}
-
-static void put_contention(
-	const struct bench_scenario *scenario, const struct bench_plan *plan, struct bench *bench)
-{
-	struct bench_contention *contention = bench->contentions;
-
-	for (size_t place = 0; bench_next(plan, &place, &contention->subject); contention++) {
-		double ns = cost_of(scenario, &contention->subject);
-
-		contention->threads = plan->threads;
-		contention->cpus = plan->threads < THREAD_CPUS ? plan->threads : THREAD_CPUS;
-		contention->alone.ns = ns;
-		contention->together.ns = ns * scenario->times;
-		contention->together.per_s =
-			NS_PER_SECOND / (ns * scenario->times) * contention->cpus;
-		bench->contention_count++;
-		if (is_missing(scenario, &contention->subject))
-			fact_set(&contention->fact, FACT_ABSENT, "not available here");
-		else
-			fact_set_known(&contention->fact);
 	}
 }
 
@@ -265,12 +177,8 @@ static void put_numbers(
 	fact_set_known(&bench->fact);
 	if (plan->count_count)
 		put_runs(scenario, plan, bench);
-	if (plan->threads)
-		put_contention(scenario, plan, bench);
-	if (!plan->count_count && !plan->threads) {
+	else
 		put_rows(scenario, plan, bench);
-		put_baselines(scenario, bench);
-	}
 	if (scenario->change)
 		scenario->change(bench, &evidence);
 }

@@ -12,9 +12,6 @@ struct bench_ns {
 	double vdso; /* a precise clock by the vDSO: in user space, or through the kernel */
 	double syscall;
 	double coarse;
-	double counter;
-	double ordered; /* the counter, read in order */
-	double entry;   /* into the kernel and back */
 };
 
 struct bench_scenario {
@@ -24,12 +21,10 @@ struct bench_scenario {
 	const char *host;         /* below tests/hosts: its clocksource and itself */
 	bool screen;              /* without -v, on a terminal of 24 lines */
 	const char *const *words; /* of the command line, ends with NULL; NULL: none */
-	size_t cpus;              /* as by --cpu all, the numbers 0, 1, 2 ...; 0: not asked */
 	bool no_vdso;
 	bool enters; /* precise clocks by the vDSO go through the kernel */
 	bool noisy;
 	struct bench_ns ns;
-	double times; /* dearer among threads than alone */
 	void (*change)(struct bench *bench, struct evidence *evidence); /* what else is special */
 };
 

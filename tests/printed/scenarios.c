@@ -7,22 +7,13 @@
 
 #define FAST                                                                                       \
 	{                                                                                          \
-		.vdso = 22.7, .syscall = 164.0, .coarse = 3.9, .counter = 9.2, .ordered = 18.4,    \
-		.entry = 71.5                                                                      \
+		.vdso = 22.7, .syscall = 164.0, .coarse = 3.9                                      \
 	}
 
 /* Xen and the like: every call enters the kernel, and reading the clock there is slow. */
 #define SLOW                                                                                       \
 	{                                                                                          \
-		.vdso = 596.0, .syscall = 598.2, .coarse = 6.8, .counter = 12.4, .ordered = 23.1,  \
-		.entry = 148.0                                                                     \
-	}
-
-/* Each read of the device leaves the guest. */
-#define DEVICE                                                                                     \
-	{                                                                                          \
-		.vdso = 28114.0, .syscall = 28163.7, .coarse = 8.1, .counter = 14.2,               \
-		.ordered = 31.5, .entry = 417.0                                                    \
+		.vdso = 596.0, .syscall = 598.2, .coarse = 6.8                                     \
 	}
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -54,14 +45,12 @@ static void is_stopped_early(struct bench *bench, struct evidence *evidence)
 		if (i >= 4)
 			leave_out(stats);
 	}
-	for (size_t i = 0; i < BASELINE_COUNT; i++)
-		leave_out(&bench->baselines[i].stats);
 }
 
 static void is_stopped_at_once(struct bench *bench, struct evidence *evidence)
 {
 	is_stopped_early(bench, evidence);
-	bench->row_count = bench->baseline_count = 0;
+	bench->row_count = 0;
 }
 
 static void has_runs_stopped(struct bench *bench, struct evidence *evidence)
@@ -77,33 +66,10 @@ static void has_runs_stopped(struct bench *bench, struct evidence *evidence)
 	last->sys_s /= 4;
 }
 
-static void has_contention_stopped(struct bench *bench, struct evidence *evidence)
-{
-	(void)evidence;
-	bench->stopped = true;
-	bench->contention_count = 2;
-	fact_set(&bench->contentions[1].fact, FACT_UNREAD, "stopped before it was measured");
-}
-
 static void has_filters(struct bench *bench, struct evidence *evidence)
 {
 	(void)bench;
 	fact_set_number(&evidence->host.seccomp, 2);
-}
-
-/* A strict filter around us forbids a baseline. */
-static void is_confined(struct bench *bench, struct evidence *evidence)
-{
-	fact_set_number(&evidence->host.seccomp, 2);
-	fact_set(&bench->baselines[BASELINE_GETPPID].stats.fact, FACT_ABSENT, "not available here");
-}
-
-static void has_contention_confined(struct bench *bench, struct evidence *evidence)
-{
-	(void)evidence;
-	for (size_t i = 0; i < bench->contention_count; i++)
-		fact_set(&bench->contentions[i].fact, FACT_DENIED,
-			"killed by SIGSYS: a seccomp filter of the surroundings forbids it");
 }
 
 static void crash(struct ns_stats *stats)
@@ -122,10 +88,6 @@ static void has_counter_off(struct bench *bench, struct evidence *evidence)
 		if (row->subject.path != PATH_SYSCALL && !strstr(row->subject.clock, "COARSE"))
 			crash(&row->stats);
 	}
-	crash(&bench->baselines[BASELINE_CLOCK_VDSO].stats);
-	fact_set(&bench->baselines[BASELINE_COUNTER].stats.fact, FACT_ABSENT, "not available here");
-	bench->baselines[BASELINE_ORDERED].stats.fact =
-		bench->baselines[BASELINE_COUNTER].stats.fact;
 }
 
 static void has_odd_batches(struct bench *bench, struct evidence *evidence)
@@ -145,19 +107,17 @@ const struct bench_scenario bench_scenarios[] = {
 		.property = "the answer is still on a terminal of 24 lines",
 		.host = "tsc-metal",
 		.screen = true,
-		.cpus = 1,
 		.ns = FAST},
 	{.name = "screen-worst",
 		.property = "so it is with noise, a seccomp filter and calls that fall back",
 		.host = "xen-ec2",
 		.screen = true,
-		.cpus = 1,
 		.enters = true,
 		.noisy = true,
 		.ns = SLOW,
 		.change = has_filters},
 	{.name = "table-fallback",
-		.property = "no breakdown of a call that is a system call",
+		.property = "a call that is a system call is not credited to the vDSO",
 		.host = "xen-ec2",
 		.enters = true,
 		.ns = SLOW,
@@ -168,12 +128,6 @@ const struct bench_scenario bench_scenarios[] = {
 		.words = WORDS("--call", "gettimeofday", "--call", "time"),
 		.noisy = true,
 		.ns = FAST},
-	{.name = "table-on-cpus",
-		.property = "clocks that differ between CPUs have a row per CPU",
-		.host = "tsc-metal",
-		.words = WORDS("--call", "gettimeofday", "--path", "vdso,syscall"),
-		.cpus = 3,
-		.ns = FAST},
 	{.name = "table-no-vdso",
 		.json = true,
 		.property = "a call that does not exist here has a reason and no number",
@@ -182,13 +136,6 @@ const struct bench_scenario bench_scenarios[] = {
 		.no_vdso = true,
 		.enters = true,
 		.ns = FAST},
-	{.name = "table-confined",
-		.property = "baselines that a sandbox forbids have a reason",
-		.host = "container-on-hpet",
-		.words = WORDS("--clock", "realtime", "--path", "vdso,libc"),
-		.enters = true,
-		.ns = DEVICE,
-		.change = is_confined},
 	{.name = "table-counter-off",
 		.property = "a call that crashes is shown with its signal",
 		.host = "tsc-metal",
@@ -201,14 +148,6 @@ const struct bench_scenario bench_scenarios[] = {
 		.words = WORDS("--clock", "tai", "--clock", "realtime_coarse", "--path", "libc"),
 		.ns = FAST,
 		.change = has_odd_batches},
-	{.name = "histogram",
-		.json = true,
-		.property = "the histogram shows the batches that an interrupt hit",
-		.host = "tsc-metal",
-		.words = WORDS("--call", "clock_gettime", "--clock", "process_cputime_id",
-			"--clock", "monotonic", "--path", "vdso", "--histogram"),
-		.cpus = 1,
-		.ns = FAST},
 	{.name = "stopped",
 		.property = "after Ctrl-C the output says what is missing",
 		.host = "tsc-metal",
@@ -233,42 +172,12 @@ const struct bench_scenario bench_scenarios[] = {
 		.words = WORDS("--calls", "5M,50M,500M"),
 		.enters = true,
 		.ns = SLOW},
-	{.name = "calls-on-cpus",
-		.property = "runs on several CPUs have a table each",
-		.host = "hpet-forced",
-		.words = WORDS("--calls", "1k,5M", "--clock", "process_cputime_id", "--call",
-			"clock_gettime", "--call", "gettimeofday", "--path", "libc"),
-		.cpus = 2,
-		.enters = true,
-		.ns = DEVICE},
 	{.name = "calls-stopped",
 		.property = "a run that was stopped is marked",
 		.host = "kvm-clock",
 		.words = WORDS("--calls", "5M,50M"),
 		.ns = FAST,
 		.change = has_runs_stopped},
-	{.name = "threads",
-		.json = true,
-		.property = "contention between CPUs is shown",
-		.host = "hpet-forced",
-		.words = WORDS("--threads", "4"),
-		.enters = true,
-		.ns = DEVICE,
-		.times = 3.87},
-	{.name = "threads-stopped",
-		.property = "after Ctrl-C the contention that was measured is shown",
-		.host = "tsc-metal",
-		.words = WORDS("--threads", "2"),
-		.ns = FAST,
-		.times = 1.003,
-		.change = has_contention_stopped},
-	{.name = "threads-confined",
-		.property = "contention that a sandbox forbids to measure has a reason",
-		.host = "tsc-metal",
-		.words = WORDS("--threads", "2", "--call", "time", "--path", "libc"),
-		.ns = FAST,
-		.times = 1,
-		.change = has_contention_confined},
 };
 
 const size_t bench_scenario_count = sizeof(bench_scenarios) / sizeof(bench_scenarios[0]);

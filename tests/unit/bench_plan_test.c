@@ -61,7 +61,6 @@ static void without_names_the_deciding_calls_are_measured_or_all(void **state)
 	assert_int_equal(count_chosen(&plan), PATH_COUNT * calls.count);
 	details = false;
 	assert_int_equal(plan.time_ns, 2000000000);
-	assert_int_equal(plan.cpu_count, 0);
 }
 
 static void names_choose_calls(void **state)
@@ -110,42 +109,11 @@ static void options_without_effect_are_refused(void **state)
 	struct bench_plan plan;
 
 	(void)state;
-	assert_false(PLAN(&plan, "--calls", "5M", "--histogram"));
-	assert_false(PLAN(&plan, "--histogram", "--threads", "2"));
 	assert_false(PLAN(&plan, "--calls", "5M", "--duration", "2s"));
-	assert_false(PLAN(&plan, "--calls", "5M", "--threads", "2"));
-	assert_true(PLAN(&plan, "--calls", "5M", "--cpu", "all"));
-	assert_true(plan.cpu_count > 0);
 }
 
-static void cpus_are_listed_as_taskset_lists_them(void **state)
-{
-	int cpus[CPUS_MAX];
-	size_t count = cpus_list(cpus, CPUS_MAX);
-	struct bench_plan plan;
-	char list[64];
-
-	(void)state;
-	for (size_t i = 0; i + 1 < count; i++) {
-		if (cpus[i + 1] != cpus[i] + 1)
-			continue;
-		snprintf(list, sizeof(list), "%d-%d", cpus[i], cpus[i + 1]);
-		assert_true(PLAN(&plan, "--cpu", list));
-		assert_int_equal(plan.cpu_count, 2);
-		assert_int_equal(plan.cpus[1], cpus[i + 1]);
-		snprintf(list, sizeof(list), "%d-%d:2,%d", cpus[i], cpus[i + 1], cpus[i]);
-		assert_true(PLAN(&plan, "--cpu", list));
-		assert_int_equal(plan.cpu_count, 1);
-		snprintf(list, sizeof(list), "%d-%d:18446744073709551615", cpus[i], cpus[i + 1]);
-		assert_true(PLAN(&plan, "--cpu", list));
-		assert_int_equal(plan.cpu_count, 1);
-		return;
-	}
-	skip(); /* no two neighbours */
-}
-
-/* The article counts calls of gettimeofday; contention is for the calls that decide. */
-static void counts_and_contention_have_their_own_calls(void **state)
+/* The article counts calls of gettimeofday. */
+static void counts_have_a_call_of_their_own(void **state)
 {
 	struct bench_plan plan;
 
@@ -154,10 +122,6 @@ static void counts_and_contention_have_their_own_calls(void **state)
 	assert_int_equal(plan.count_count, 3);
 	assert_int_equal(plan.counts[2], 500000000);
 	assert_int_equal(count_chosen(&plan), PATH_COUNT);
-	assert_true(PLAN(&plan, "--threads", "2"));
-	assert_int_equal(count_chosen(&plan), 3 * PATH_COUNT);
-	assert_int_equal(plan.cpu_count, 0);
-	assert_true(plan.thread_cpu_count > 0);
 }
 
 static void invalid_values_are_refused(void **state)
@@ -173,15 +137,6 @@ static void invalid_values_are_refused(void **state)
 	assert_false(PLAN(&plan, "--calls", "5M,"));
 	assert_false(PLAN(&plan, "--calls", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17"));
 	assert_false(PLAN(&plan, "--duration", "0"));
-	assert_false(PLAN(&plan, "--cpu", "8191"));
-	assert_false(PLAN(&plan, "--cpu", "-1"));
-	assert_false(PLAN(&plan, "--cpu", "0-"));
-	assert_false(PLAN(&plan, "--cpu", "0:0"));
-	assert_false(PLAN(&plan, "--cpu", "0:"));
-	assert_false(PLAN(&plan, "--cpu", "0-1:x"));
-	assert_false(PLAN(&plan, "--cpu", "0-18446744073709551615"));
-	assert_false(PLAN(&plan, "--threads", "0"));
-	assert_false(PLAN(&plan, "--threads", "1025"));
 }
 
 #define LINES 20000
@@ -192,11 +147,11 @@ static void invalid_values_are_refused(void **state)
 static const char *roll_word(struct dice *dice, char noise[NOISE_SIZE])
 {
 	static const char *const words[] = {"--call", "--clock", "--path", "--calls", "--duration",
-		"--cpu", "--threads", "--histogram", "--json", "--format", "--cl", "-o", "--",
-		"time", "getcpu", "gettimeofday", "clock_gettime", "clock_getres", "monotonic",
-		"CLOCK_TAI", "1", "0", "-1", "11", "all", "vdso", "libc,syscall", "5M,50M", "1G",
-		"1000000000000", "18446744073709551616", "10ms", "24h", "1.5s", "2", "1024", ",",
-		"", "--duration=1s", "--calls=1,2,3", "--threads=2", "--path=vdso,vdso"};
+		"--json", "--format", "--cl", "-o", "--", "time", "getcpu", "gettimeofday",
+		"clock_gettime", "clock_getres", "monotonic", "CLOCK_TAI", "1", "0", "-1", "11",
+		"all", "vdso", "libc,syscall", "5M,50M", "1G", "1000000000000",
+		"18446744073709551616", "10ms", "24h", "1.5s", "2", "1024", ",", "",
+		"--duration=1s", "--calls=1,2,3", "--path=vdso,vdso"};
 	size_t place = dice_roll(dice, COUNT(words) + 4);
 
 	if (place < COUNT(words))
@@ -224,9 +179,6 @@ static void assert_can_be_measured(const struct bench_plan *plan)
 	assert_true(plan->count_count <= BENCH_COUNT_MAX);
 	for (size_t i = 0; i < plan->count_count; i++)
 		assert_in_range(plan->counts[i], 1, 1000000000000);
-	assert_true(plan->threads <= BENCH_THREADS_MAX);
-	assert_true(!plan->threads || plan->thread_cpu_count > 0);
-	assert_true(!plan->histogram || !(plan->count_count || plan->threads));
 }
 
 /* Whatever is typed is refused, or can be measured. */
@@ -264,66 +216,9 @@ static void set_cost(struct ns_stats *stats, double ns, double median)
 	fact_set_known(&stats->fact);
 }
 
-static void set_baseline(struct bench *bench, enum baseline baseline, double ns)
-{
-	set_cost(&bench->baselines[baseline].stats, ns, ns);
-}
-
 static bool is_part(struct real_fact part, double ns)
 {
 	return fact_is_known(&part.fact) && fabs(part.value - ns) < 1e-6;
-}
-
-static void the_parts_of_a_cost_add_up(void **state)
-{
-	struct bench bench = {0};
-	struct breakdown parts;
-
-	(void)state;
-	set_baseline(&bench, BASELINE_GETPPID, 100);
-	set_baseline(&bench, BASELINE_CLOCK_SYSCALL, 280);
-	set_baseline(&bench, BASELINE_COUNTER, 11);
-	set_baseline(&bench, BASELINE_ORDERED, 21);
-	set_baseline(&bench, BASELINE_CLOCK_VDSO, 26);
-	parts = breakdown_find(&bench);
-	assert_true(is_part(parts.entry, 100));
-	assert_true(is_part(parts.kernel, 180));
-	assert_true(is_part(parts.counter, 11));
-	assert_true(is_part(parts.order, 10));
-	assert_true(is_part(parts.arithmetic, 5));
-}
-
-static void a_part_without_its_baselines_is_unknown(void **state)
-{
-	struct bench bench = {0};
-	struct breakdown parts;
-
-	(void)state;
-	set_baseline(&bench, BASELINE_GETPPID, 180);
-	set_baseline(&bench, BASELINE_CLOCK_SYSCALL, 170);
-	parts = breakdown_find(&bench);
-	assert_true(is_part(parts.entry, 180));
-	assert_true(is_part(parts.kernel, 0));
-	assert_false(fact_is_known(&parts.vdso.fact));
-	assert_false(fact_is_known(&parts.order.fact));
-	assert_false(fact_is_known(&parts.arithmetic.fact));
-}
-
-/* On hpet the vDSO's function makes a system call: its microsecond is not arithmetic. */
-static void a_fallback_has_no_arithmetic(void **state)
-{
-	struct bench bench = {0};
-	struct breakdown parts;
-
-	(void)state;
-	set_baseline(&bench, BASELINE_GETPPID, 354);
-	set_baseline(&bench, BASELINE_COUNTER, 12);
-	set_baseline(&bench, BASELINE_ORDERED, 12);
-	set_baseline(&bench, BASELINE_CLOCK_VDSO, 1107);
-	parts = breakdown_find(&bench);
-	assert_true(parts.vdso_takes_as_long_as_entry);
-	assert_false(fact_is_known(&parts.arithmetic.fact));
-	assert_true(is_part(parts.counter, 12));
 }
 
 /* Half the batches of the row took `excess` longer than the least. */
@@ -367,6 +262,25 @@ static void noise_is_unknown_after_a_few_batches(void **state)
 	assert_false(noise.quiet);
 }
 
+/* The rows of other calls do not say that the call of the answer was measured in peace. */
+static void noise_is_unknown_where_the_answer_was_not_judged(void **state)
+{
+	struct noise noise;
+	struct bench_row rows[2] = {0};
+	struct bench bench = {.row_count = 2, .rows = rows};
+
+	(void)state;
+	set_cost(&rows[0].stats, 100, 100);
+	rows[0].subject = (struct bench_subject){.call = "time", .clock = ""};
+	set_row(&rows[1], PATH_VDSO, 20, 0.1);
+	rows[1].stats.ns.trimmed_mean = NAN;
+	noise = noise_find(&bench);
+	assert_int_equal(noise.fact.state, FACT_UNREAD);
+	assert_false(noise.quiet);
+	rows[1].stats.ns.trimmed_mean = 22;
+	assert_true(noise_find(&bench).quiet);
+}
+
 static void the_answer_is_about_clock_monotonic(void **state)
 {
 	struct bench_row rows[3] = {0};
@@ -384,62 +298,6 @@ static void the_answer_is_about_clock_monotonic(void **state)
 	assert_true(is_part(rows[1].ratio, 7.5));
 	assert_true(is_part(rows[2].ratio, 1));
 	assert_false(fact_is_known(&rows[0].ratio.fact));
-	/* The cost on another CPU is not the cost on this one. */
-	fact_set_number(&rows[2].cpu, 1);
-	bench_evaluate(&bench);
-	assert_false(fact_is_known(&rows[1].ratio.fact));
-}
-
-static void a_bin_is_whole_steps_of_the_counter(void **state)
-{
-	/* ticks of a step, ns of a tick, values from which and how many of them */
-	static const struct {
-		unsigned step, first, count;
-		double ns_per_tick;
-	} rows[] = {{1, 40, 4, 0.3}, {2, 50, 20, 0.385}, {26, 52, 3, 0.385}, {1, 80000, 3000, 0.4},
-		{2, 30, 1, 1}, {1, 0, 2, 1}, {1, UINT32_MAX - 9, 10, 1e6}};
-	static struct single_calls singles;
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		double step_ns = rows[i].step * rows[i].ns_per_tick;
-		struct histogram histogram = {.calls = 0};
-		uint64_t sum = 0;
-
-		singles = (struct single_calls){.stride = 1};
-		for (; singles.count < 9000; singles.count++)
-			singles.ticks[singles.count] =
-				rows[i].first +
-				rows[i].step * (uint32_t)(singles.count % rows[i].count);
-		histogram_finish(&histogram, &singles, rows[i].ns_per_tick);
-		assert_in_range(histogram.count, 2, HISTOGRAM_BINS);
-		for (size_t k = 0; k < histogram.count; k++) {
-			const struct bin *bin = &histogram.bins[k];
-			double width_ns = bin->to_ns - bin->from_ns;
-
-			sum += bin->calls;
-			assert_true(isnan(width_ns) == (k + 1 == histogram.count));
-			assert_true(isnan(width_ns) || (width_ns >= 1 - 1e-6 && bin->calls));
-			assert_true(isnan(width_ns) ||
-				    fabs(remainder(width_ns, step_ns)) < 1e-6 * bin->to_ns);
-		}
-		assert_int_equal(sum, singles.count);
-	}
-}
-
-static void percentiles_are_those_of_the_samples(void **state)
-{
-	static struct single_calls singles = {.stride = 1};
-	struct histogram histogram = {.calls = 0};
-
-	(void)state;
-	for (; singles.count < 10000; singles.count++)
-		singles.ticks[singles.count] = 10000 - (uint32_t)singles.count;
-	singles.most = 123456;
-	histogram_finish(&histogram, &singles, 1);
-	assert_true(histogram.p50_ns == 5000 && histogram.p90_ns == 9000);
-	assert_true(histogram.p99_ns == 9900 && histogram.p999_ns == 9990);
-	assert_true(histogram.max_ns == 123456);
 }
 
 static const struct bench_plan any_plan = {.time_ns = 1000000000};
@@ -449,31 +307,17 @@ static void fill(struct bench *bench, double ns)
 {
 	static struct bench_row rows[CALL_MAX * PATH_COUNT];
 	static struct bench_run runs[4];
-	static struct bench_contention contentions[2];
 	static struct bench_plan plan;
-	static struct single_calls singles;
 
 	assert_true(PLAN(&plan, "--duration", "1s"));
-	*bench = (struct bench){.plan = &any_plan,
-		.rows = rows,
-		.runs = runs,
-		.contentions = contentions,
-		.stopped = true};
+	*bench = (struct bench){.plan = &any_plan, .rows = rows, .runs = runs, .stopped = true};
 	for (size_t place = 0; bench_next(&plan, &place, &rows[bench->row_count].subject);) {
 		set_cost(&rows[bench->row_count].stats, ns, ns);
-		rows[bench->row_count].histogram = (struct histogram){.calls = 0};
-		singles = (struct single_calls){.stride = 1, .most = UINT32_MAX};
-		for (double time = 1; time < UINT32_MAX; time *= 1.3)
-			singles.ticks[singles.count++] = (uint32_t)time;
-		histogram_finish(&rows[bench->row_count].histogram, &singles, 1);
-		fact_set_number(&rows[bench->row_count++].cpu, 8191);
+		bench->row_count++;
 	}
 	fact_set(&rows[0].stats.fact, FACT_ABSENT, "not available here");
 	rows[1].stats.ns.trimmed_mean = NAN;
-	memcpy(bench->baselines, bench_baselines, sizeof(bench_baselines));
-	bench->baseline_count = BASELINE_COUNT;
-	for (size_t i = 0; i < BASELINE_COUNT; i++)
-		set_baseline(bench, (enum baseline)i, ns);
+	fact_set_number(&bench->cpu, 8191);
 	fact_set_known(&bench->fact);
 	for (; bench->run_count < COUNT(runs); bench->run_count++) {
 		runs[bench->run_count] = (struct bench_run){.subject = rows[0].subject,
@@ -483,15 +327,6 @@ static void fill(struct bench *bench, double ns)
 			.user_s = 34.5,
 			.sys_s = 765.1};
 		fact_set_known(&runs[bench->run_count].fact);
-	}
-	for (; bench->contention_count < COUNT(contentions); bench->contention_count++) {
-		contentions[bench->contention_count] =
-			(struct bench_contention){.subject = rows[0].subject,
-				.threads = 1024,
-				.cpus = 1024,
-				.alone.ns = 20,
-				.together = {.ns = ns, .per_s = 1e12 / ns}};
-		fact_set_known(&contentions[bench->contention_count].fact);
 	}
 }
 
@@ -613,21 +448,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_names_the_deciding_calls_are_measured_or_all),
 		cmocka_unit_test(names_choose_calls),
-		cmocka_unit_test(cpus_are_listed_as_taskset_lists_them),
 		cmocka_unit_test(a_call_without_a_clock_is_not_lost_beside_one),
 		cmocka_unit_test(every_name_chooses_something),
 		cmocka_unit_test(options_without_effect_are_refused),
-		cmocka_unit_test(counts_and_contention_have_their_own_calls),
+		cmocka_unit_test(counts_have_a_call_of_their_own),
 		cmocka_unit_test(invalid_values_are_refused),
 		cmocka_unit_test(random_command_lines_are_parsed_or_refused),
-		cmocka_unit_test(the_parts_of_a_cost_add_up),
-		cmocka_unit_test(a_part_without_its_baselines_is_unknown),
-		cmocka_unit_test(a_fallback_has_no_arithmetic),
 		cmocka_unit_test(noise_counts_only_where_it_affects_the_answer),
 		cmocka_unit_test(noise_is_unknown_after_a_few_batches),
+		cmocka_unit_test(noise_is_unknown_where_the_answer_was_not_judged),
 		cmocka_unit_test(the_answer_is_about_clock_monotonic),
-		cmocka_unit_test(a_bin_is_whole_steps_of_the_counter),
-		cmocka_unit_test(percentiles_are_those_of_the_samples),
 		cmocka_unit_test(the_report_fits_80_columns),
 		cmocka_unit_test(the_answer_does_not_credit_the_vdso_with_a_system_call),
 		cmocka_unit_test(a_call_costs_cpu_time_and_not_real_time),

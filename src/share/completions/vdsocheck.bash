@@ -14,7 +14,7 @@ _vdsocheck()
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --cpu | --calls | --threads | --only | -e | --syscall | -p | --pid | --by | --as-if | --repeat | --top | --interval | --recheck | --exec)
+		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --calls | --only | -e | --syscall | -p | --pid | --by | --as-if | --repeat | --top | --interval | --recheck | --exec)
 			[[ ${COMP_WORDS[i + 1]} != = ]] || ((i++))
 			((i++))
 			;;
@@ -42,15 +42,13 @@ _vdsocheck()
 		esac
 		;;
 	bench)
-		options='--call --clock --path -d --duration --cpu --histogram --calls --threads --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		options='--call --clock --path -d --duration --calls --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
 		case $prev in
 		--call) kind=list words='gettimeofday clock_gettime clock_getres time getcpu' ;;
 		--clock) kind=list words='CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_BOOTTIME CLOCK_TAI CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID' ;;
 		--path) kind=list words='vdso libc syscall' ;;
 		-d | --duration) kind=none ;;
-		--cpu) kind=none ;;
 		--calls) kind=none ;;
-		--threads) kind=none ;;
 		--format) kind=words words='text json' ;;
 		-o | --output) kind=files ;;
 		--color) kind=words words='auto always never' ;;

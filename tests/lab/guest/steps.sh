@@ -326,21 +326,8 @@ hand() {
 hand_turn() {
 	report hand-$turn $prefix $LAB/$build/hand 0 300
 	report hand8-$turn $prefix $LAB/$build/hand 0 300 8
-	report bench-$turn $prefix $LAB/$build/vdsocheck bench --json --cpu 0 --duration 1s \
+	report bench-$turn $prefix $LAB/$build/vdsocheck bench --json --duration 1s \
 		--call gettimeofday --call clock_gettime
-}
-
-# threads COUNT TURNS: what a call costs one thread alone and each of COUNT at once, by hand and by
-# us, beside a system call that reads no clock.
-threads() {
-	thread_count=$1
-	turns "$2" threads_turn
-}
-
-threads_turn() {
-	report by-hand-$turn $prefix $LAB/$build/threads "$thread_count"
-	report threads-$turn $prefix $LAB/$build/vdsocheck bench --json --duration 2s \
-		--threads "$thread_count" --clock monotonic --path vdso,syscall
 }
 
 # Words of the table that are words of the shell too.
