@@ -44,6 +44,9 @@
 /* Records that were overwritten while we read are skipped, a bounded number of times. */
 #define LOST_MAX 1000
 
+/* Each CPU that is trapped has such a line, and the first is enough. */
+#define TRAPPING ": Trapping CNTVCT"
+
 /*
  * The lines worth keeping: how they begin, and what else they contain. Anywhere else in a line such
  * words may be a user's: the name of a process or of a file stands in many messages of the kernel.
@@ -95,11 +98,10 @@ static const struct {
 	{"Hyper-V: Invariant TSC is unavailable", ""},
 	{"vmware: TSC freq read", ""},
 	{"TSC freq read from hypervisor", ""},
-	/* Each CPU has such a line, and one is enough. */
 	{"arch_timer: ", "workaround for"},
 	{"arm_arch_timer: ", "workaround for"},
-	{"arch_timer: CPU0: Trapping CNTVCT", ""},
-	{"arm_arch_timer: CPU0: Trapping CNTVCT", ""},
+	{"arch_timer: CPU", TRAPPING},
+	{"arm_arch_timer: CPU", TRAPPING},
 	/* The measurements of the clocksource watchdog, which judge/watchdog.c evaluates. */
 	{"'", " wd_now: "},
 	{"'", " cs_now: "},
@@ -188,12 +190,24 @@ static void copy_line(char *to, size_t size, struct span from)
 	}
 }
 
-static void add_line(struct kernel_log_evidence *log, double seconds, struct span text)
+static bool is_kept(const struct kernel_log_evidence *log, const char *text)
+{
+	for (size_t i = 0; i < log->count; i++) {
+		if (strstr(log->lines[i].text, text))
+			return true;
+	}
+	return false;
+}
+
+/* Returns true if the line is worth keeping. */
+static bool add_line(struct kernel_log_evidence *log, double seconds, struct span text)
 {
 	struct kernel_log_line *line;
 
 	if (!is_about_clocks(text))
-		return;
+		return false;
+	if (text_contains(text, TRAPPING) && is_kept(log, TRAPPING))
+		return true;
 	/* Boot and what came last matter most: the middle makes room. */
 	if (log->count == KERNEL_LOG_MAX)
 		memmove(&log->lines[KEPT_FIRST], &log->lines[KEPT_FIRST + 1],
@@ -203,6 +217,7 @@ static void add_line(struct kernel_log_evidence *log, double seconds, struct spa
 	line = &log->lines[log->count - 1];
 	line->seconds = seconds;
 	copy_line(line->text, sizeof(line->text), text);
+	return true;
 }
 
 void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
@@ -215,91 +230,85 @@ void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
 		return;
 	text_take_until(&head, ',');
 	is_timed = number_parse(text_take_until(&head, ','), &microseconds);
-	add_line(log, is_timed ? (double)microseconds / 1e6 : NAN, line);
+	add_line(log, is_timed ? log_seconds((double)microseconds / 1e6) : NAN, line);
 }
 
-/* A reader of lines. In what may be a paste, a line is complete when the next one begins. */
+/* What is seen of the lines of a file. */
 struct reader {
 	struct kernel_log_evidence *log;
-	bool is_pasted;
-	bool is_open;   /* `line` is not added yet */
-	size_t columns; /* of the last line that was read */
-	struct log_line line;
+	bool is_dmesg;       /* the kernel's lines alone, which need not have a stamp */
+	bool is_understood;  /* a line is the kernel's */
+	bool has_prefixes;   /* a line had a stamp, a date or a priority */
+	bool has_mention;    /* a line that may be the kernel's mentions a clock */
+	bool mentions_clock; /* the last line did */
+	bool has_bare;       /* a line without a prefix does, or follows one that does */
+	bool is_cut;         /* a line about clocks lacks its end, or the kernel's quotes */
 };
 
 /* How the first line of a boot begins. */
 #define FIRST_LINE "Linux version "
 
-/* The first line of a boot begins a new log. */
-static void finish_line(struct reader *reader)
+/* True for "clocksource" and "tsc" in a line. The command line is not about what happened. */
+static bool mentions_clock(struct span text)
 {
-	if (!reader->is_open)
-		return;
-	if (text_starts(reader->line.text, FIRST_LINE))
-		reader->log->count = 0;
-	add_line(reader->log, reader->line.seconds, reader->line.text);
-	reader->is_open = false;
+	static const char *const words[] = {"clocksource", "Clocksource", "tsc", "TSC"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (text_contains(text, words[i]))
+			return !text_contains(text, "ommand line");
+	}
+	return false;
 }
 
-/* Mail programs break a line before the word that passes their margin, which is no wider. */
-#define MARGIN_LEAST 68
-#define MARGIN_MOST 80
-
-/* True if this line, which lacks what stands before the others, is the rest of the last one. */
-static bool is_rest(const struct reader *reader, const struct log_line *line)
+/* A program that shows a log breaks its lines, or writes "&#39;tsc&#39;" for 'tsc'. */
+static bool is_cut(struct span text, bool is_kept)
 {
-	struct span rest = line->text, word;
-
-	return reader->is_open && !reader->line.is_bare && line->is_bare &&
-	       text_next_word(&rest, &word) && *word.at != '[' && reader->columns <= MARGIN_MOST &&
-	       reader->columns + 1 + word.length > MARGIN_LEAST;
-}
-
-static void join_line(struct log_line *line, bool with_blank, struct span rest)
-{
-	char *end = line->buffer + (line->text.at - line->buffer) + line->text.length;
-	size_t room = sizeof(line->buffer) - (size_t)(end - line->buffer);
-
-	if (rest.length + with_blank > room)
-		return;
-	if (with_blank)
-		*end++ = ' ';
-	memcpy(end, rest.at, rest.length);
-	line->text.length += rest.length + with_blank;
+	if (text_contains(text, "Marking clocksource"))
+		return !text_contains(text, "unstable");
+	if (text_contains(text, " wd_now: ") || text_contains(text, " cs_now: "))
+		return !is_kept || !text_contains(text, " mask: ");
+	return false;
 }
 
 /* Reads a line, and adds it if it is the kernel's. Returns true for the first line of a boot. */
 static bool read_line(struct reader *reader, struct span text)
 {
-	struct log_line line;
+	struct log_line line = log_line_parse(text);
+	bool is_bare = line.kind == LOG_LINE_BARE || line.kind == LOG_LINE_REST;
+	bool may_be_kernels =
+		line.kind == LOG_LINE_KERNEL || (line.kind == LOG_LINE_BARE && reader->is_dmesg);
+	bool follows = reader->mentions_clock, is_first, is_kept;
 
-	/* A mail in quoted-printable has a "=" where it breaks a line, at any byte (RFC 2045). */
-	if (reader->is_pasted && reader->is_open && text_take_suffix(&reader->line.text, "=")) {
-		join_line(&reader->line, false, text_trim(text));
+	if (!line.text.length)
 		return false;
-	}
-	if (!log_line_parse(text, reader->is_pasted, &line))
-		return false;
-	if (reader->is_pasted && is_rest(reader, &line)) {
-		join_line(&reader->line, true, line.text);
-	} else {
-		finish_line(reader);
-		reader->line = line;
-		reader->line.text.at = reader->line.buffer + (line.text.at - line.buffer);
-		reader->is_open = true;
-	}
-	reader->columns = text_trim(text).length;
-	return text_starts(line.text, FIRST_LINE);
+	is_first = may_be_kernels && text_starts(line.text, FIRST_LINE);
+	/* The first line of a boot begins a new log. */
+	if (is_first)
+		reader->log->count = 0;
+	is_kept = may_be_kernels && add_line(reader->log, line.seconds, line.text);
+	reader->has_prefixes |= !is_bare;
+	reader->is_understood |= line.kind == LOG_LINE_KERNEL || is_first || is_kept;
+	reader->mentions_clock = line.kind != LOG_LINE_OTHER && mentions_clock(line.text);
+	reader->has_mention |= reader->mentions_clock;
+	reader->has_bare |= is_bare && (reader->mentions_clock || follows);
+	reader->is_cut |= may_be_kernels && is_cut(line.text, is_kept);
+	return is_first;
+}
+
+/* A log from whose silence nothing follows: in another form, broken into lines, or about others. */
+static bool is_unclear(const struct reader *reader)
+{
+	return !reader->is_understood || (reader->has_prefixes && reader->has_bare) ||
+	       reader->is_cut || (!reader->log->count && reader->has_mention);
 }
 
 void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)
 {
-	struct reader reader = {.log = log, .is_pasted = true};
+	struct reader reader = {.log = log, .is_dmesg = true};
 	struct span line;
 
 	while (text_next_line(&dmesg, &line))
 		read_line(&reader, line);
-	finish_line(&reader);
 }
 
 /* The descriptor of the live host's /dev/kmsg; -1: not open. */
@@ -376,6 +385,7 @@ static const struct place {
 /* The log in a file. */
 struct content {
 	bool names_kernel; /* it has the first line of a boot, of this host's kernel */
+	bool is_unclear;   /* it is not understood, and its lines are not used */
 	struct kernel_log_evidence log;
 };
 
@@ -392,7 +402,7 @@ static bool is_since_boot(int file)
 static void read_lines(FILE *file, const struct place *place, const char *release,
 	struct content *content, char text[LINE_SIZE])
 {
-	struct reader reader = {.log = &content->log, .is_pasted = place->kind == PLACE_DMESG};
+	struct reader reader = {.log = &content->log, .is_dmesg = place->kind == PLACE_DMESG};
 	bool begins = ftello(file) == 0; /* the text begins where a line does */
 
 	while (ftello(file) < FILE_SIZE_MOST && fgets(text, LINE_SIZE, file)) {
@@ -400,14 +410,14 @@ static void read_lines(FILE *file, const struct place *place, const char *releas
 		bool ends = length && text[length - 1] == '\n', is_first = false;
 
 		/* A journal's last line may be cut. */
-		if (begins && (ends || reader.is_pasted))
+		if (begins && (ends || reader.is_dmesg))
 			is_first = read_line(&reader, (struct span){text, length});
-		/* The log of the kernel alone may have a form that is not known. */
-		if (is_first || (reader.is_pasted && strstr(text, FIRST_LINE)))
+		if (is_first || (reader.is_dmesg && strstr(text, FIRST_LINE)))
 			content->names_kernel = strstr(text, release);
 		begins = ends;
 	}
-	finish_line(&reader);
+	/* A daemon's file has other programs' lines, too, and may have none of the kernel. */
+	content->is_unclear = reader.is_dmesg ? is_unclear(&reader) : reader.is_cut;
 }
 
 /*
@@ -452,7 +462,7 @@ static void read_places(const struct root *root, struct kernel_log_evidence *log
 
 		if ((is_dmesg && *log->source) || !read_place(root, place, &content))
 			continue;
-		if (content.names_kernel && !content.log.count)
+		if (content.is_unclear)
 			unclear = place->name;
 		else if (is_dmesg || (content.log.count && (content.names_kernel || !*log->source ||
 								   place->kind == PLACE_JOURNAL))) {
@@ -465,8 +475,7 @@ static void read_places(const struct root *root, struct kernel_log_evidence *log
 		}
 	}
 	if (unclear && log->fact.state == FACT_ABSENT)
-		fact_set(
-			&log->fact, FACT_FAILED, "%s: the form of its lines is not known", unclear);
+		fact_set(&log->fact, FACT_FAILED, "%s is not understood", unclear);
 }
 
 void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the kernel's words in a line of a log, in whatever form the log has come: dmesg(1) with
- * all its options, journalctl(1) with its outputs, files of rsyslog, syslog-ng and klogd, serial
- * consoles and their servers, and pastes of these.
- *
- * One grammar serves for all: a line is a sequence of pieces that are put before the kernel's
- * words, each of which is recognized alone. A line of another program has its tag before its
- * words, which is not such a piece: its words are not reached.
+ * Finds the kernel's words in a line of a log as programs on a host write it: dmesg(1), plain or
+ * with -T, -x, -r or -t, journalctl(1) -k, and the daemons rsyslog, syslog-ng and busybox's
+ * syslogd. A line in any other form, such as a quotation, is its words from the first one on, which
+ * are none of the kernel's.
  */
 #include "parts.h"
 
@@ -15,40 +12,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/time.h"
 
-/* "Thg 11 23 18:28:01 2026 HOST kern.warn kernel:" */
-#define HEAD_WORDS 9
+/* "Thg 11 23 18:28:01 HOST kern.warn kernel:" */
+#define HEAD_WORDS_BEFORE_TIME 3
+#define HEAD_WORDS_AFTER_TIME 2
 
-static bool is_digit(char byte)
-{
-	return byte >= '0' && byte <= '9';
-}
-
-/* Copies the line without the colours that a terminal was given, which stand inside it, too. */
-static struct span copy_without_colors(struct span line, char *to, size_t size)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < line.length && used < size; i++) {
-		char byte = line.at[i];
-
-		if (byte == '\033') {
-			/* "ESC [ 1 ; 33 m": a letter ends it. */
-			if (i + 1 < line.length && line.at[i + 1] == '[')
-				for (i += 2;
-					i < line.length && !isalpha((unsigned char)line.at[i]);)
-					i++;
-			continue;
-		}
-		/* A browser's no-break space, U+00A0. */
-		if (byte == '\xc2' && i + 1 < line.length && line.at[i + 1] == '\xa0') {
-			byte = ' ';
-			i++;
-		}
-		to[used++] = byte;
-	}
-	return (struct span){to, used};
-}
+/* printk() prints a time of 64 bits without its sign: before the clock's zero it is this and more.
+ */
+#define NEGATIVE_S ((double)INT64_MAX / NS_PER_SECOND)
 
 bool log_priority_is_of_kernel(struct span number)
 {
@@ -57,202 +29,175 @@ bool log_priority_is_of_kernel(struct span number)
 	return number_parse(number, &priority) && priority >> 3 == 0;
 }
 
-/* "15:02", in a date of any form and language. */
-static bool has_time_of_day(struct span text)
+double log_seconds(double seconds)
 {
-	for (size_t i = 0; i + 4 < text.length; i++) {
-		const char *at = text.at + i;
-
-		if (is_digit(at[0]) && is_digit(at[1]) && at[2] == ':' && is_digit(at[3]) &&
-			is_digit(at[4]))
-			return true;
-	}
-	return false;
+	return seconds < NEGATIVE_S ? seconds : NAN;
 }
 
-static bool parse_seconds(struct span word, double *seconds)
+/* Takes this number of digits, or at least one where it is 0. */
+static bool take_digits(struct span *text, size_t count)
 {
-	return text_contains(word, ".") && number_parse_decimal(word, seconds);
+	size_t taken = 0;
+
+	while (taken < text->length && isdigit((unsigned char)text->at[taken]) &&
+		(!count || taken < count))
+		taken++;
+	*text = (struct span){text->at + taken, text->length - taken};
+	return taken && (!count || taken == count);
+}
+
+/* "18:28:01", and what may follow: a fraction, and a zone. */
+static bool is_time_of_day(struct span word)
+{
+	return take_digits(&word, 2) && text_take_prefix(&word, ":") && take_digits(&word, 2) &&
+	       text_take_prefix(&word, ":") && take_digits(&word, 2) &&
+	       (!word.length || strchr(".+-Z", *word.at));
+}
+
+/* "18:28:01.298820", or "2026-11-23T18:28:01+01:00" */
+static bool is_time(struct span word)
+{
+	struct span time = word, day = text_take_until(&time, 'T');
+
+	return is_time_of_day(word) ||
+	       (take_digits(&day, 4) && text_take_prefix(&day, "-") && is_time_of_day(time));
+}
+
+/* The "    0.431995" of the kernel. */
+static bool parse_seconds(struct span stamp, double *seconds)
+{
+	struct span fraction = stamp;
+
+	if (!take_digits(&fraction, 0) || !text_take_prefix(&fraction, ".") ||
+		!take_digits(&fraction, 6) || fraction.length ||
+		!number_parse_decimal(stamp, seconds))
+		return false;
+	*seconds = log_seconds(*seconds);
+	return true;
 }
 
 /* The "T1" or "C2" of CONFIG_PRINTK_CALLER. */
-static bool is_caller(struct span text)
+static bool is_caller(struct span stamp)
 {
-	uint64_t number;
-
-	return (text_take_prefix(&text, "T") || text_take_prefix(&text, "C")) &&
-	       number_parse(text, &number);
+	return (text_take_prefix(&stamp, "T") || text_take_prefix(&stamp, "C")) &&
+	       take_digits(&stamp, 0) && !stamp.length;
 }
 
-/*
- * Takes "[    0.431995]", with dmesg -d "[    0.431995 <    0.000012>]", dmesg -H's "[ +0.000012]",
- * a date as in dmesg -T's, or a caller. Of several, the kernel's own seconds are the last.
- */
+/* The "Mon Nov 23 18:28:01 2026" of dmesg -T, in any language. */
+static bool is_date(struct span stamp)
+{
+	struct span word, before = {NULL, 0}, last = {NULL, 0};
+
+	while (text_next_word(&stamp, &word)) {
+		before = last;
+		last = word;
+	}
+	return is_time_of_day(before) && take_digits(&last, 4) && !last.length;
+}
+
 static bool take_stamp(struct span *line, double *seconds)
 {
-	struct span rest = *line, stamp, word, words;
+	struct span rest = *line, stamp;
 
 	if (!text_take_prefix(&rest, "["))
 		return false;
 	stamp = text_trim(text_take_until(&rest, ']'));
-	words = stamp;
-	if (!text_next_word(&words, &word))
+	if (!parse_seconds(stamp, seconds) && !is_caller(stamp) && !is_date(stamp))
 		return false;
-	if (!parse_seconds(word, seconds) && !has_time_of_day(stamp) && !is_caller(stamp) &&
-		!text_starts(stamp, "+") && !text_starts(stamp, "<"))
-		return false;
-	*line = rest;
+	*line = text_trim(rest);
 	return true;
 }
 
-/* Takes the "kern  :info  : " of dmesg -x. */
-static bool take_level(struct span *line, bool *is_of_kernel)
+/* Takes the "<6>" of syslog(2) and dmesg -r, or the "kern  :info  : " of dmesg -x. */
+static bool take_priority(struct span *line, bool *is_of_kernel)
 {
 	static const char *const levels[] = {
 		"emerg", "alert", "crit", "err", "warn", "notice", "info", "debug"};
-	struct span rest = *line;
-	struct span facility = text_trim(text_take_until(&rest, ':'));
-	struct span level = text_trim(text_take_until(&rest, ':'));
+	struct span rest = *line, facility, level;
 
+	if (text_take_prefix(&rest, "<")) {
+		*is_of_kernel = log_priority_is_of_kernel(text_take_until(&rest, '>'));
+		*line = text_trim(rest);
+		return true;
+	}
+	facility = text_trim(text_take_until(&rest, ':'));
+	level = text_trim(text_take_until(&rest, ':'));
 	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
 		if (!text_equals(level, levels[i]))
 			continue;
 		*is_of_kernel = text_equals(facility, "kern");
-		*line = rest;
+		*line = text_trim(rest);
 		return true;
 	}
 	return false;
 }
 
-/* Takes the "2026-11-21T15:02:11,123456+00:00" of dmesg --time-format=iso. */
-static bool take_iso(struct span *line)
-{
-	struct span rest = *line, word;
-
-	if (!text_next_word(&rest, &word) || !is_digit(*word.at) || !text_contains(word, ",") ||
-		!has_time_of_day(word))
-		return false;
-	*line = rest;
-	return true;
-}
-
-/* Takes what people and pages put around a paste. */
-static bool take_quote(struct span *line)
-{
-	static const char *const quotes[] = {">", "|", "`", "*", "+", "#", "<pre>", "<code>"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(quotes); i++) {
-		if (text_take_prefix(line, quotes[i]))
-			return true;
-	}
-	return false;
-}
-
-/* A recorder's word: a time, the name of a console, or the prompt that was there already. */
-static bool is_of_recorder(struct span word)
-{
-	static const char *const consoles[] = {
-		"tty", "hvc", "uart", "UART", "serial", "console", "login:", "|"};
-	double seconds;
-
-	if (has_time_of_day(word) || parse_seconds(word, &seconds) || text_equals(word, "$") ||
-		text_take_suffix(&word, "#"))
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(consoles); i++) {
-		if (text_starts(word, consoles[i]))
-			return true;
-	}
-	return false;
-}
-
-/* A word of a date, a host's name, or syslog's "kern.warn": nothing that ends in a tag's colon. */
+/* A word of a date, a host's name, or "kern.warn"; the months of other languages are UTF-8. */
 static bool is_plain(struct span word)
 {
+	unsigned char first = (unsigned char)*word.at;
+
+	if (!isalnum(first) && first < 0x80)
+		return false;
 	for (size_t i = 0; i < word.length; i++) {
-		if (strchr("[](){}<>'\"=", word.at[i]) ||
-			(word.at[i] == '/' && !is_digit(*word.at)))
+		if (strchr("[](){}<>'\"=|:/", word.at[i]))
 			return false;
 	}
-	return word.at[word.length - 1] != ':';
-}
-
-/* True before "[    0.431995]" in the kernel's own format. */
-static bool is_at_seconds(struct span line)
-{
-	double seconds = NAN;
-	struct span taken = line, fraction;
-
-	if (!take_stamp(&taken, &seconds) || isnan(seconds))
-		return false;
-	fraction = text_take_until(&line, ']');
-	text_take_until(&fraction, '.');
-	return fraction.length == strlen("431995");
+	return true;
 }
 
 /*
- * Takes "Nov 24 01:59:03 HOST kernel:", in any language, and what else stands before that tag or
- * before the kernel's stamp: a time, with a host's name or none. After the stamp it is that of the
- * journal, and takes a host's name alone.
+ * Takes "Nov 23 18:28:01 HOST kernel:" and its like, or the tag of another program. After a stamp,
+ * which is the journal's then, no date stands before the host.
  */
-static bool take_head(struct span *line, bool is_stamped)
+static bool take_head(struct span *line, bool is_stamped, bool *is_of_kernel)
 {
 	struct span rest = *line, word;
-	bool is_recorded = is_stamped;
+	int before = 0, after = 0;
+	bool is_dated = is_stamped;
 
-	for (int words = 0; words < HEAD_WORDS; words++) {
-		rest = text_trim(rest);
-		if (words && !is_stamped && is_recorded && is_at_seconds(rest))
-			break;
-		if (!text_next_word(&rest, &word))
-			return false;
-		if (text_equals(word, "kernel:") || text_equals(word, "[kernel]") ||
-			(text_equals(word, "kernel") && text_take_prefix(&rest, " - - - "))) {
-			if (words && !is_recorded)
+	while (text_next_word(&rest, &word)) {
+		bool is_tag = word.at[word.length - 1] == ':';
+
+		if (is_dated && is_tag) {
+			bool is_kernels = text_equals(word, "kernel:");
+
+			/* The kernel's own words may begin like another program's tag. */
+			if (is_stamped && !is_kernels)
 				return false;
-			break;
+			*is_of_kernel = is_kernels;
+			*line = text_trim(rest);
+			return true;
 		}
-		if (is_stamped && words)
-			return false;
-		if (is_of_recorder(word))
-			is_recorded = true;
-		else if (!is_plain(word))
-			return false;
-		if (words + 1 == HEAD_WORDS)
+		if (!is_dated && is_time(word))
+			is_dated = true;
+		else if (!is_plain(word) ||
+			 (is_dated ? after++ == (is_stamped ? 1 : HEAD_WORDS_AFTER_TIME)
+				   : before++ == HEAD_WORDS_BEFORE_TIME))
 			return false;
 	}
-	*line = rest;
-	return true;
+	return false;
 }
 
-bool log_line_parse(struct span line, bool is_pasted, struct log_line *parsed)
+struct log_line log_line_parse(struct span line)
 {
-	struct span rest = copy_without_colors(line, parsed->buffer, sizeof(parsed->buffer));
-	bool has_priority = false, has_head = false, is_stamped = false, is_of_kernel = true;
+	struct log_line parsed = {.seconds = NAN, .kind = LOG_LINE_KERNEL};
+	struct span rest = text_trim(line);
+	bool is_of_kernel = true;
+	bool has_priority = take_priority(&rest, &is_of_kernel);
+	bool has_head = !has_priority && take_head(&rest, false, &is_of_kernel);
+	bool is_stamped = false;
 
-	parsed->seconds = NAN;
-	if (!is_pasted && rest.length && isspace((unsigned char)*rest.at))
-		return false;
-	for (;;) {
-		rest = text_trim(rest);
-		if (take_stamp(&rest, &parsed->seconds) || (!is_stamped && take_iso(&rest))) {
-			is_stamped = true;
-		} else if (!is_stamped && is_pasted && take_quote(&rest)) {
-			continue;
-		} else if (!is_stamped && text_take_prefix(&rest, "<")) {
-			is_of_kernel = log_priority_is_of_kernel(text_take_until(&rest, '>'));
-			has_priority = true;
-		} else if (!is_stamped && take_level(&rest, &is_of_kernel)) {
-			has_priority = true;
-		} else if (!has_head && !(is_stamped && has_priority) &&
-			   take_head(&rest, is_stamped)) {
-			has_head = true;
-		} else {
-			break;
-		}
-		if (!is_of_kernel)
-			return false;
-	}
-	parsed->text = rest;
-	parsed->is_bare = !is_stamped && !has_priority && !has_head;
-	return true;
+	while (take_stamp(&rest, &parsed.seconds))
+		is_stamped = true;
+	if (is_stamped && !has_priority && !has_head)
+		take_head(&rest, true, &is_of_kernel);
+	if (line.length && isspace((unsigned char)*line.at))
+		parsed.kind = LOG_LINE_REST;
+	else if (!is_of_kernel)
+		parsed.kind = LOG_LINE_OTHER;
+	else if (!has_priority && !has_head && !is_stamped)
+		parsed.kind = LOG_LINE_BARE;
+	parsed.text = rest;
+	return parsed;
 }

@@ -44,19 +44,23 @@ void platform_collect(const struct root *root, struct host_evidence *host);
 
 /* ---- log_line.c: the kernel's words in a line of a log ---- */
 
-struct log_line {
-	double seconds;    /* since boot, by the kernel's stamp; NAN: the line does not say */
-	struct span text;  /* the kernel's words, in `buffer` */
-	bool is_bare;      /* nothing but quotation stood before them */
-	char buffer[1280]; /* The kernel's lines have at most 1 KiB, with a prefix. */
+enum log_line_kind {
+	LOG_LINE_KERNEL, /* the kernel's, by what stands before its words */
+	LOG_LINE_OTHER,  /* another program's, by that */
+	LOG_LINE_BARE,   /* nothing that is known stands before its words */
+	LOG_LINE_REST,   /* it begins with a blank: the rest of the line before */
 };
 
-/*
- * Finds the kernel's words in a line of any form. In what may be a paste, marks of quotation and
- * blanks may stand before them. Returns false for a line that another program is seen to have
- * written; where that is not seen, its tag is part of the text.
- */
-bool log_line_parse(struct span line, bool is_pasted, struct log_line *parsed);
+struct log_line {
+	enum log_line_kind kind;
+	double seconds;   /* since boot, by the kernel's stamp; NAN: the line does not say */
+	struct span text; /* its words, a part of the line */
+};
+
+struct log_line log_line_parse(struct span line);
+
+/* Returns the seconds of a stamp, or NAN for one of 2^63 ns or more, which was negative. */
+double log_seconds(double seconds);
 
 /*
  * True for the number of facility 0, the kernel's own: facility times eight plus level (syslog(3)).
@@ -65,8 +69,8 @@ bool log_line_parse(struct span line, bool is_pasted, struct log_line *parsed);
 bool log_priority_is_of_kernel(struct span number);
 
 /*
- * Adds the lines of a dmesg's text, in any form, that concern clocksources, in 3.10's to 7.x's
- * wording. Of the logs of several boots it keeps the last.
+ * Adds the lines of a dmesg's text that concern clocksources, in 3.10's to 7.x's wording. Of the
+ * logs of several boots it keeps the last.
  */
 void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg);
 

@@ -56,8 +56,10 @@ static const struct advice_row read_kernel_log = {"read-kernel-log", RANK_LOOK,
 		{.command = "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
 
 static const struct advice_row save_kernel_log = {"save-kernel-log", RANK_LOOK,
-	.text = "Save the kernel log as `sudo dmesg` prints it, not as JSON, and run vdsocheck on "
-		"that: the log may say why this clocksource was chosen."};
+	.text = "Save the kernel log as dmesg prints it, not as JSON, a mail or a page, and run "
+		"vdsocheck on that.",
+	.where = ON_HOST,
+	.steps = {{.command = "sudo dmesg >dmesg"}}};
 
 static const struct advice_row find_clocksource_writer = {"find-clocksource-writer", RANK_LOOK,
 	.text = "Find what writes to current_clocksource, such as tuned, systemd-tmpfiles or a "

@@ -5,6 +5,7 @@
  */
 #include "rules.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,9 @@ bool log_is_after_resume(const struct view *v, const struct kernel_log_line *lin
 	for (const struct kernel_log_line *before = v->evidence->kernel_log.lines; before < line;
 		before++) {
 		if (before->seconds > line->seconds + RESTART_S)
+			return true;
+		/* Only while a machine resumes is a stamp negative, and taken for none. */
+		if (isnan(line->seconds) && before->seconds >= 0)
 			return true;
 	}
 	return false;

@@ -271,7 +271,7 @@ void cite(struct cause *cause, const char *format, ...) __attribute__((format(pr
 /* Quotes a line of the kernel log with its time; NULL adds nothing. */
 void cite_line(const struct view *v, struct cause *cause, const struct kernel_log_line *line);
 
-/* True if the stamps began to count anew before this line. */
+/* True if the stamps began to count anew before this line, or its own was negative. */
 bool log_is_after_resume(const struct view *v, const struct kernel_log_line *line);
 
 /* Writes the time of a line with a stamp: "0.5 s after boot", or "after a resume"; returns it. */

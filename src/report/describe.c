@@ -118,13 +118,14 @@ static void add_machine(const struct host_evidence *host, struct strbuf *sb)
 		strbuf_add(sb, is_guest ? " (%s)" : "%s", product);
 }
 
-/* "Intel Xeon E5-2676 v3" of "Intel(R) Xeon(R) CPU E5-2676 v3 @ 2.40GHz" */
+/* "Intel Core2 Duo E8400" of "Intel(R) Core(TM)2 Duo CPU     E8400  @ 3.00GHz" */
 static void add_cpu(const char *brand, struct strbuf *sb)
 {
 	static const char *const noise[] = {"(R)", "(TM)", "(tm)", " CPU", " Processor"};
 
-	while (*brand && strncmp(brand, " @", 2) != 0) {
-		size_t skip = 0;
+	while (*brand && *brand != '@') {
+		bool is_spare = *brand == ' ' && strchr(" @", brand[1]);
+		size_t skip = is_spare ? 1 : 0;
 
 		for (size_t i = 0; i < ARRAY_SIZE(noise); i++) {
 			if (strncmp(brand, noise[i], strlen(noise[i])) == 0)

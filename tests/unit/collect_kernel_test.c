@@ -329,44 +329,6 @@ static void lines_about_clocks_are_kept_with_their_time(void **state)
 	}
 }
 
-/* As mail programs break long lines: of a paste, and of one that was quoted. */
-static void lines_that_mail_wrapped_are_joined(void **state)
-{
-	static const char wrapped[] =
-		"[ 8996.144254] clocksource: timekeeping watchdog on CPU1: Marking\n"
-		"clocksource 'tsc' as unstable because the skew is too large:\n"
-		"> [ 8996.144260] clocksource:                       'acpi_pm' wd_now:\n"
-		"> f4b7d wd_last: 6c50c5 mask: ffffff\n"
-		"[    0.298820] tsc: Marking TSC unstable due to check_tsc_sync_source\n"
-		"failed\n"
-		"[    1.201778] clocksource: Switched to clocksource hpet\n"
-		"Welcome to a system\n"
-		"[    1.301778] clocksource: Switched to clocksource tsc and what follows\n"
-		"[  OK  ] Started it.\n"
-		"> [  412.118221] clocksource:                       'hpet' wd_nsec: 495997815 wd_n=\n"
-		"ow: 36f24f3 wd_last: 302c799 mask: fff=\n"
-		"fffff\n"
-		"> [  412.118226] tsc: Marking TSC unstable due to clocksource watchdog\n";
-	static const char *const texts[] = {
-		("clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable "
-		 "because the skew is too large:"),
-		"clocksource: 'acpi_pm' wd_now: f4b7d wd_last: 6c50c5 mask: ffffff",
-		"tsc: Marking TSC unstable due to check_tsc_sync_source failed",
-		"clocksource: Switched to clocksource hpet",
-		"clocksource: Switched to clocksource tsc and what follows",
-		("clocksource: 'hpet' wd_nsec: 495997815 wd_now: 36f24f3 wd_last: 302c799 mask: "
-		 "ffffffff"),
-		"tsc: Marking TSC unstable due to clocksource watchdog",
-	};
-	struct kernel_log_evidence log = {0};
-
-	(void)state;
-	kernel_log_add_dmesg(&log, text_span(wrapped));
-	assert_int_equal(log.count, COUNT(texts));
-	for (size_t i = 0; i < COUNT(texts); i++)
-		assert_string_equal(log.lines[i].text, texts[i]);
-}
-
 static void records_of_kmsg_are_parsed(void **state)
 {
 	struct kernel_log_evidence log = {0};
@@ -378,13 +340,17 @@ static void records_of_kmsg_are_parsed(void **state)
 	kernel_log_add_record(&log, text_span(""));
 	kernel_log_add_record(&log, text_span("garbage"));
 	kernel_log_add_record(&log, text_span("6,1;tsc: Marking TSC unstable due to x"));
+	/* 2^64 ns less 7 s, as a machine resumes. */
+	kernel_log_add_record(
+		&log, text_span("4,342,18446744066766940,-;TSC synchronization [CPU#0]:"));
 	/* A process wrote these to /dev/kmsg: user.warn and daemon.info. */
 	kernel_log_add_record(&log, text_span("12,341,1,-;tsc: Marking TSC unstable due to y"));
 	kernel_log_add_record(&log, text_span("30,342,2,-;tsc: Marking TSC unstable due to z"));
-	assert_int_equal(log.count, 2);
+	assert_int_equal(log.count, 3);
 	assert_string_equal(log.lines[0].text, "clocksource: Switched to clocksource tsc");
 	assert_true(log.lines[0].seconds == 0.431995);
 	assert_true(isnan(log.lines[1].seconds));
+	assert_true(isnan(log.lines[2].seconds));
 }
 
 /* What is lost is in the middle. */
@@ -512,6 +478,111 @@ static void a_long_journal_is_read_to_its_end(void **state)
 	assert_non_null(strstr(log.lines[0].text, "due to x"));
 }
 
+#define MARKING                                                                                    \
+	"clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because"
+#define FIGURES                                                                                    \
+	"clocksource:                       'hpet' wd_now: f4b7d wd_last: 6c50c5 mask: ffffffff"
+#define FIRST "[    0.000000] Linux version 6.1.0\n"
+#define SWITCH "[    0.431995] clocksource: Switched to clocksource hpet\n"
+
+/* Pastes, mails and pages, and other outputs of the programs, whose clock lines may be lost. */
+static void a_log_in_another_form_is_not_a_log_without_news(void **state)
+{
+	static const char *const logs[] = {
+		"{ \"dmesg\": [ {\n  \"msg\": \"Linux version 6.1.0\"\n} ] }\n",
+		"just a letter\n",
+		"> " SWITCH,
+		"<pre>" FIRST "$ dmesg | grep tsc\n",
+		"/var/log/kern.log:Feb  2 17:33:32 h kernel: " SWITCH,
+		"    " FIRST "    " SWITCH,
+		"\xff\xfe[\n",
+		/* A part of it is understood, and a line about clocks is not. */
+		FIRST "~ # " SWITCH "[    1.000000] tsc: Marking TSC unstable due to x\n",
+		/* Lines that were broken, also at a blank, or without a stamp. */
+		FIRST "[    8.144254] clocksource: timekeeping watchdog on CPU1: Marking\n"
+		      "clocksource 'tsc' as unstable because the skew is too large:\n",
+		FIRST SWITCH "[    8.144260] clocksource:           'hpet' wd_nsec: 503967155=\n"
+			     " wd_now: 9c5d0440 wd_last: 9beee92c mask: ffffffff\n",
+		FIRST "[    0.298820] tsc: Marking TSC unstable due to\nfailed\n",
+		"clocksource: timekeeping watchdog on CPU0: Marking clocksource 'tsc' as\n"
+		"unstable because the skew is too large:\n",
+		"clocksource:                       'acpi_pm' wd_now: 92367f wd_last: 8128bd\n"
+		"mask: ffffff\ntsc: Marking TSC unstable due to clocksource watchdog\n",
+		/* The kernel's quotes are lost. */
+		FIRST SWITCH
+		"[    8.144260] clocksource: &#39;hpet&#39; wd_now: 1 wd_last: 2 mask: 3\n",
+		FIRST SWITCH "[    8.144260] **'tsc' cs_now: 1 cs_last: 2 mask: 3**\n",
+		/* Lines of clocks of which none is one that is known. */
+		FIRST "[    8.144260] **tsc: Marking TSC unstable due to x**\n",
+	};
+	struct fake_root *fake = *state;
+
+	for (size_t i = 0; i < COUNT(logs); i++) {
+		struct kernel_log_evidence log;
+
+		fake_root_add(fake, "/sos_commands/kernel/dmesg", logs[i]);
+		kernel_log_collect(&fake->root, &log);
+		if (log.fact.state != FACT_FAILED || log.count || *log.source)
+			fail_msg("understood: %s", logs[i]);
+		assert_string_equal(log.fact.reason, "sos_commands/kernel/dmesg is not understood");
+	}
+}
+
+static void a_log_that_is_understood_may_have_no_news(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t count;
+	} logs[] = {
+		{FIRST "[    3.000000] usb 1-1: new device\n", 0},
+		{"[    3.000000] usb 1-1: new device\n", 0},
+		{FIRST "[    0.000000] Command line: tsc=reliable\n", 0},
+		{FIRST SWITCH, 1},
+		{FIRST SWITCH "[    8.000000] x: two\n               lines\n", 1},
+		{"#==[ Command ]===#\n# /usr/bin/dmesg\n" FIRST SWITCH, 1},
+		{FIRST "[    8.144254] " MARKING " the skew is too large:\n[    8.144260] " FIGURES
+		       "\n",
+			2},
+		{"Linux version 6.1.0\n" MARKING " the skew is too large:\n" FIGURES "\n", 2},
+		{"usb 1-1: new device\nclocksource: Switched to clocksource tsc\n", 1},
+		{"-- Boot 1 --\nNov 23 18:28:01 db1 kernel: clocksource: Switched to clocksource tsc\n"
+		 "Nov 23 18:28:02 db1 app: tsc 1.2\n",
+			1},
+	};
+	struct fake_root *fake = *state;
+
+	for (size_t i = 0; i < COUNT(logs); i++) {
+		struct kernel_log_evidence log;
+
+		fake_root_add(fake, "/sos_commands/kernel/dmesg", logs[i].text);
+		kernel_log_collect(&fake->root, &log);
+		if (!fact_is_known(&log.fact) || log.count != logs[i].count)
+			fail_msg("%zu lines of %s", log.count, logs[i].text);
+	}
+}
+
+/* A CPU with an erratum need not be the first one. */
+static void one_trapped_cpu_is_enough(void **state)
+{
+	static const char *const prefixes[] = {"", "arm_"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(prefixes); i++) {
+		struct kernel_log_evidence log = {0};
+		char text[256], first[64];
+
+		snprintf(first, sizeof(first), "%sarch_timer: CPU2: Trapping CNTVCT access",
+			prefixes[i]);
+		snprintf(text, sizeof(text),
+			"[    0.100000] %s\n%s\n%sarch_timer: CPU3: Trapping CNTVCT access\n",
+			"arch_timer: cp15 timer(s) running at 24.00MHz (phys).", first,
+			prefixes[i]);
+		kernel_log_add_dmesg(&log, text_span(text));
+		assert_int_equal(log.count, 1);
+		assert_string_equal(log.lines[0].text, first);
+	}
+}
+
 /* Without privileges dmesg(1) leaves nothing in its file, or the reason where sos ran it. */
 static void a_captured_log_that_was_refused_is_no_log(void **state)
 {
@@ -537,11 +608,11 @@ static void files_of_syslog_daemons_are_read_from_the_last_boot_on(void **state)
 	fake_root_add(fake, "/var/log/dmesg", "MESSAGE=Linux version 6.1.0\n");
 	kernel_log_collect(&fake->root, &log);
 	assert_int_equal(log.fact.state, FACT_FAILED);
-	assert_non_null(strstr(log.fact.reason, "/var/log/dmesg: the form"));
+	assert_non_null(strstr(log.fact.reason, "/var/log/dmesg is not understood"));
 	fake_root_add(fake, "/var/log/messages",
 		"May 15 13:15:57 db1 user.warn kernel: tsc: Marking TSC unstable due to x\n"
 		"May 16 13:15:57 db1 user.notice kernel: Linux version 6.1.0\n"
-		"May 16 13:15:57 db1 kern.info kernel: [    0.9] clocksource: Switched to "
+		"May 16 13:15:57 db1 kern.info kernel: [    0.900000] clocksource: Switched to "
 		"clocksource tsc\n"
 		"May 16 13:16:02 db1 daemon.info app[412]: clocksource: Switched to hpet\n");
 	kernel_log_collect(&fake->root, &log);
@@ -668,7 +739,9 @@ int main(void)
 		IN_TREE(an_sosreport_has_uname_in_a_file),
 		IN_TREE(an_empty_tree_says_what_is_missing),
 		cmocka_unit_test(lines_about_clocks_are_kept_with_their_time),
-		cmocka_unit_test(lines_that_mail_wrapped_are_joined),
+		IN_TREE(a_log_in_another_form_is_not_a_log_without_news),
+		IN_TREE(a_log_that_is_understood_may_have_no_news),
+		cmocka_unit_test(one_trapped_cpu_is_enough),
 		cmocka_unit_test(records_of_kmsg_are_parsed),
 		cmocka_unit_test(a_long_log_keeps_its_first_and_its_last_half),
 		cmocka_unit_test(a_long_line_is_cut_between_words),
