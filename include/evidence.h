@@ -54,7 +54,7 @@ struct vdso_evidence {
 	char soname[VDSO_NAME_SIZE];
 	size_t export_count;
 	struct vdso_export exports[VDSO_EXPORT_MAX];
-	size_t led_away; /* functions whose symbols lead out of the image; they are not listed */
+	size_t led_away; /* functions whose symbols lead out of its code; they are not listed */
 };
 
 /* The ways to find the clock mode, the weakest first. */

@@ -54,6 +54,24 @@ static bool is_export(const struct elf *elf, uint64_t symbol, struct span name)
 	       (bind == STB_GLOBAL || bind == STB_WEAK) && text_starts(name, "__");
 }
 
+/*
+ * Says whether the symbol of a function leads out of the image, or out of the section of code that
+ * it belongs to: a tool counts calls at a place of its own. The headers of sections may be missing.
+ */
+static bool is_led_away(const struct elf *elf, uint64_t symbol)
+{
+	uint64_t value = ELF_READ(elf, symbol, Sym, st_value);
+	uint64_t index = ELF_READ(elf, symbol, Sym, st_shndx);
+	uint64_t sections = ELF_READ(elf, 0, Ehdr, e_shoff);
+	uint64_t section = sections + index * ELF_SIZE(elf, Shdr);
+	bool is_code = sections && index < ELF_READ(elf, 0, Ehdr, e_shnum) &&
+	               ELF_READ(elf, section, Shdr, sh_flags) & SHF_EXECINSTR;
+
+	return !elf_offset(elf, value) ||
+	       (is_code && value - ELF_READ(elf, section, Shdr, sh_addr) >=
+				   ELF_READ(elf, section, Shdr, sh_size));
+}
+
 bool elf_image_read(const unsigned char *bytes, size_t size, struct vdso_evidence *vdso,
 	size_t offsets[VDSO_EXPORT_MAX])
 {
@@ -76,20 +94,20 @@ bool elf_image_read(const unsigned char *bytes, size_t size, struct vdso_evidenc
 	for (uint64_t i = 1; i < dynamic.count && vdso->export_count < VDSO_EXPORT_MAX; i++) {
 		struct vdso_export *export = &vdso->exports[vdso->export_count];
 		uint64_t symbol = dynamic.symbols + i * ELF_SIZE(&elf, Sym);
-		uint64_t offset = elf_offset(&elf, ELF_READ(&elf, symbol, Sym, st_value));
 		struct span name =
 			elf_name(&elf, dynamic.names, ELF_READ(&elf, symbol, Sym, st_name));
 
 		if (!is_export(&elf, symbol, name))
 			continue;
-		if (!offset) {
+		if (is_led_away(&elf, symbol)) {
 			vdso->led_away += vdso->led_away < VDSO_EXPORT_MAX;
 			continue;
 		}
 		text_clean_span(export->name, sizeof(export->name), name);
 		text_clean_span(
 			export->version, sizeof(export->version), find_version(&elf, &dynamic, i));
-		offsets[vdso->export_count++] = (size_t)offset;
+		offsets[vdso->export_count++] =
+			(size_t)elf_offset(&elf, ELF_READ(&elf, symbol, Sym, st_value));
 	}
 	if (dynamic.soname)
 		text_clean_span(vdso->soname, sizeof(vdso->soname),

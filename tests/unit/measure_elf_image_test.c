@@ -121,6 +121,52 @@ static void every_kind_of_image_lists_its_functions(void **state)
 	}
 }
 
+/* Puts headers of sections behind the image: those of all but the tenth have no size. */
+static size_t add_sections(unsigned char *image, size_t size, uint64_t flags, size_t code_size)
+{
+	ElfW(Shdr) sections[10] = {0};
+	ElfW(Ehdr) header;
+
+	memcpy(&header, image, sizeof(header));
+	header.e_shoff = (size + 7) / 8 * 8;
+	header.e_shnum = COUNT(sections);
+	memcpy(image, &header, sizeof(header));
+	sections[9].sh_flags = (__typeof__(sections[9].sh_flags))flags;
+	sections[9].sh_addr = elf_builder_code(0);
+	sections[9].sh_size = (__typeof__(sections[9].sh_size))code_size;
+	memcpy(image + header.e_shoff, sections, sizeof(sections));
+	return header.e_shoff + sizeof(sections);
+}
+
+/* The first function ends where the second one begins. */
+static void a_function_outside_of_its_section_is_led_away(void **state)
+{
+	const size_t first = elf_builder_code(1) - elf_builder_code(0);
+	const struct elf_plan plan = {.versions = true, .hash = true};
+	const struct {
+		uint64_t flags;
+		size_t size, led_away;
+	} rows[] = {
+		{SHF_ALLOC | SHF_EXECINSTR, first, COUNT(listed) - 1},
+		{SHF_ALLOC | SHF_EXECINSTR, first * COUNT(listed), 0},
+		/* Descriptors of functions, and sections that are not what they seem. */
+		{SHF_ALLOC, first, 0},
+		{0, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		unsigned char image[ELF_BUILDER_SIZE + 11 * sizeof(ElfW(Shdr))];
+		struct vdso_evidence vdso = {0};
+		size_t size = elf_builder_make(&plan, image);
+
+		size = add_sections(image, size, rows[i].flags, rows[i].size);
+		assert_true(elf_image_read(image, size, &vdso, offsets));
+		assert_int_equal(vdso.led_away, rows[i].led_away);
+		assert_int_equal(vdso.export_count, COUNT(listed) - rows[i].led_away);
+	}
+}
+
 static void an_image_without_hash_table_has_a_reason(void **state)
 {
 	const struct elf_plan plan = {.versions = true};
@@ -348,6 +394,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_image_lists_its_functions),
+		cmocka_unit_test(a_function_outside_of_its_section_is_led_away),
 		cmocka_unit_test(an_image_without_hash_table_has_a_reason),
 		cmocka_unit_test(what_is_not_an_elf_image_has_a_reason),
 		cmocka_unit_test(the_extent_covers_the_segments),
