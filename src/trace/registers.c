@@ -23,6 +23,9 @@
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
 #endif
+#ifndef SYS_io_uring_enter
+#define SYS_io_uring_enter 426
+#endif
 
 /* The kernel's, which makes it restart a call unless a handler takes the signal. */
 #define ERESTARTNOHAND 514
@@ -61,6 +64,11 @@ void registers_call(
 	all->r9 = arguments[5];
 }
 
+/* With this flag, the fifth argument may be a structure that has a limit. */
+#ifndef IORING_ENTER_EXT_ARG
+#define IORING_ENTER_EXT_ARG (1U << 3)
+#endif
+
 static bool waits_without_limit(const struct user_regs_struct *all)
 {
 	switch (all->orig_rax) {
@@ -74,6 +82,8 @@ static bool waits_without_limit(const struct user_regs_struct *all)
 		return !all->rdx;
 	case SYS_io_getevents:
 		return !all->r8;
+	case SYS_io_uring_enter:
+		return !(all->r10 & IORING_ENTER_EXT_ARG);
 	default:
 		return all->orig_rax == SYS_semop;
 	}

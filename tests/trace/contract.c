@@ -18,13 +18,21 @@
  *	contract left FILE           leaves a child that waits for a second, and then writes to the file
  *	                             whether it was interrupted
  *	contract ignores             waits without limit, in ways that are not restarted, while it gets
- *	                             signals that it ignores; prints how often a call was interrupted
+ *	                             signals that it ignores; prints how often a call was interrupted,
+ *	                             and how often without a handler
  *	contract sent                ends by SIGSYS of a child while it reads the clock
  *	contract locks               locks its memory, and prints how many KiB that is
  *	contract spawns N FILE       N children that execute true; writes to the file how many of
  *	                             them ended otherwise than by 0 or SIGKILL
  *	contract state               prints what execve(2) keeps: users, capabilities, signals,
  *	                             limits, timers, descriptors
+ *	contract parses              reads the clock by a function that it looks up in its vDSO as
+ *	                             careful programs do: symbols are within the segment that is
+ *	                             loaded; prints how many are not, and how many reads failed
+ *	contract moves               the same after it has moved its vDSO by mremap(2)
+ *	contract points              reads the clock into memory that it does not have, and prints the
+ *	                             errors
+ *	contract layout              prints addresses that are the same each time without ASLR
  *	contract stops               how its parent sees a child that stops itself and is continued
  *	contract pairs N             N times SIGSTOP and then SIGCONT for a child that executes itself
  *	                             again and again; prints how often it was stopped after that
@@ -45,11 +53,13 @@
  *	                             and prints its output, its stops and its end
  */
 /* clang-format on */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/bpf.h>
 #include <linux/filter.h>
+#include <linux/io_uring.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -59,6 +69,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -201,19 +212,149 @@ static int leave_child(const char *path)
 	return !file;
 }
 
-static void do_nothing(int signal)
+/* ---- its own vDSO ---- */
+
+typedef int clock_function(clockid_t, struct timespec *);
+
+/* Returns the function, and counts the symbols of functions that lead out of what is loaded. */
+static clock_function *look_up(const char *image, int *outside)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)image;
+	const Elf64_Phdr *segment = (const Elf64_Phdr *)(const void *)(image + header->e_phoff);
+	const Elf64_Phdr *loaded = NULL;
+	const Elf64_Dyn *dynamic = NULL;
+	const Elf64_Sym *symbols = NULL;
+	const char *names = NULL;
+	const unsigned *hash = NULL;
+	clock_function *found = NULL;
+
+	for (int i = 0; i < header->e_phnum; i++) {
+		if (segment[i].p_type == PT_LOAD)
+			loaded = &segment[i];
+		if (segment[i].p_type == PT_DYNAMIC)
+			dynamic = (const Elf64_Dyn *)(const void *)(image + segment[i].p_offset);
+	}
+	for (; loaded && dynamic && dynamic->d_tag; dynamic++) {
+		const char *at = image + dynamic->d_un.d_ptr - loaded->p_vaddr;
+
+		if (dynamic->d_tag == DT_SYMTAB)
+			symbols = (const Elf64_Sym *)(const void *)at;
+		if (dynamic->d_tag == DT_STRTAB)
+			names = at;
+		if (dynamic->d_tag == DT_HASH)
+			hash = (const unsigned *)(const void *)at;
+	}
+	for (unsigned i = 1; hash && symbols && names && i < hash[1]; i++) {
+		const char *name = names + symbols[i].st_name;
+		const char *at = image + symbols[i].st_value - loaded->p_vaddr;
+
+		if ((symbols[i].st_info & 15) != STT_FUNC || !symbols[i].st_shndx)
+			continue;
+		*outside += symbols[i].st_value - loaded->p_vaddr >= loaded->p_memsz ||
+		            (loaded->p_flags & (PF_R | PF_X)) != (PF_R | PF_X);
+		if (strcmp(name, "__vdso_clock_gettime") == 0 ||
+			strcmp(name, "__kernel_clock_gettime") == 0)
+			memcpy(&found, &at, sizeof(found));
+	}
+	return found;
+}
+
+/* It makes no call of libc, which has the old addresses. */
+static int read_by(const char *image)
+{
+	clock_function *function;
+	int outside = 0, failed = 0, length;
+	struct timespec now;
+	char text[64];
+
+	function = look_up(image, &outside);
+	if (!function)
+		return 77;
+	for (int i = 0; i < 100; i++) {
+		now.tv_sec = 0;
+		failed += function(CLOCK_MONOTONIC, &now) != 0 || now.tv_sec == 0;
+	}
+	length = snprintf(text, sizeof(text), "%d %d\n", outside, failed);
+	_exit(write(1, text, (size_t)length) != length);
+}
+
+/* It and its data lie side by side, and move together. */
+static int move_vdso(void)
+{
+	struct {
+		unsigned long start, end;
+	} maps[8];
+	unsigned long image = 0, first, length;
+	int count = 0;
+	char line[512];
+	FILE *file = fopen("/proc/self/maps", "r");
+	char *to;
+
+	while (file && count < 8 && fgets(line, sizeof(line), file)) {
+		if (!strstr(line, "[vvar") && !strstr(line, "[vdso]"))
+			continue;
+		sscanf(line, "%lx-%lx", &maps[count].start, &maps[count].end);
+		if (strstr(line, "[vdso]"))
+			image = maps[count].start;
+		count++;
+	}
+	if (!image)
+		return 77;
+	fclose(file);
+	first = maps[0].start;
+	length = maps[count - 1].end - first;
+	to = mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < count; i++) {
+		if (syscall(SYS_mremap, maps[i].start, maps[i].end - maps[i].start,
+			    maps[i].end - maps[i].start, MREMAP_MAYMOVE | MREMAP_FIXED,
+			    to + (maps[i].start - first)) < 0)
+			_exit(77);
+	}
+	return read_by(to + (image - first));
+}
+
+static int read_into_nothing(void)
+{
+	static const uintptr_t places[] = {16, UINTPTR_MAX - 4095, (uintptr_t)1 << 63};
+
+	for (int i = 0; i < 3; i++) {
+		struct timespec *place;
+		int error;
+
+		memcpy(&place, &places[i], sizeof(place));
+		error = clock_gettime(CLOCK_MONOTONIC, place) < 0 ? errno : 0;
+		printf("%s\n", strerror(error));
+	}
+	return 0;
+}
+
+static int print_layout(void)
+{
+	void *map = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int (*library)(const char *) = puts;
+
+	printf("%p %p %p\n", map, *(void **)(void *)&library, (void *)&map);
+	return 0;
+}
+
+static volatile sig_atomic_t was_handled;
+
+static void handle(int signal)
 {
 	(void)signal;
+	was_handled = 1;
 }
 
 /* The last wait is ended by a handler. */
 static int ignore_signals(void)
 {
 	const struct timespec moment = {.tv_nsec = 50000000};
-	const struct sigaction handled = {.sa_handler = do_nothing};
+	const struct sigaction handled = {.sa_handler = handle};
 	struct epoll_event event = {.events = EPOLLIN};
 	struct sembuf down = {0, -1, 0}, up = {0, 1, 0};
 	int poll = epoll_create1(0), interrupted = 0, set = semget(IPC_PRIVATE, 1, 0600), ends[2];
+	struct io_uring_params ring = {.flags = 0};
+	int uring = (int)syscall(SYS_io_uring_setup, 1, &ring), unhandled = 0;
 	sigset_t wanted;
 	char byte;
 
@@ -246,12 +387,16 @@ static int ignore_signals(void)
 		result = i == 0   ? semop(set, &down, 1)
 		         : i == 1 ? semtimedop(set, &down, 1, NULL)
 		         : i == 2 ? sigwaitinfo(&wanted, NULL)
-		                  : epoll_wait(poll, &event, 1, -1);
+		         : i == 3 || uring < 0
+		                  ? epoll_wait(poll, &event, 1, -1)
+		                  : (int)syscall(SYS_io_uring_enter, uring, 0, 1,
+						IORING_ENTER_GETEVENTS, NULL, 0);
 		interrupted += result < 0 && errno == EINTR;
+		unhandled += result < 0 && errno == EINTR && !was_handled;
 		waitpid(child, NULL, 0);
 	}
 	semctl(set, 0, IPC_RMID);
-	printf("%d\n", interrupted);
+	printf("%d %d\n", interrupted, unhandled);
 	return 0;
 }
 
@@ -865,6 +1010,14 @@ int main(int argc, char **argv)
 		return read_counter();
 	if (strcmp(what, "strict") == 0)
 		return read_strictly();
+	if (strcmp(what, "parses") == 0)
+		return read_by((const char *)getauxval(AT_SYSINFO_EHDR));
+	if (strcmp(what, "moves") == 0)
+		return move_vdso();
+	if (strcmp(what, "points") == 0)
+		return read_into_nothing();
+	if (strcmp(what, "layout") == 0)
+		return print_layout();
 	if (strcmp(what, "state") == 0)
 		return print_state();
 	if (strcmp(what, "stops") == 0)
