@@ -87,10 +87,16 @@ struct served_stubs {
 };
 
 /*
- * Adds a stub for this function of the vDSO. Returns its address in the program, or 0 if there is
- * no stub for this architecture or no room.
+ * Adds a stub for this function of the vDSO, which is reached by a jump at the address `jump` of
+ * the program. Returns its address in the program, or 0 if there is no stub for this architecture
+ * or no room.
  */
-uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uint64_t target);
+uint64_t served_stub_make(
+	struct served_stubs *stubs, enum served_call call, uint64_t jump, uint64_t target);
+
+/* Writes a jump to a stub, and returns its size: at most SERVED_ROOM for all calls. */
+#define SERVED_ROOM 192
+size_t served_jump_make(unsigned char *to, uint64_t stub);
 
 /* A vDSO with a larger image is left alone. */
 #define SERVED_IMAGE_MAX (64 * SERVED_PAGE)
@@ -99,11 +105,17 @@ uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uin
 size_t served_image_length(const unsigned char *image, size_t size);
 
 /*
- * Makes stubs for the counted functions of the image, which is at the address `vdso` in the
- * program, and leads their symbols to the stubs.
+ * Returns the place for jumps in an image of which these bytes are mapped: the end of its last
+ * page, if nothing is there. 0: there is no room.
+ */
+size_t served_find_room(const unsigned char *image, size_t size);
+
+/*
+ * Makes stubs for the counted functions of such an image, which is at the address `vdso` in the
+ * program, and leads their symbols to jumps to the stubs.
  */
 void served_stubs_make(
-	struct served_stubs *stubs, unsigned char *image, size_t length, uint64_t vdso);
+	struct served_stubs *stubs, unsigned char *image, size_t size, uint64_t vdso);
 
 /*
  * INJECTED_GONE: the thread was killed, and its end comes next. INJECTED_BROKEN: it has registers

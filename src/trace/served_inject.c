@@ -2,7 +2,7 @@
 /*
  * Makes a program count its calls into the vDSO, at the end of its execve(2): system calls are made
  * in its name, by an instruction of its vDSO, to map the table and the stubs, and the symbols of
- * its vDSO get the addresses of the stubs. The vDSO is a private mapping that a tracer may write
+ * its vDSO lead to them. The vDSO is a private mapping that a tracer may write
  * to, as debuggers do for breakpoints: the change is this process's own, fork(2) inherits it and
  * execve(2) drops it. Nothing else of the program's memory is written. Signals are blocked until it
  * goes on, and its registers are as they were.
@@ -36,6 +36,7 @@ struct target {
 	bool was_stopped;     /* with its process, which is stopped still or was continued */
 	unsigned char *image; /* of its vDSO, at this address in the program */
 	uint64_t vdso;
+	size_t size; /* of the image */
 };
 
 /* ---- system calls in the program's name ---- */
@@ -117,15 +118,17 @@ static int find_vdso(struct target *target)
 }
 
 /*
- * Reads the image of the vDSO, and finds the instruction. 0 or an errno value. A kernel may lack
- * process_vm_readv(2), and a filter refuse it; it reads up to the end of what is mapped there.
+ * Reads the image of the vDSO up to the end of its jumps, and finds the instruction. 0 or an errno
+ * value. A kernel may lack process_vm_readv(2), and a filter refuse it; it reads up to the end of
+ * what is mapped there.
  */
-static int read_vdso(struct target *target, size_t *length)
+static int read_vdso(struct target *target)
 {
 	struct iovec here = {target->image, SERVED_IMAGE_MAX}, there = here;
 	const unsigned char *found = NULL;
 	int error = find_vdso(target);
 	ssize_t size;
+	size_t length;
 
 	if (error)
 		return error;
@@ -133,11 +136,17 @@ static int read_vdso(struct target *target, size_t *length)
 	size = process_vm_readv(target->thread, &here, 1, &there, 1, 0);
 	if (size < 0)
 		return errno;
-	*length = served_image_length(target->image, (size_t)size);
-	if (*length && *length <= (size_t)size)
-		found = registers_find_instruction(target->image, *length);
-	target->instruction = found ? target->vdso + (uint64_t)(found - target->image) : 0;
-	return found ? 0 : ENODATA;
+	length = served_image_length(target->image, (size_t)size);
+	if (length && length <= (size_t)size)
+		found = registers_find_instruction(target->image, length);
+	if (!found)
+		return ENODATA;
+	target->instruction = target->vdso + (uint64_t)(found - target->image);
+	target->size = served_find_room(target->image, (size_t)size);
+	if (!target->size)
+		return ENOSPC;
+	target->size += SERVED_ROOM;
+	return 0;
 }
 
 /* ---- the stubs ---- */
@@ -214,9 +223,8 @@ static int give_stubs(struct target *target, int *table)
 	struct served_stubs stubs = {.code = code,
 		.as_if_fallback = target->trace->request->as_if_fallback};
 	unsigned char *image = target->image, *changed = image + SERVED_IMAGE_MAX;
-	size_t length = 0;
 	int64_t result;
-	int error = read_vdso(target, &length);
+	int error = read_vdso(target);
 
 	if (error)
 		return error;
@@ -233,14 +241,14 @@ static int give_stubs(struct target *target, int *table)
 		return (int)-result;
 	}
 	stubs.table = (uint64_t)result;
-	memcpy(changed, image, length);
-	served_stubs_make(&stubs, changed, length, target->vdso);
+	memcpy(changed, image, target->size);
+	served_stubs_make(&stubs, changed, target->size, target->vdso);
 	if (write_changes(target->thread, stubs.to, none, code, stubs.used) &&
 		(target->trace->request->is_baseline ||
-			write_changes(target->thread, target->vdso, image, changed, length)))
+			write_changes(target->thread, target->vdso, image, changed, target->size)))
 		return 0;
 	error = errno;
-	(void)write_changes(target->thread, target->vdso, changed, image, length);
+	(void)write_changes(target->thread, target->vdso, changed, image, target->size);
 	CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
 	CALL(target, "munmap", stubs.table, SERVED_TABLE_SIZE);
 	return error;
@@ -254,6 +262,8 @@ static void explain(int error, struct fact *why)
 		fact_set(why, FACT_DENIED, "it runs with privileges that its caller lacks");
 	else if (error == ENODATA)
 		fact_set(why, FACT_ABSENT, "its vDSO is not understood");
+	else if (error == ENOSPC)
+		fact_set(why, FACT_ABSENT, "its vDSO has no room for jumps to the counters");
 	else if (error == ENOTSUP)
 		fact_set(why, FACT_ABSENT,
 			"reads of the clock are counted on x86-64 and arm64 only");

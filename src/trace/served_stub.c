@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Has the machine code that counts a call which the vDSO serves. The symbol of each function leads
- * to a stub: it finds the entry for its call, clock and return address in the table of served.h,
- * adds one to it, and jumps to the function of the real vDSO. It makes no system call, and
- * changes only registers that a function may change.
+ * to a jump behind the vDSO's own code, inside the image, as programs check; the jump leads to a
+ * stub. It finds the entry for its call, clock and return address in the table of served.h, adds
+ * one to it, and jumps to the function of the real vDSO, whose distance from the first jump it
+ * knows: a program may move its vDSO by mremap(2). It makes no system call, and changes only
+ * registers that a function may change.
  *
  * On x86-64 a locked instruction costs more than all others of a stub. One thread alone needs none:
  * neither a signal nor another CPU divides an instruction that adds to memory. A word of the table
@@ -49,7 +51,8 @@ _Static_assert(
 /* The last bytes of a stub, in the order of its labels. */
 #define WORDS_SIZE 56
 struct words {
-	uint64_t call, table, frames, target;
+	uint64_t call, table, frames;
+	uint64_t target; /* the function, from the jump on; 0: make the system call instead */
 	uint64_t number, refused; /* for the system call: its number, and the address of a count */
 	uint64_t result;          /* RESULT_... */
 };
@@ -79,8 +82,8 @@ _Static_assert(sizeof(struct words) == WORDS_SIZE, "the words are the end of a s
 #if defined(__x86_64__)
 /* Arguments of functions that are needed as registers are kept below the stack pointer. */
 __asm__(".pushsection .rodata\n"
-	".globl served_clock, served_plain, served_fallback\n"
-	".hidden served_clock, served_plain, served_fallback\n"
+	".globl served_clock, served_plain, served_jump, served_jump_end\n"
+	".hidden served_clock, served_plain, served_jump, served_jump_end\n"
 	".p2align 4\n"
 	"served_clock:\n"
 	"	endbr64\n"
@@ -97,6 +100,7 @@ __asm__(".pushsection .rodata\n"
 	"	mov	.Lframes(%rip), %rcx\n"
 	"	mov	%r8, -16(%rsp)\n"
 	"	mov	%rdx, -24(%rsp)\n"
+	"	mov	%r11, -32(%rsp)\n"
 	"	mov	%rbp, %rdx\n"
 	"	mov	%rsp, %r11\n"
 	"	mov	(%r11), %r9\n"
@@ -164,12 +168,15 @@ __asm__(".pushsection .rodata\n"
 	"4:	mov	-8(%rsp), %rcx\n"
 	"	mov	-16(%rsp), %r8\n"
 	"	mov	-24(%rsp), %rdx\n"
-	"	jmp	*.Ltarget(%rip)\n"
+	"	mov	-32(%rsp), %r11\n"
+	"	mov	.Ltarget(%rip), %rax\n"
+	"	test	%rax, %rax\n"
+	"	jz	6f\n"
+	"	add	%rax, %r11\n"
+	"	jmp	*%r11\n"
 	"5:	lock incq 8(%r10)\n"
 	"	jmp	4b\n"
-	"served_fallback:\n"
-	"	endbr64\n"
-	"	xor	%r9d, %r9d\n"
+	"6:	xor	%r9d, %r9d\n" /* as if this host fell back */
 	"	mov	.Lresult(%rip), %r10d\n"
 	"	test	$" SECOND ", %r10b\n"
 	"	cmovnz	%rsi, %r9\n"
@@ -204,12 +211,21 @@ __asm__(".pushsection .rodata\n"
 	"	jne	5f\n"
 	"4:	mov	.Lrefused(%rip), %rcx\n"
 	"	lock incq (%rcx)\n"
-	"5:	ret\n" WORDS);
+	"5:	ret\n" WORDS
+	/* The jump, whose last word is the address of a stub. */
+	".pushsection .rodata\n"
+	"served_jump:\n"
+	"	endbr64\n"
+	"	lea	served_jump(%rip), %r11\n"
+	"	jmp	*0(%rip)\n"
+	"	.quad	0\n"
+	"served_jump_end:\n"
+	".popsection\n");
 
 #elif defined(__aarch64__)
 __asm__(".pushsection .rodata\n"
-	".globl served_clock, served_plain, served_fallback\n"
-	".hidden served_clock, served_plain, served_fallback\n"
+	".globl served_clock, served_plain, served_jump, served_jump_end\n"
+	".hidden served_clock, served_plain, served_jump, served_jump_end\n"
 	".p2align 4\n"
 	"served_clock:\n"
 	"	hint	#34\n" /* bti c */
@@ -277,6 +293,8 @@ __asm__(".pushsection .rodata\n"
 	"	stxr	w12, x11, [x13]\n"
 	"	cbnz	w12, 6b\n"
 	"	ldr	x16, .Ltarget\n"
+	"	cbz	x16, 4f\n"
+	"	add	x16, x16, x17\n"
 	"	br	x16\n"
 	"5:	add	x13, x13, #16\n"
 	"	subs	w14, w14, #1\n"
@@ -285,9 +303,7 @@ __asm__(".pushsection .rodata\n"
 	"	and	x9, x9, #0xff\n"
 	"	add	x13, x13, x9, lsl #3\n"
 	"	b	6b\n"
-	"served_fallback:\n"
-	"	hint	#34\n"
-	"	ldr	x10, .Lresult\n"
+	"4:	ldr	x10, .Lresult\n" /* as if this host fell back */
 	"	mov	x9, #0\n"
 	"	tst	x10, #" SECOND "\n"
 	"	csel	x9, x1, x9, ne\n"
@@ -328,19 +344,32 @@ __asm__(".pushsection .rodata\n"
 	"	cbnz	w11, 5b\n"
 	"6:	ret\n"
 	"	.p2align 3\n"
-	".Lfactor:	.quad 0x9e3779b97f4a7c15\n" WORDS);
+	".Lfactor:	.quad 0x9e3779b97f4a7c15\n" WORDS
+	".pushsection .rodata\n"
+	".p2align 3\n"
+	"served_jump:\n"
+	"	hint	#34\n"
+	"	adr	x17, served_jump\n"
+	"	ldr	x16, 1f\n"
+	"	br	x16\n"
+	"1:	.quad	0\n"
+	"served_jump_end:\n"
+	".popsection\n");
 #endif
 
 #if defined(__x86_64__) || defined(__aarch64__)
-extern const unsigned char served_clock[], served_plain[], served_fallback[];
+extern const unsigned char served_clock[], served_plain[];
+extern const unsigned char served_jump[], served_jump_end[];
 #else
 /* Programs of other architectures are not counted: registers_get() refuses them. */
 static const unsigned char served_clock[SERVED_STUB_SIZE];
 #define served_plain served_clock
-#define served_fallback served_clock
+#define served_jump served_clock
+#define served_jump_end served_clock
 #endif
 
-uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uint64_t target)
+uint64_t served_stub_make(
+	struct served_stubs *stubs, enum served_call call, uint64_t jump, uint64_t target)
 {
 	const struct served_row *row = &served_calls[call];
 	const uint64_t start = stubs->to + stubs->used;
@@ -348,7 +377,7 @@ uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uin
 	struct words words = {.call = (uint64_t)call * SERVED_CLOCKS,
 		.table = stubs->table,
 		.frames = stubs->table + offsetof(struct served_head, frames[call]),
-		.target = target,
+		.target = target - jump,
 		.refused = stubs->table + offsetof(struct served_head, refused[call]),
 		.result = call == SERVED_TIME           ? RESULT_RETURNED
 	                  : call == SERVED_GETTIMEOFDAY ? RESULT_FIRST
@@ -364,13 +393,24 @@ uint64_t served_stub_make(struct served_stubs *stubs, enum served_call call, uin
 		number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, row->name);
 	if (number >= 0) {
 		words.number = (uint64_t)number;
-		words.target = start + ((uintptr_t)served_fallback - (uintptr_t)served_clock);
+		words.target = 0;
 	}
 	memcpy(stub, served_clock, SERVED_STUB_SIZE);
 	memcpy(stub + SERVED_STUB_SIZE - sizeof(words), &words, sizeof(words));
 	stubs->used += SERVED_STUB_SIZE;
 	return start + ((uintptr_t)entry - (uintptr_t)served_clock);
 }
+
+size_t served_jump_make(unsigned char *to, uint64_t stub)
+{
+	const size_t size = (uintptr_t)served_jump_end - (uintptr_t)served_jump;
+
+	memcpy(to, served_jump, size);
+	memcpy(to + size - sizeof(stub), &stub, sizeof(stub));
+	return size;
+}
+
+/* ---- the image ---- */
 
 size_t served_image_length(const unsigned char *image, size_t size)
 {
@@ -380,17 +420,59 @@ size_t served_image_length(const unsigned char *image, size_t size)
 	return extent <= SERVED_IMAGE_MAX ? (size_t)extent : 0;
 }
 
-void served_stubs_make(
-	struct served_stubs *stubs, unsigned char *image, size_t length, uint64_t vdso)
+size_t served_find_room(const unsigned char *image, size_t size)
 {
-	uint64_t entries[SERVED_CALL_COUNT] = {0}, value;
+	static const unsigned char none[SERVED_ROOM];
+	const size_t length = served_image_length(image, size);
+	struct elf elf;
+	size_t end, pages;
+
+	if (!length || !elf_start(&elf, image, size))
+		return 0;
+	/* The headers of the sections, which debuggers read, lie behind what is loaded. */
+	end = (size_t)(ELF_READ(&elf, 0, Ehdr, e_shoff) +
+		       ELF_READ(&elf, 0, Ehdr, e_shnum) * ELF_SIZE(&elf, Shdr));
+	end = end > length ? end : length;
+	pages = (end + SERVED_PAGE - 1) / SERVED_PAGE * SERVED_PAGE;
+	return pages <= size && pages - end >= SERVED_ROOM &&
+	                       memcmp(image + pages - SERVED_ROOM, none, SERVED_ROOM) == 0
+	               ? pages - SERVED_ROOM
+	               : 0;
+}
+
+/* Makes the segment of code that ends the image reach to this end. */
+static bool extend_segment(const struct elf *elf, unsigned char *image, uint64_t end)
+{
+	const uint64_t before = elf_extent(elf);
+
+	for (uint64_t at = 0; (at = elf_segment(elf, PT_LOAD, at));) {
+		const uint64_t offset = ELF_READ(elf, at, Phdr, p_offset), size = end - offset;
+
+		if (offset + ELF_READ(elf, at, Phdr, p_filesz) != before ||
+			!(ELF_READ(elf, at, Phdr, p_flags) & PF_X))
+			continue;
+		memcpy(image + at + offsetof(Elf64_Phdr, p_filesz), &size, sizeof(size));
+		memcpy(image + at + offsetof(Elf64_Phdr, p_memsz), &size, sizeof(size));
+		return true;
+	}
+	return false;
+}
+
+void served_stubs_make(
+	struct served_stubs *stubs, unsigned char *image, size_t size, uint64_t vdso)
+{
+	size_t room = served_find_room(image, size);
+	uint64_t jumps[SERVED_CALL_COUNT] = {0};
 	struct elf_dynamic dynamic = {.count = 0};
 	struct elf elf;
 
-	if (!elf_start(&elf, image, length) || elf.narrow || !elf_read_dynamic(&elf, &dynamic))
+	if (!room || !elf_start(&elf, image, served_image_length(image, size)) ||
+		!elf_read_dynamic(&elf, &dynamic) ||
+		!extend_segment(&elf, image, room + SERVED_ROOM))
 		return;
 	for (uint64_t i = 0; i < dynamic.count; i++) {
-		uint64_t at = dynamic.symbols + i * sizeof(Elf64_Sym), base = vdso - elf.load;
+		uint64_t at = dynamic.symbols + i * sizeof(Elf64_Sym), stub = 0;
+		uint64_t value = ELF_READ(&elf, at, Sym, st_value) - elf.load;
 		uint64_t section = ELF_READ(&elf, at, Sym, st_shndx);
 		struct span name = elf_name(&elf, dynamic.names, ELF_READ(&elf, at, Sym, st_name));
 		enum served_call call;
@@ -401,11 +483,14 @@ void served_stubs_make(
 			(ELF_READ(&elf, at, Sym, st_info) & 0xf) != STT_FUNC)
 			continue;
 		/* x86-64 has each function by its bare name, too. */
-		value = ELF_READ(&elf, at, Sym, st_value);
-		if (!entries[call])
-			entries[call] = served_stub_make(stubs, call, base + value);
-		value = entries[call] - base;
-		if (entries[call])
-			memcpy(image + at + offsetof(Elf64_Sym, st_value), &value, sizeof(value));
+		if (!jumps[call])
+			stub = served_stub_make(stubs, call, vdso + room, vdso + value);
+		if (stub) {
+			jumps[call] = elf.load + room;
+			room += served_jump_make(image + room, stub);
+		}
+		if (jumps[call])
+			memcpy(image + at + offsetof(Elf64_Sym, st_value), &jumps[call],
+				sizeof(jumps[call]));
 	}
 }

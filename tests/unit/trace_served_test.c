@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,7 +57,7 @@ static uint64_t stub_target; /* 0: answer() */
 
 #define CODE_AT 64
 
-/* A stub for the call, of which the code is executable, and its table. */
+/* A jump to a stub for the call, whose code is executable, and its table. */
 static clock_function *make_stub(enum served_call call, unsigned char *table)
 {
 	unsigned char *code =
@@ -67,16 +68,17 @@ static clock_function *make_stub(enum served_call call, unsigned char *table)
 		.as_if_fallback = make_call_as_if_fallback,
 		.used = CODE_AT};
 	uint64_t entry;
-	void *start;
+	void *start = code;
 	clock_function *function;
 
 	assert_ptr_not_equal(code, MAP_FAILED);
-	entry = served_stub_make(&stubs, call, stub_target ? stub_target : (uintptr_t)answer);
+	entry = served_stub_make(
+		&stubs, call, stubs.to, stub_target ? stub_target : (uintptr_t)answer);
 	assert_in_range(entry, stubs.to + CODE_AT, stubs.to + CODE_AT + SERVED_STUB_SIZE - 1);
 	assert_int_equal(stubs.used, CODE_AT + SERVED_STUB_SIZE);
+	assert_in_range(served_jump_make(code, entry), 1, SERVED_ROOM / SERVED_CALL_COUNT);
 	assert_int_equal(mprotect(code, SERVED_PAGE, PROT_READ | PROT_EXEC), 0);
 	__builtin___clear_cache((char *)code, (char *)code + SERVED_PAGE);
-	start = (void *)(uintptr_t)entry;
 	memcpy(&function, &start, sizeof(function));
 	return function;
 }
@@ -200,47 +202,134 @@ static void a_stub_counts_where_the_return_address_has_more_than_48_bits(void **
 }
 #endif
 
-/* The symbols of this process's own vDSO lead to stubs, each of which ends in the function. */
-static void the_symbols_of_the_vdso_lead_to_stubs(void **state)
+#define STUBS_AT 0x7ffff7000000
+
+/* Copies this process's own vDSO up to the end of its room; NULL if it has none. */
+static unsigned char *copy_vdso(size_t *length, size_t *size)
 {
-	const unsigned char *vdso = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
-	unsigned char *table = make_table(), *image, code[SERVED_STUBS_SIZE];
-	struct served_stubs stubs = {.code = code, .to = 0x7ffff7000000, .table = (uintptr_t)table};
-	struct dice dice = dice_start();
-	size_t length, led = 0;
-	uint64_t words[2];
+	unsigned char *image = xmalloc(SERVED_IMAGE_MAX);
+	struct iovec here = {image, SERVED_IMAGE_MAX}, there = here;
+	ssize_t read;
+
+	there.iov_base = (void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	read = there.iov_base ? process_vm_readv(getpid(), &here, 1, &there, 1, 0) : 0;
+	*size = served_find_room(image, read > 0 ? (size_t)read : 0);
+	*length = served_image_length(image, *size);
+	if (*size) {
+		*size += SERVED_ROOM;
+		return image;
+	}
+	free(image);
+	return NULL;
+}
+
+static size_t make_stubs(unsigned char *image, size_t size)
+{
+	unsigned char code[SERVED_STUBS_SIZE];
+	struct served_stubs stubs = {.code = code, .to = STUBS_AT};
+
+	served_stubs_make(&stubs, image, size, (uintptr_t)getauxval(AT_SYSINFO_EHDR));
+	return stubs.used / SERVED_STUB_SIZE;
+}
+
+/*
+ * The symbols of this process's own vDSO lead to jumps, each of which leads to a stub of its own.
+ * They are within the segment of code, and only what was not used is different beside.
+ */
+static void the_symbols_of_the_vdso_lead_to_jumps_within_its_image(void **state)
+{
+	size_t length, size, led = 0, stubs, room;
+	unsigned char *image = copy_vdso(&length, &size), *before = copy_vdso(&length, &size);
+	struct elf_dynamic dynamic;
+	struct elf elf;
 
 	(void)state;
-	if (!vdso)
+	if (!image)
 		skip();
-	length = served_image_length(vdso, SERVED_PAGE);
 	assert_true(length > SERVED_PAGE / 2);
-	image = xmalloc(length);
-	memcpy(image, vdso, length);
-	served_stubs_make(&stubs, image, length, (uintptr_t)vdso);
-	/* Symbols differ from the vDSO's, and nothing else. */
-	for (size_t at = 0; at + sizeof(uint64_t) <= length; at += sizeof(uint64_t)) {
-		memcpy(&words[0], image + at, sizeof(uint64_t));
-		memcpy(&words[1], vdso + at, sizeof(uint64_t));
-		if (words[0] == words[1])
+	room = size - SERVED_ROOM;
+	assert_int_equal(served_find_room(image, size), room);
+	stubs = make_stubs(image, size);
+	assert_true(elf_start(&elf, image, size) && elf_read_dynamic(&elf, &dynamic));
+	assert_int_equal(elf_extent(&elf), size);
+	for (uint64_t i = 0; i < dynamic.count; i++) {
+		uint64_t at = dynamic.symbols + i * sizeof(Elf64_Sym), stub;
+		uint64_t value = ELF_READ(&elf, at, Sym, st_value);
+
+		if (memcmp(image + at, before + at, sizeof(Elf64_Sym)) == 0)
 			continue;
 		led++;
-		assert_in_range(words[0] + (uintptr_t)vdso, stubs.to, stubs.to + stubs.used - 1);
+		assert_in_range(elf_offset(&elf, value), room, size - 1);
+		for (stub = elf_offset(&elf, value); elf_number(&elf, stub, 8) - STUBS_AT >=
+						     stubs * SERVED_STUB_SIZE;)
+			assert_in_range(++stub, room, size - 8);
+		memcpy(image + at, before + at, sizeof(Elf64_Sym));
 	}
 	/* A function that has a bare name, too, has one stub. */
-	assert_true(led >= 2 && (stubs.used == led * SERVED_STUB_SIZE ||
-					2 * stubs.used == led * SERVED_STUB_SIZE));
-	/* Cut anywhere or with broken bytes it stays within its bytes. */
+	assert_true(stubs >= 2 && (led == stubs || led == 2 * stubs));
+	memset(image + room, 0, SERVED_ROOM);
+	for (uint64_t at = 0; (at = elf_segment(&elf, PT_LOAD, at));)
+		memcpy(image + at, before + at, sizeof(Elf64_Phdr));
+	assert_memory_equal(image, before, size);
+	free(before);
+	free(image);
+}
+
+static void a_vdso_without_room_for_jumps_is_left_alone(void **state)
+{
+	size_t length, size;
+	unsigned char *image = copy_vdso(&length, &size);
+	unsigned char *before = image ? xmalloc(size) : NULL;
+	Elf64_Half count;
+
+	(void)state;
+	if (!image)
+		skip();
+	/*
+	 * Something is in the first or last byte of the room; there are so many sections that their
+	 * headers reach into it, or further than what is mapped.
+	 */
+	for (int i = 0; i < 4; i++) {
+		free(image);
+		image = copy_vdso(&length, &size);
+		memcpy(&count, image + offsetof(Elf64_Ehdr, e_shnum), sizeof(count));
+		while (i == 2 && served_find_room(image, size)) {
+			count++;
+			memcpy(image + offsetof(Elf64_Ehdr, e_shnum), &count, sizeof(count));
+		}
+		if (i == 3)
+			memset(image + offsetof(Elf64_Ehdr, e_shoff), 0x7f, sizeof(Elf64_Off));
+		else if (i < 2)
+			image[i ? size - 1 : size - SERVED_ROOM] = 1;
+		memcpy(before, image, size);
+		assert_int_equal(served_find_room(image, size), 0);
+		assert_int_equal(make_stubs(image, size), 0);
+		assert_memory_equal(image, before, size);
+	}
+	assert_int_equal(served_find_room(image, 0), 0);
+	free(before);
+	free(image);
+}
+
+/* Cut anywhere or with broken bytes it stays within its bytes. */
+static void a_broken_vdso_is_read_safely(void **state)
+{
+	struct dice dice = dice_start();
+	size_t length, size;
+	unsigned char *image = copy_vdso(&length, &size);
+
+	(void)state;
+	if (!image)
+		skip();
 	for (size_t i = 0; i < 20000; i++) {
-		size_t cut = length - dice_roll(&dice, 2) * i / 16;
+		size_t cut = size - dice_roll(&dice, 2) * i / 16;
 		unsigned char *broken = xmalloc(cut);
 
-		memcpy(broken, vdso, cut);
+		memcpy(broken, image, cut);
 		for (int k = 0; k < 4; k++)
 			broken[dice_roll(&dice, i % 2 ? 512 : cut)] =
 				(unsigned char)dice_roll(&dice, 256);
-		stubs.used = 0;
-		served_stubs_make(&stubs, broken, cut, (uintptr_t)vdso);
+		make_stubs(broken, cut);
 		free(broken);
 	}
 	free(image);
@@ -838,7 +927,9 @@ int main(void)
 		cmocka_unit_test(a_stub_counts_where_the_return_address_has_more_than_48_bits),
 #endif
 		cmocka_unit_test(a_stub_finds_the_caller_of_the_c_library),
-		cmocka_unit_test(the_symbols_of_the_vdso_lead_to_stubs),
+		cmocka_unit_test(the_symbols_of_the_vdso_lead_to_jumps_within_its_image),
+		cmocka_unit_test(a_vdso_without_room_for_jumps_is_left_alone),
+		cmocka_unit_test(a_broken_vdso_is_read_safely),
 #endif
 		cmocka_unit_test(a_c_library_is_known_by_its_name),
 		cmocka_unit_test(a_place_is_a_file_and_an_address_in_it),
