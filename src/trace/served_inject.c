@@ -190,6 +190,12 @@ static bool write_changes(pid_t thread, uint64_t to, const unsigned char *before
 }
 
 /*
+ * The mappings lie this far below the vDSO, where programs have none: without random addresses, the
+ * libraries lie as they would without us. Where that is taken the kernel finds another place.
+ */
+#define BELOW (UINT64_C(1) << 36)
+
+/*
  * Maps the table into the program. Returns its address there, or a negative errno value. The name
  * of the file stands where a stub will.
  */
@@ -207,8 +213,8 @@ static int64_t map_table(struct target *target, uint64_t name, int *table)
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", target->thread, (int)file);
 	*table = open(path, O_RDWR | O_CLOEXEC);
 	if (*table >= 0 && ftruncate(*table, SERVED_TABLE_SIZE) == 0)
-		result = CALL(target, "mmap", 0, SERVED_TABLE_SIZE, PROT_READ | PROT_WRITE,
-			MAP_SHARED, (uint64_t)file, 0);
+		result = CALL(target, "mmap", target->vdso - BELOW - SERVED_TABLE_SIZE,
+			SERVED_TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)file, 0);
 	else
 		result = -errno;
 	CALL(target, "close", (uint64_t)file);
@@ -229,7 +235,7 @@ static int give_stubs(struct target *target, int *table)
 	if (error)
 		return error;
 	/* No page is ever writable and executable, nor becomes executable: some forbid that. */
-	result = CALL(target, "mmap", 0, SERVED_STUBS_SIZE, PROT_READ | PROT_EXEC,
+	result = CALL(target, "mmap", target->vdso - BELOW, SERVED_STUBS_SIZE, PROT_READ | PROT_EXEC,
 		MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
 	if (result < 0)
 		return (int)-result;
