@@ -324,7 +324,8 @@ enum injected served_inject(
 	left = restore(&target, &before);
 	if ((error || left) && *table >= 0)
 		close(*table);
-	return left == ESRCH ? INJECTED_GONE
+	/* A thread that is killed stops once more at its end, where it has registers. */
+	return left == ESRCH || error == ESRCH ? INJECTED_GONE
 	       : left        ? INJECTED_BROKEN
 	       : error       ? INJECTED_NOT
 	                     : INJECTED;
