@@ -16,7 +16,7 @@
  * As if this host fell back, it jumps to a system call instead, and counts those that a seccomp
  * filter refuses. The kernel itself has no other errors than EFAULT, and EINVAL for a clock that it
  * lacks; a filter may also return 0 without a time, which is seen by a word of the result that is
- * set to -1 before, and put back then.
+ * set to -1 before, and put back then, unless its address is one that the kernel refuses.
  *
  * A stub ends with words that served_stub_make() fills in.
  */
@@ -182,8 +182,12 @@ __asm__(".pushsection .rodata\n"
 	"	cmovnz	%rsi, %r9\n"
 	"	test	$" FIRST ", %r10b\n"
 	"	cmovnz	%rdi, %r9\n"
-	"	test	%r9, %r9\n"
-	"	jz	1f\n"
+	"	lea	-65536(%r9), %rax\n" /* no program has memory in the first 64 KiB */
+	"	shr	$47, %rax\n"         /* nor in the kernel's half */
+	"	jz	8f\n"
+	"	xor	%r9d, %r9d\n"
+	"	jmp	1f\n"
+	"8:\n"
 	"	mov	8(%r9), %rdx\n"
 	"	movq	$-1, 8(%r9)\n"
 	"1:	mov	.Lnumber(%rip), %eax\n"
@@ -310,7 +314,10 @@ __asm__(".pushsection .rodata\n"
 	"	tst	x10, #" FIRST "\n"
 	"	csel	x9, x0, x9, ne\n"
 	"	mov	w12, w0\n"
-	"	cbz	x9, 1f\n"
+	"	sub	x11, x9, #16, lsl #12\n" /* no program has memory in the first 64 KiB */
+	"	tbz	x11, #55, 7f\n"          /* nor in the kernel's half */
+	"	mov	x9, #0\n"
+	"7:	cbz	x9, 1f\n"
 	"	ldr	x13, [x9, #8]\n"
 	"	mov	x11, #-1\n"
 	"	str	x11, [x9, #8]\n"
