@@ -51,6 +51,7 @@ struct vdso_export {
 struct vdso_evidence {
 	struct fact fact;          /* known: there is a vDSO and its exports are listed */
 	struct flag_fact replaced; /* AT_SYSINFO_EHDR is not in the kernel's mapping, [vdso] */
+	struct text_fact wrapper;  /* file whose clock_gettime() is called in place of libc's */
 	char soname[VDSO_NAME_SIZE];
 	size_t export_count;
 	struct vdso_export exports[VDSO_EXPORT_MAX];
@@ -173,6 +174,8 @@ struct path_evidence {
 	double p99_ns;     /* 99th percentile of the batches' averages; 0: not recorded */
 	uint32_t attempts; /* calls made under the proof; 0: not proven */
 	uint32_t entered;  /* attempts that entered the kernel */
+	uint32_t failed;   /* calls that failed outside of the kernel, or wrote no result */
+	int error;         /* errno of the first of them; 0: it returned success */
 	int signal;        /* the call ended the process with this signal; 0: it did not */
 };
 
@@ -186,6 +189,8 @@ struct call_evidence {
 	int raw_error; /* errno that the raw system call ends with in plain use; 0: it works */
 	struct flag_fact agrees; /* the vDSO's values are the kernel's (measure/values.c) */
 	int64_t ahead_ns; /* lead over the kernel's values; negative: lag; 0: none, or not times */
+	struct flag_fact libc_agrees; /* the same of the values that libc returns */
+	int64_t libc_ahead_ns;
 	struct path_evidence path[PATH_COUNT];
 };
 

@@ -256,8 +256,15 @@ struct entry_counts {
 	unsigned entering; /* proven calls with at least one attempt that entered */
 	bool mixed;        /* one of them entered in a part of its attempts only */
 	uint64_t attempts, entered;
-	int signal; /* one of them ended with this signal; 0: none did */
+	int signal;       /* one of them ended with this signal; 0: none did */
+	unsigned failing; /* calls that failed without a system call, or wrote no result */
 };
+
+/*
+ * True if the vDSO's function left the call to libc, which made a system call: a fallback, too.
+ * MIPS's returned -ENOSYS for that, 4.4 to 4.13 (arch/mips/vdso/gettimeofday.c).
+ */
+bool call_is_handed_back(const struct evidence *evidence, const struct call_evidence *call);
 
 /* Counts the deciding calls, each by the path it is judged by. */
 struct entry_counts counts_deciding(const struct evidence *evidence);

@@ -16,7 +16,7 @@ SCHEMAS := check:vdsocheck $(foreach name,bench compare counter trace warp watch
 COMPLETIONS_TOOL := $(BUILD)/tests/tools/completions
 CAUSES_TOOL := $(BUILD)/tests/tools/causes
 TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document counter_rate hanging)
-CLI_PRELOADS := $(addprefix $(BUILD)/tests/,cli/children_stop.so cli/counter_off.so cli/replaced_vdso.so faults/fail.so)
+CLI_PRELOADS := $(addprefix $(BUILD)/tests/,cli/children_stop.so cli/counter_off.so cli/replaced_vdso.so cli/other_clock.so faults/fail.so)
 
 include tests/fuzz/fuzz.mk
 

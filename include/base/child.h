@@ -103,6 +103,12 @@ int fault_guard(void (*work)(void *argument), void *argument);
  */
 void fault_guard_once(void (*work)(void *argument), void *argument);
 
+/*
+ * Returns what a call does that fails with this errno: "fails with EINVAL"; of 0, that it says
+ * that it succeeded: "writes no result". In static storage.
+ */
+const char *fault_error_text(int error);
+
 /* Returns "SIGSEGV" and so on, "signal N" for those without a name here; in static storage. */
 const char *fault_signal_name(int signal);
 

@@ -134,11 +134,20 @@ void call_repeat(const struct call *call, size_t count);
  */
 int64_t call_make(const struct call *call, union call_result *result);
 
+/* What became of a call. */
+enum call_end {
+	CALL_DONE,   /* it succeeded, and wrote its result */
+	CALL_MARKED, /* it failed with the mark */
+	CALL_FAILED, /* it failed with another errno */
+	CALL_SILENT, /* it returned success, and left its result or a part of it unwritten */
+};
+
 /*
- * Makes the call once, where every time system call fails with `mark`, an errno that no kernel
- * returns. Returns true if the call made one.
+ * Makes the call once, where every time system call may fail with `mark`, an errno that no kernel
+ * returns; 0: there is no mark. Stores what it wrote, of time() what it returned, in *result, and
+ * the errno of CALL_FAILED in *error.
  */
-bool call_enters(const struct call *call, int mark);
+enum call_end call_try(const struct call *call, int mark, union call_result *result, int *error);
 
 /* Makes the call once. Returns, by libc's rules, the errno that it fails with, or 0. */
 int call_error(const struct call *call);

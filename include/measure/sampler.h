@@ -53,6 +53,8 @@ struct timed_call {
 
 	size_t iterations; /* calls in a batch */
 	int signal;        /* the first try ended with it; nothing more was measured */
+	bool fails;        /* the first try failed, with `error`: the same */
+	int error;         /* errno; 0: it returned success and wrote no result */
 	size_t count;      /* samples; evenly spread over the batches that were kept */
 	uint64_t kept;
 	size_t stride; /* one in this many of the batches that are kept is a sample */

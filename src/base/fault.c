@@ -7,6 +7,7 @@
 #include "base/child.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -75,5 +76,24 @@ const char *fault_signal_name(int signal)
 	if ((size_t)signal < ARRAY_SIZE(names) && names[signal])
 		return names[signal];
 	snprintf(text, sizeof(text), "signal %d", signal);
+	return text;
+}
+
+const char *fault_error_text(int error)
+{
+	static const struct {
+		int error;
+		const char *name;
+	} names[] = {{EPERM, "EPERM"}, {EAGAIN, "EAGAIN"}, {EACCES, "EACCES"}, {EFAULT, "EFAULT"},
+		{EINVAL, "EINVAL"}, {ENOSYS, "ENOSYS"}, {EOPNOTSUPP, "EOPNOTSUPP"}};
+	static char text[48];
+
+	if (!error)
+		return "writes no result";
+	snprintf(text, sizeof(text), "fails with error %d", error);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (names[i].error == error)
+			snprintf(text, sizeof(text), "fails with %s", names[i].name);
+	}
 	return text;
 }

@@ -367,10 +367,14 @@ static void print_remark(const void *object, const void *whole, FILE *out)
 	const struct call_evidence *call = object;
 	enum call_path judged = call_judged_path(call);
 	const struct path_evidence *path = &call->path[judged];
+	char libc[40];
 	const char *remark;
 
+	snprintf(libc, sizeof(libc), "libc is %s", as_ahead(call->libc_ahead_ns));
 	if (path->signal)
 		remark = fault_signal_name(path->signal);
+	else if (path->failed)
+		remark = short_words ? "fails" : fault_error_text(path->error);
 	else if (fact_is_flag(&call->agrees, false))
 		remark = as_ahead(call->ahead_ns);
 	else if (!path->attempts)
@@ -381,6 +385,10 @@ static void print_remark(const void *object, const void *whole, FILE *out)
 		remark = short_words ? "sometimes" : "sometimes falls back";
 	else if (call->path[PATH_LIBC].entered)
 		remark = short_words ? "not libc" : "libc falls back";
+	else if (call->path[PATH_LIBC].failed)
+		remark = short_words ? "not libc" : "libc fails";
+	else if (fact_is_flag(&call->libc_agrees, false))
+		remark = short_words ? "not libc" : libc;
 	else if (is_changing(&table->request->evidence))
 		remark = "changing";
 	else if (judged == PATH_VDSO)
@@ -414,7 +422,8 @@ static bool is_repeated(const struct evidence *evidence, const struct call_evide
 	const struct call_evidence *other = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 
 	if (strcmp(call->clock, "CLOCK_REALTIME") != 0 || !other ||
-		fact_is_flag(&call->agrees, false) || fact_is_flag(&other->agrees, false))
+		fact_is_flag(&call->agrees, false) || fact_is_flag(&other->agrees, false) ||
+		fact_is_flag(&call->libc_agrees, false) || fact_is_flag(&other->libc_agrees, false))
 		return false;
 	for (int i = 0; i < PATH_COUNT; i++) {
 		const struct path_evidence *path = &call->path[i], *others = &other->path[i];
@@ -422,6 +431,7 @@ static bool is_repeated(const struct evidence *evidence, const struct call_evide
 		if (fact_is_known(&path->fact) != fact_is_known(&others->fact) ||
 			fabs(path->min_ns - others->min_ns) > LIKE * others->min_ns ||
 			path->signal != others->signal || path->attempts != others->attempts ||
+			path->failed != others->failed || path->error != others->error ||
 			(path->entered > 0) != (others->entered > 0) ||
 			(path->entered == path->attempts) != (others->entered == others->attempts))
 			return false;

@@ -96,6 +96,9 @@ static const struct field vdso_fields[] = {
 	{FLAG_FACT("replaced", replaced),
 		.doc = "whether it is another image than the kernel's, which a tool gave to the "
 		       "process"},
+	{TEXT_FACT("wrapper", wrapper),
+		.doc = "file of the library whose clock_gettime() this process calls in place of "
+		       "the C library's, as by LD_PRELOAD"},
 	{TEXT("soname", soname), .doc = "soname of the image; null: none, or unknown"},
 	{LIST("exports", exports, export_count, export_fields), .has = knows_exports,
 		.doc = "functions of the vDSO; null: unknown"},

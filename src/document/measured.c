@@ -133,11 +133,27 @@ json_t *call_attempts(const void *object, const void *whole)
 	return count_or_null(judged_path(object), judged_path(object)->attempts);
 }
 
+static json_t *number_or_null(json_int_t number)
+{
+	return number ? json_integer(number) : json_null();
+}
+
 static json_t *judged_signal(const void *object, const void *whole)
 {
 	(void)whole;
-	return judged_path(object)->signal ? json_integer(judged_path(object)->signal)
-	                                   : json_null();
+	return number_or_null(judged_path(object)->signal);
+}
+
+static json_t *judged_failed(const void *object, const void *whole)
+{
+	(void)whole;
+	return number_or_null(judged_path(object)->failed);
+}
+
+static json_t *judged_error(const void *object, const void *whole)
+{
+	(void)whole;
+	return number_or_null(judged_path(object)->error);
 }
 
 /* Reading it back only makes the same reason again: the judge needs no raw system call. */
@@ -205,6 +221,8 @@ const char *settle_call(void *object, const json_t *from)
 	judged->entered = take_count(from, "entered_kernel");
 	judged->attempts = take_count(from, "attempts");
 	judged->signal = (int)json_integer_value(json_object_get(from, "signal"));
+	judged->failed = take_count(from, "failed");
+	judged->error = (int)take_count(from, "error");
 	if (judged->attempts && !json_is_integer(json_object_get(from, "entered_kernel")))
 		return "has attempts, but no entered_kernel";
 	for (int path = 0; path < PATH_COUNT; path++) {
@@ -265,6 +283,22 @@ const struct field call_fields[] = {
 		.reason = "agrees_reason", .options = FIELD_SIGNED,
 		.doc = "ns by which the vDSO's values are ahead of the kernel's, below zero where "
 		       "they are behind; 0: they agree, or are not times"},
+	{FLAG_FACT("libc_agrees", libc_agrees),
+		.doc = "whether the values that libc returns lie between those of two system "
+		       "calls"},
+	{INTEGER("libc_ahead_ns", libc_ahead_ns, INT64_MAX), .fact = FACT(libc_agrees.fact),
+		.reason = "libc_agrees_reason", .options = FIELD_SIGNED,
+		.doc = "ns by which libc's values are ahead of the kernel's, as ahead_ns"},
+	{COMPUTED("failed", FIELD_INTEGER, judged_failed), .most = UINT32_MAX,
+		.doc = "calls by the judged path that failed without a system call, or returned "
+		       "success and wrote no result; null: none did"},
+	{COMPUTED("error", FIELD_INTEGER, judged_error), .most = ERRNO_MAX,
+		.doc = "errno of the first of these; null: it returned success, or none failed"},
+	{INTEGER("libc_failed", path[PATH_LIBC].failed, UINT32_MAX),
+		.given = GIVEN(path[PATH_LIBC].failed), .doc = "the same of calls by libc"},
+	{INTEGER("libc_error", path[PATH_LIBC].error, ERRNO_MAX),
+		.given = GIVEN(path[PATH_LIBC].error),
+		.doc = "errno of the first of these; null as of error"},
 	{COMPUTED("signal", FIELD_INTEGER, judged_signal), .options = FIELD_NEEDED, .most = NSIG,
 		.doc = "number of the signal that ended the call by this path; null: none did"},
 	{COMPUTED("reason", FIELD_REASON, call_reason),

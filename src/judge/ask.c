@@ -6,11 +6,22 @@
 #include "view.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
+
+bool call_is_handed_back(const struct evidence *evidence, const struct call_evidence *call)
+{
+	const struct path_evidence *vdso = &call->path[PATH_VDSO];
+	const struct path_evidence *libc = &call->path[PATH_LIBC];
+
+	return vdso->attempts && vdso->failed >= vdso->attempts && vdso->error == ENOSYS &&
+	       libc->attempts && libc->entered == libc->attempts &&
+	       fact_is_flag(&evidence->host.libc_static, false);
+}
 
 struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path by)
 {
@@ -18,21 +29,24 @@ struct entry_counts counts_by_path(const struct evidence *evidence, enum call_pa
 
 	for (size_t i = 0; i < evidence->call_count; i++) {
 		const struct call_evidence *call = &evidence->calls[i];
-		const struct path_evidence *path =
-			&call->path[by == PATH_COUNT ? call_judged_path(call) : by];
+		enum call_path way = by == PATH_COUNT ? call_judged_path(call) : by;
+		const struct path_evidence *path = &call->path[way];
+		bool is_handed_back = way == PATH_VDSO && call_is_handed_back(evidence, call);
+		uint32_t entered = is_handed_back ? path->attempts : path->entered;
 
 		if (!call->decides || !path->available)
 			continue;
 		counts.calls++;
 		if (path->signal)
 			counts.signal = path->signal;
+		counts.failing += path->failed > 0 && !is_handed_back;
 		if (!path->attempts)
 			continue;
 		counts.proven++;
-		counts.always += path->entered == path->attempts;
-		counts.entering += path->entered > 0;
+		counts.always += entered == path->attempts;
+		counts.entering += entered > 0;
 		counts.attempts += path->attempts;
-		counts.entered += path->entered;
+		counts.entered += entered;
 	}
 	counts.mixed = counts.entering > counts.always;
 	return counts;

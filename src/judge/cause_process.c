@@ -37,6 +37,46 @@ static void cite_release(const struct view *v, struct cause *cause)
 	cite(cause, "kernel: %s", v->evidence->host.kernel.value);
 }
 
+static void cite_wrapper(const struct view *v, struct cause *cause)
+{
+	const struct text_fact *wrapper = &v->evidence->vdso.wrapper;
+
+	if (fact_is_known(&wrapper->fact))
+		cite(cause, "clock_gettime() is that of %s", wrapper->value);
+}
+
+static void cite_libc_values(const struct view *v, struct cause *cause)
+{
+	cite_wrapper(v, cause);
+	for (size_t i = 0; i < v->evidence->call_count; i++) {
+		const struct call_evidence *call = &v->evidence->calls[i];
+
+		if (!call->decides)
+			continue;
+		if (call->path[PATH_LIBC].failed)
+			cite(cause, "%s through libc %s", as_call(call->call, call->clock),
+				fault_error_text(call->path[PATH_LIBC].error));
+		else if (fact_is_flag(&call->libc_agrees, false))
+			cite(cause, "%s through libc: %s", as_call(call->call, call->clock),
+				as_ahead(call->libc_ahead_ns));
+	}
+}
+
+/* True if libc alone is wrong: with a wrong vDSO its values say nothing. */
+static bool is_libc_wrong(const struct view *v)
+{
+	for (size_t i = 0; i < v->evidence->call_count; i++) {
+		const struct call_evidence *call = &v->evidence->calls[i];
+
+		if (call->decides && v->verdict != VERDICT_WRONG &&
+			(fact_is_flag(&call->libc_agrees, false) ||
+				(call->path[PATH_LIBC].failed && call->path[PATH_VDSO].available &&
+					!call->path[PATH_VDSO].failed)))
+			return true;
+	}
+	return false;
+}
+
 static void cite_libc(const struct view *v, struct cause *cause)
 {
 	const struct text_fact *libc = &v->evidence->host.libc;
@@ -46,6 +86,7 @@ static void cite_libc(const struct view *v, struct cause *cause)
 		" calls through %s entered the kernel, none of the vDSO's own",
 		v->libc.entered, v->libc.attempts,
 		fact_is_known(&libc->fact) ? libc->value : "libc");
+	cite_wrapper(v, cause);
 }
 
 static const struct advice_row leave_counter_on = {"leave-counter-on", RANK_PROGRAM,
@@ -174,9 +215,16 @@ static const struct cause_row libc_bypasses_vdso = {"libc-bypasses-vdso", GROUP_
 	.certainty = CERTAINTY_PROVEN, .evidence = cite_libc, .more = "vdso(7)",
 	.advice = {&newer_libc}};
 
+static const struct cause_row libc_values = {"libc-values", GROUP_PROCESS,
+	"This process gets another time than the kernel's from its clock functions, which {wrapper} "
+	"replaces. The host is not affected.",
+	.signs = "A deciding call through the C library fails or its values do not lie between the "
+		 "kernel's before and after it, while those of the vDSO do.",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_libc_values, .more = "ld.so(8)"};
+
 cause_rows rows_process = {&counter_disabled, &emulated, &vdso_replaced, &vdso_switched_off,
 	&no_vdso, &vdso32_disabled, &no_compat_vdso, &uml, &wsl1, &arm_compat_disabled,
-	&gvisor_calibrating, &libc_bypasses_vdso, NULL};
+	&gvisor_calibrating, &libc_bypasses_vdso, &libc_values, NULL};
 
 void cause_process(const struct view *v, struct cause_list *list)
 {
@@ -208,13 +256,14 @@ void cause_process(const struct view *v, struct cause_list *list)
 	                           strcmp(evidence->vclock.name, "archtimer-nocompat") == 0},
 		{&gvisor_calibrating, .applies = v->falls_back && v->gvisor},
 		{&libc_bypasses_vdso,
-			.applies =
-				v->libc.entered > 0 && v->vdso.proven > 0 && v->vdso.entered == 0,
+			.applies = v->libc.entered > 0 && v->vdso.proven > 0 &&
+	                           v->vdso.entered == 0 && !v->vdso.failing,
 			.text = fact_is_flag(&host->libc_static, true)
 	                                ? "Only vdsocheck itself is affected: the C library that is linked "
 	                                  "into it does not use the vDSO."
 	                                : NULL,
 			FITS(fallback)},
+		{&libc_values, .applies = is_libc_wrong(v)},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));

@@ -46,12 +46,23 @@ static void cite_crash(const struct view *v, struct cause *cause)
 	cite_mode(v, cause);
 }
 
+/* A clock that the kernel itself lacks fails in the same way. */
+static bool fails_by_vdso(const struct call_evidence *call)
+{
+	const struct path_evidence *vdso = &call->path[PATH_VDSO];
+
+	return vdso->failed && !(vdso->error && vdso->error == call->raw_error);
+}
+
 static void cite_values(const struct view *v, struct cause *cause)
 {
 	for (size_t i = 0; i < v->evidence->call_count; i++) {
 		const struct call_evidence *call = &v->evidence->calls[i];
 
-		if (fact_is_flag(&call->agrees, false))
+		if (fails_by_vdso(call))
+			cite(cause, "%s by the vDSO %s", as_call(call->call, call->clock),
+				fault_error_text(call->path[PATH_VDSO].error));
+		else if (fact_is_flag(&call->agrees, false))
 			cite(cause, "%s by the vDSO: %s", as_call(call->call, call->clock),
 				as_ahead(call->ahead_ns));
 	}
@@ -60,18 +71,21 @@ static void cite_values(const struct view *v, struct cause *cause)
 static bool has_wrong_values(const struct view *v)
 {
 	for (size_t i = 0; i < v->evidence->call_count; i++) {
-		if (fact_is_flag(&v->evidence->calls[i].agrees, false))
+		const struct call_evidence *call = &v->evidence->calls[i];
+
+		if (fact_is_flag(&call->agrees, false) ||
+			(fails_by_vdso(call) && !call_is_handed_back(v->evidence, call)))
 			return true;
 	}
 	return false;
 }
 
 static const struct advice_row update_for_values = {"update-for-values", RANK_UPDATE,
-	.text = "Update the kernel or, in a sandbox such as gVisor, the sandbox. If the values "
-		"still differ, send the report to your provider or platform team.",
+	.text = "Update the kernel or, in a sandbox such as gVisor, the sandbox. If that changes "
+		"nothing, send the report to your provider or platform team.",
 	.steps = {{.command = REPORT_COMMAND}},
-	.ask = "On this host, a clock call through the vDSO returns values other than those of the "
-	       "same system call. Is that a known defect of this kernel, hypervisor or sandbox?"};
+	.ask = "On this host, a clock call through the vDSO fails, or returns values other than "
+	       "those of the same system call. Is that a known defect of this kernel, hypervisor or sandbox?"};
 
 /* vdso_setup() reads this parameter (arch/x86/entry/vdso/vma.c, 3.10 to 7.3). */
 static const struct advice_row boot_without_vdso = {"boot-without-vdso", RANK_UPDATE,
@@ -141,16 +155,17 @@ static const struct cause_row vdso_ignores_clocksource = {"vdso-ignores-clocksou
 static const struct cause_row wrong_values = {"wrong-values", GROUP_VDSO,
 	"The vDSO does not compute what the kernel does: a bug in the kernel, the hypervisor or "
 	"the sandbox, or an incomplete restore from a snapshot.",
-	.signs = "Values of a deciding call by the vDSO do not lie between the kernel's values "
-		 "before and after it.",
+	.signs = "A deciding call by the vDSO fails where the system call does not, or its values "
+		 "do not lie between the kernel's before and after it.",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_values,
 	.more = "https://github.com/raspberrypi/linux/issues/3579",
 	.advice = {&update_for_values, &boot_without_vdso}};
 
 static const struct cause_row wrong_values_elsewhere = {"wrong-values-elsewhere", GROUP_VDSO,
-	"The vDSO's values for a call that does not decide the verdict are not the kernel's.",
-	.signs = "Values of another call by the vDSO do not lie between the kernel's values before "
-		 "and after it.",
+	"A call that does not decide the verdict fails by the vDSO, or its values are not the "
+	"kernel's.",
+	.signs = "Another call by the vDSO fails where the system call does not, or its values do "
+		 "not lie between the kernel's before and after it.",
 	.certainty = CERTAINTY_PROVEN, .evidence = cite_values, .more = "vdso(7)"};
 
 static const struct cause_row counter_emulated_by_firmware = {"counter-emulated-by-firmware",

@@ -120,8 +120,13 @@ void cite_counter(const struct view *v, struct cause *cause)
 static void write_text(const struct view *v, const struct cause_case *found, char *text)
 {
 	char time[LOG_TIME_SIZE], when[1 + LOG_TIME_SIZE] = "";
-	const struct word words[] = {
-		{"from", v->evidence->clocksource.current}, {"when", when}, {0}};
+	const struct text_fact *wrapper = &v->evidence->vdso.wrapper;
+	const char *slash = strrchr(wrapper->value, '/');
+	const struct word words[] = {{"from", v->evidence->clocksource.current}, {"when", when},
+		{"wrapper", !fact_is_known(&wrapper->fact) ? CAUSE_WORD_WRAPPER
+			    : slash                        ? slash + 1
+							   : wrapper->value},
+		{0}};
 
 	if (found->line && found->line->seconds >= 0)
 		snprintf(when, sizeof(when), " %s", log_time(v, found->line, time));

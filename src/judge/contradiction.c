@@ -25,7 +25,7 @@ void contradiction_list(const struct view *v, struct contradiction_row rows[CONT
 		timing->counter_ns.value < CHEAP_SHARE * timing->syscall_floor_ns.value;
 	bool always_enters = v->vdso.proven > 0 && v->vdso.always == v->vdso.calls;
 	bool never_enters = v->vdso.proven > 0 && v->vdso.proven == v->vdso.calls &&
-	                    v->vdso.entered == 0 && !v->vdso.signal;
+	                    v->vdso.entered == 0 && !v->vdso.signal && !v->vdso.failing;
 	bool is_none_yet_served = v->mode_none && never_enters && !v->vdso_replaced;
 	/* A hypervisor may withdraw its page, and 32-bit arm programs may be excluded. */
 	bool may_be_refused = strcmp(vclock->name, "pvclock") == 0 ||

@@ -74,7 +74,7 @@ static const char *why_unknown(
 	if (v->verdict == VERDICT_UNKNOWN)
 		return "the verdict is unknown";
 	if (v->verdict == VERDICT_WRONG)
-		return "the vDSO's values are wrong, so its time means nothing";
+		return "the vDSO's answers are wrong, so its time means nothing";
 	if (!path || !fact_is_known(&v->evidence->timing.fact) || !fact_is_known(&path->fact) ||
 		!fact_is_known(&call->path[PATH_SYSCALL].fact))
 		return "the calls were not timed";

@@ -19,7 +19,8 @@ const char *const cause_group_names[] = {
 
 bool explain_cause(size_t place, struct cause_explanation *cause)
 {
-	static const struct word words[] = {{"from", ADVICE_WORD_FROM}, {"when", ""}, {0}};
+	static const struct word words[] = {
+		{"from", ADVICE_WORD_FROM}, {"when", ""}, {"wrapper", CAUSE_WORD_WRAPPER}, {0}};
 	const struct cause_row *rows[CAUSE_ROW_MAX], *row;
 
 	if (place >= cause_list_rows(rows))

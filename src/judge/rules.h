@@ -17,7 +17,7 @@ struct verdict_row {
 	void (*write)(const struct view *v, char *summary, size_t size);
 };
 
-#define VERDICT_ROWS 16
+#define VERDICT_ROWS 18
 
 /* Decides by them, and sets the view's verdict. */
 void verdict_find(struct view *v, struct verdict *verdict);
@@ -119,11 +119,15 @@ struct advice_row {
 	const char *(*find_ask)(const struct view *v);
 };
 
+/* The library before libc's clock functions, where its file is not known. */
+#define CAUSE_WORD_WRAPPER "a library such as libfaketime"
+
 /* The half of a cause that is the same on all hosts. It is what the manual has. */
 struct cause_row {
 	const char *id;
 	enum cause_group group;
-	const char *text;  /* sentence or two; has {from} and {when}, the time of the case's line */
+	/* A sentence or two; has {from}, {when}, the time of the case's line, and {wrapper}. */
+	const char *text;
 	const char *signs; /* how it is recognized */
 	enum certainty certainty;
 	void (*evidence)(const struct view *v, struct cause *cause); /* cites it; or NULL */

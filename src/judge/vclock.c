@@ -119,7 +119,7 @@ struct vclock_evidence vclock_infer(const struct evidence *evidence)
 		vclock.how = VCLOCK_INFERRED;
 		vclock.mode = VCLOCK_MODE_NONE;
 		text_clean(vclock.name, sizeof(vclock.name), "none");
-	} else if (vdso.entered == 0 && mode) {
+	} else if (vdso.entered == 0 && !vdso.failing && mode) {
 		vclock.how = VCLOCK_INFERRED;
 		vclock.mode = mode->mode;
 		text_clean(vclock.name, sizeof(vclock.name), mode->name);

@@ -53,6 +53,54 @@ static void write_emulated(const struct view *v, char *summary, size_t size)
 		v->evidence->host.emulator.value);
 }
 
+/*
+ * Returns the first deciding call that fails where the system call does not, or, `alike`, as the
+ * system call does; NULL: none.
+ */
+static const struct call_evidence *find_failing(const struct view *v, bool alike)
+{
+	for (size_t i = 0; i < v->evidence->call_count; i++) {
+		const struct call_evidence *call = &v->evidence->calls[i];
+		const struct path_evidence *path = &call->path[call_judged_path(call)];
+
+		if (call->decides && path->failed && !call_is_handed_back(v->evidence, call) &&
+			(path->error && path->error == call->raw_error) == alike)
+			return call;
+	}
+	return NULL;
+}
+
+/* Names all that fail like the first one; both clocks are clock_gettime(). */
+static void write_failing(const struct view *v, char *summary, size_t size)
+{
+	const struct call_evidence *first = find_failing(v, false), *last = first;
+	enum call_path by = first ? call_judged_path(first) : PATH_VDSO;
+	const struct path_evidence *path;
+
+	if (!first) /* as in write_wrong() */
+		return;
+	path = &first->path[by];
+	for (size_t i = 0; i < v->evidence->call_count; i++) {
+		const struct call_evidence *call = &v->evidence->calls[i];
+
+		if (call->decides && strcmp(call->call, first->call) == 0 &&
+			call->path[by].failed && call->path[by].error == path->error)
+			last = call;
+	}
+	snprintf(summary, size, "%s %s(%s) %s%s.", by == PATH_VDSO ? "the vDSO's" : "libc's",
+		first->call, last == first ? first->clock : "",
+		path->failed < path->attempts ? "sometimes " : "", fault_error_text(path->error));
+}
+
+static void write_failing_alike(const struct view *v, char *summary, size_t size)
+{
+	const struct call_evidence *call = find_failing(v, true);
+
+	if (call)
+		snprintf(summary, size, "%s(%s) %s, and so does the system call.", call->call,
+			call->clock, fault_error_text(call->raw_error));
+}
+
 /* Returns the deciding call whose values are farthest from the kernel's; NULL: all agree. */
 static const struct call_evidence *find_wrong(const struct view *v)
 {
@@ -216,6 +264,10 @@ void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS])
 		{"call-crashes", v->decided.signal, VERDICT_UNKNOWN, EVIDENCE_PROOF,
 			.write = write_crash},
 		{"emulated", v->emulated, VERDICT_UNKNOWN, 0, .write = write_emulated},
+		{"call-fails", find_failing(v, false), VERDICT_WRONG,
+			has_proof ? EVIDENCE_PROOF : EVIDENCE_VALUES, .write = write_failing},
+		{"call-fails-everywhere", find_failing(v, true), VERDICT_UNKNOWN, EVIDENCE_PROOF,
+			.write = write_failing_alike},
 		{"values-differ", find_wrong(v), VERDICT_WRONG, EVIDENCE_VALUES,
 			.write = write_wrong},
 		{"faster-than-entry", all_enter && v->entered_yet_fast, VERDICT_UNKNOWN,
@@ -295,7 +347,8 @@ const struct answer verdict_answers[] = {
 		"at least one deciding call is a system call"},
 	[VERDICT_SLOW] = {"slow", COLOR_YELLOW, 1,
 		"the deciding calls cost as much as system calls"},
-	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1, "the vDSO's values are not the kernel's"},
+	[VERDICT_WRONG] = {"wrong", COLOR_RED, 1,
+		"the vDSO's clock calls fail, or their values are not the kernel's"},
 	{0},
 };
 

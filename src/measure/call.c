@@ -312,25 +312,40 @@ int64_t call_make(const struct call *call, union call_result *result)
 	return 0;
 }
 
+/* Whether the call wrote both words of a time, or the number of a CPU; time() returns its result.
+ */
+static bool is_written(const struct call *call, const union call_result *result)
+{
+	long words[2], unwritten;
+
+	memcpy(words, result, sizeof(words));
+	memset(&unwritten, CALL_UNWRITTEN, sizeof(unwritten));
+	if (call->shape == SHAPE_CLOCK || call->shape == SHAPE_TIMEOFDAY)
+		return words[0] != unwritten && words[1] != unwritten;
+	return call->shape != SHAPE_GETCPU || words[0] != unwritten;
+}
+
 /*
  * libc sets errno, and most of it says -1; musl's gettimeofday() and time() go on as if nothing
- * had failed, and glibc's time() on 32-bit returns what was on the stack: errno comes first. A
- * vDSO function returns the system call's own result: the negative error on most
+ * had failed, and glibc's time() on 32-bit returns what was on the stack: the mark in errno comes
+ * first. A vDSO function returns the system call's own result: the negative error on most
  * architectures, the positive one (and a flag) on powerpc.
- *
- * gettimeofday() of x86, 4.20 to 5.2, ignores the result of do_hres(), which makes the system call
- * clock_gettime(2), divides the tv_usec that nothing wrote by 1000 and returns 0
- * (arch/x86/entry/vdso/vclock_gettime.c): the first word shows that the system call failed.
  */
-bool call_enters(const struct call *call, int mark)
+enum call_end call_try(const struct call *call, int mark, union call_result *result, int *error)
 {
-	union call_result now, unwritten;
-	int64_t result = call_make(call, &now);
-	bool succeeds = !result || call->shape == SHAPE_TIME;
+	int64_t returned = call_make(call, result);
+	bool is_time = call->shape == SHAPE_TIME;
+	bool succeeds = is_time ? returned >= 0 : !returned;
 
-	memset(&unwritten, CALL_UNWRITTEN, sizeof(unwritten));
-	return errno == mark || result == -mark || result == mark ||
-	       (succeeds && memcmp(&now, &unwritten, sizeof(long)) == 0);
+	if (mark && (errno == mark || returned == -mark || returned == mark))
+		return CALL_MARKED;
+	if (!succeeds) {
+		*error = errno ? errno : (int)(returned < 0 ? -returned : returned);
+		return CALL_FAILED;
+	}
+	if (is_time)
+		result->seconds = (time_t)returned;
+	return is_written(call, result) ? CALL_DONE : CALL_SILENT;
 }
 
 int call_error(const struct call *call)

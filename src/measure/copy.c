@@ -188,9 +188,10 @@ static void set_scale(unsigned char *scale)
 	memcpy(scale, words, sizeof(words));
 }
 
-static bool is_served(const struct copy *copy, int clock)
+/* Returns whether the clock falls back, or is served: a call that fails does neither. */
+static bool does(const struct copy *copy, int clock, bool fall_back)
 {
-	return !proof_seccomp_is_caught(&copy->calls[clock]);
+	return proof_seccomp_try(&copy->calls[clock]) == (fall_back ? CALL_MARKED : CALL_DONE);
 }
 
 static bool may_be_mode(const struct copy *copy, size_t at)
@@ -217,8 +218,7 @@ static void change_word(void *argument)
 	if (copy->with_scale)
 		set_scale(scale_at(copy, copy->tried_at));
 	*word_at(copy, copy->tried_at) = falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
-	copy->has_effect =
-		is_served(copy, REALTIME) == falls_back && is_served(copy, MONOTONIC) == falls_back;
+	copy->has_effect = does(copy, REALTIME, !falls_back) && does(copy, MONOTONIC, !falls_back);
 }
 
 /* Counts the word if it decides, and restores it. False if the copy crashed or looped. */
@@ -263,11 +263,12 @@ static void find_mode(struct copy *copy)
 {
 	struct copy_evidence *answer = &copy->answer;
 
-	answer->falls_back = !is_served(copy, REALTIME);
-	if (is_served(copy, MONOTONIC) == answer->falls_back) {
+	answer->falls_back = does(copy, REALTIME, true);
+	if (!does(copy, REALTIME, answer->falls_back) ||
+		!does(copy, MONOTONIC, answer->falls_back)) {
 		fact_set(&answer->fact, FACT_FAILED,
 			"the copy of the vDSO serves only one of CLOCK_REALTIME and "
-			"CLOCK_MONOTONIC");
+			"CLOCK_MONOTONIC, or one of them fails");
 		return;
 	}
 	if (answer->falls_back && !fact_is_known(&answer->what_if_ns.fact)) {

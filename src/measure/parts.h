@@ -25,9 +25,10 @@ bool elf_image_read(const unsigned char *image, size_t size, struct vdso_evidenc
 /* ---- values.c ---- */
 
 /*
- * Sets `agrees` and `ahead_ns` of each call that call_table_name() named by this table, by whether
- * the vDSO's values lie between the kernel's. Takes about 1 us for each call, and 20 ms more if one
- * does not agree. Must run in a child that is pinned to one CPU: the vDSO may crash or hang.
+ * Sets `agrees`, `ahead_ns` and the same of libc of each call that call_table_name() named by this
+ * table, by whether the values lie between the kernel's, and counts a call that fails where the
+ * system call does not. Takes about 2 us for each call, and 20 ms more if one does not agree. Must
+ * run in a child that is pinned to one CPU: the vDSO may crash or hang.
  */
 void values_compare(const struct call_table *table, struct call_evidence *calls);
 
@@ -39,7 +40,8 @@ struct proof_run {
 	enum proof_place place;
 	int mark; /* errno of a call that entered the kernel; 0: the parent counts */
 	struct call_evidence calls[CALL_MAX];
-	unsigned cpus;    /* CPUs that calls were made on */
+	bool writes[CALL_MAX][PATH_COUNT]; /* gettimeofday() wrote a time in plain use */
+	unsigned cpus;                     /* CPUs that calls were made on */
 	struct fact fact; /* known once the control call was caught: the counts hold from then on */
 	size_t row;       /* row of the call that is made `count` times */
 	uint32_t count;
@@ -56,13 +58,15 @@ struct proof_run {
 /*
  * Makes each call once by raw system call, before any filter of ours is set, and stores in
  * run->calls the errno of those that fail: a filter around us forbids them, or the kernel lacks
- * them.
+ * them. Makes gettimeofday() by the other paths, too, for run->writes.
  */
 void proof_run_prepare(struct proof_run *run);
 
 /*
- * Makes all calls with the vDSO and with libc, on one CPU or on CPU after CPU, and counts in
- * run->calls the attempts and those that failed with run->mark; stores the signal that ended one.
+ * Makes all calls with the vDSO and with libc, on one CPU or on CPU after CPU, and asks of each
+ * whether it entered the kernel, succeeded and wrote its result. Counts in run->calls the attempts,
+ * those that failed with run->mark, and those that failed otherwise or wrote nothing; stores the
+ * signal that ended one.
  */
 void proof_run_all(struct proof_run *run);
 
@@ -79,8 +83,8 @@ bool proof_ptrace_take(struct proof_run *run, const struct deadline *deadline, s
  */
 bool proof_seccomp_set_filter(struct fact *why);
 
-/* Makes the call once under the filter. Returns true if it was a system call. */
-bool proof_seccomp_is_caught(const struct call *call);
+/* Makes the call once under the filter. Returns CALL_MARKED if it was a system call. */
+enum call_end proof_seccomp_try(const struct call *call);
 
 /* ---- witness.c: what the sources mean ---- */
 

@@ -29,9 +29,12 @@ bool proof_seccomp_set_filter(struct fact *why)
 	return filter_fail_calls(numbers, count, MARK, why);
 }
 
-bool proof_seccomp_is_caught(const struct call *call)
+enum call_end proof_seccomp_try(const struct call *call)
 {
-	return call_enters(call, MARK);
+	union call_result result;
+	int error;
+
+	return call_try(call, MARK, &result, &error);
 }
 
 static void run_seccomp(void *argument)
@@ -43,7 +46,7 @@ static void run_seccomp(void *argument)
 	proof_run_prepare(run);
 	if (!proof_seccomp_set_filter(&run->fact))
 		return;
-	if (!proof_seccomp_is_caught(&control)) {
+	if (proof_seccomp_try(&control) != CALL_MARKED) {
 		fact_set(&run->fact, FACT_FAILED,
 			"the seccomp filter did not catch the control call");
 		return;

@@ -55,9 +55,10 @@ static uint64_t batch_time(
 
 static void try_once(void *argument)
 {
-	const struct timed_call *timed = argument;
+	struct timed_call *timed = argument;
+	union call_result result;
 
-	call_repeat(&timed->call, 1);
+	timed->fails = call_try(&timed->call, 0, &result, &timed->error) != CALL_DONE;
 }
 
 /* Doubles the iterations until they take half a batch, then scales to a whole one. */
@@ -70,7 +71,7 @@ void timed_call_calibrate(
 	if (!timed->call.function.any)
 		return;
 	timed->signal = fault_guard(try_once, timed);
-	if (timed->signal)
+	if (timed->signal || timed->fails)
 		return;
 	for (timed->iterations = 1;; timed->iterations *= 2) {
 		taken = batch_time(timed, timebase, timed->iterations);
@@ -170,7 +171,7 @@ void sampler_run(struct sampler *sampler, const struct sampler_limits *limits)
 			struct sched_mark before, after;
 			uint64_t taken;
 
-			if (!timed->call.function.any || timed->signal)
+			if (!timed->iterations)
 				continue;
 			before = sched_mark_take();
 			call_repeat(&timed->call, timed->iterations / WARM_PART);
@@ -195,6 +196,8 @@ void ns_stats_compute(struct timed_call *timed, double ns_per_tick, struct ns_st
 	else if (timed->signal)
 		fact_set(fact, FACT_FAILED, "the call ends with %s",
 			fault_signal_name(timed->signal));
+	else if (timed->fails)
+		fact_set(fact, FACT_FAILED, "the call %s", fault_error_text(timed->error));
 	else if (timed->batches.begun == 0)
 		fact_set(fact, FACT_UNREAD, "stopped before it was measured");
 	else if (timed->batches.too_short == timed->batches.begun)

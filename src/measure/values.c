@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares the vDSO's values with the kernel's: each between two system calls of the same clock, as
- * vdsotest and the kernel's selftests do (tools/testing/selftests/x86/test_vdso.c of 5.0 to 7.x).
+ * Compares the vDSO's values, and those of libc, with the kernel's: each between two system calls
+ * of the same clock, as vdsotest and the kernel's selftests do
+ * (tools/testing/selftests/x86/test_vdso.c of 5.0 to 7.x).
  *
  * Whatever disturbs a try (a lost time slice, a clock that is set forward, a VM that is suspended)
  * lies between the two system calls and makes them differ by more; a clock that is set back makes
@@ -10,7 +11,6 @@
  */
 #include "parts.h"
 
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -35,12 +35,14 @@ static const struct timespec pause_of_rounds = {.tv_nsec = 10000000};
 #define NOT_A_TIME (-1)
 
 struct comparison {
-	const struct call *vdso, *kernel;
+	const struct call *call, *kernel;
 	int64_t tolerance_ns;
-	int64_t width_ns; /* width of the narrowest try; INT64_MAX: none yet */
-	int64_t ahead_ns; /* difference in that try; 0: it fits */
-	bool is_fitting;  /* a narrow try fits */
-	int error;        /* errno of a call that failed; 0: none did */
+	int64_t width_ns;  /* width of the narrowest try; INT64_MAX: none yet */
+	int64_t ahead_ns;  /* difference in that try; 0: it fits */
+	bool is_fitting;   /* a narrow try fits */
+	int kernel_error;  /* errno of a system call that failed; 0: none did */
+	enum call_end end; /* of the call, the last time */
+	int error;         /* errno of CALL_FAILED */
 };
 
 static int64_t join_time(int64_t seconds, int64_t parts, int64_t unit_ns)
@@ -59,24 +61,19 @@ static int64_t decode_time(const union call_result *now, int64_t unit_ns)
 	               : join_time(now->narrow[0], now->narrow[1], unit_ns);
 }
 
-/* Makes the call. A vDSO's function may return an error of either sign: see call.c. */
-static int64_t read_value(const struct call *call, int *error)
+/* Makes the call, and stores its value. */
+static enum call_end read_value(const struct call *call, int64_t *value, int *error)
 {
 	union call_result now;
-	int64_t value, result;
+	enum call_end end = call_try(call, 0, &now, error);
 
-	result = call_make(call, &now);
-	if (call->shape == SHAPE_TIME) {
-		value = join_time(result, 0, 1);
-		result = value == NOT_A_TIME ? errno : 0;
-	} else if (call->shape == SHAPE_GETCPU) {
-		value = now.cpu;
-	} else {
-		value = decode_time(&now, call->shape == SHAPE_TIMEOFDAY ? NS_PER_US : 1);
-	}
-	if (result)
-		*error = errno ? errno : (int)(result < 0 ? -result : result);
-	return value;
+	if (call->shape == SHAPE_TIME)
+		*value = join_time(now.seconds, 0, 1);
+	else if (call->shape == SHAPE_GETCPU)
+		*value = now.cpu;
+	else
+		*value = decode_time(&now, call->shape == SHAPE_TIMEOFDAY ? NS_PER_US : 1);
+	return end;
 }
 
 static void compare_values(void *argument)
@@ -84,15 +81,22 @@ static void compare_values(void *argument)
 	struct comparison *comparison = argument;
 
 	for (int i = 0; i < TRIES && !comparison->is_fitting; i++) {
-		int64_t before = read_value(comparison->kernel, &comparison->error);
-		int64_t value = read_value(comparison->vdso, &comparison->error);
-		int64_t after = read_value(comparison->kernel, &comparison->error);
-		int64_t width = after - before;
-		bool fits = value >= before - comparison->tolerance_ns &&
-		            value <= after + comparison->tolerance_ns;
+		int64_t before, value, after, width;
+		int error = 0;
+		bool fits;
 
-		if (comparison->error)
+		if (read_value(comparison->kernel, &before, &comparison->kernel_error) ==
+				CALL_FAILED ||
+			(comparison->end = read_value(comparison->call, &value, &error)) !=
+				CALL_DONE ||
+			read_value(comparison->kernel, &after, &comparison->kernel_error) ==
+				CALL_FAILED) {
+			comparison->error = error;
 			return;
+		}
+		width = after - before;
+		fits = value >= before - comparison->tolerance_ns &&
+		       value <= after + comparison->tolerance_ns;
 		if (before == NOT_A_TIME || width < 0)
 			continue;
 		comparison->is_fitting = fits && width <= NARROW_NS;
@@ -113,33 +117,40 @@ static int64_t tolerance_of(const struct call_row *row)
 	return strstr(row->clock, "COARSE") ? COARSE_NS : PRECISE_NS;
 }
 
-static void compare_call(const struct call_row *row, struct call_evidence *call)
+/* Compares the values by the vDSO or by libc. */
+static void compare_call(const struct call_row *row, struct call_evidence *call, enum call_path by,
+	struct flag_fact *agrees, int64_t *ahead_ns)
 {
-	const struct path_evidence *vdso = &call->path[PATH_VDSO];
-	struct comparison comparison = {.vdso = &row->path[PATH_VDSO],
+	struct path_evidence *path = &call->path[by];
+	struct comparison comparison = {.call = &row->path[by],
 		.kernel = &row->path[PATH_SYSCALL],
 		.tolerance_ns = tolerance_of(row),
 		.width_ns = INT64_MAX};
-	struct fact *fact = &call->agrees.fact;
+	struct fact *fact = &agrees->fact;
 	int signal;
 
-	if (!comparison.vdso->function.any || !comparison.kernel->function.any) {
-		fact_set(fact, FACT_ABSENT, "the vDSO or the kernel lacks the call");
-	} else if (strstr(row->clock, "CPUTIME") ||
-		   (vdso->attempts && vdso->entered == vdso->attempts)) {
+	if (!comparison.call->function.any || !comparison.kernel->function.any) {
+		fact_set(fact, FACT_ABSENT, "%s or the kernel lacks the call",
+			by == PATH_VDSO ? "the vDSO" : "libc");
+	} else if (clock_is_cpu_time(row->clock) ||
+		   (path->attempts && path->entered == path->attempts)) {
 		fact_set(fact, FACT_ABSENT, "the call is a system call");
 	} else if ((signal = fault_guard(compare_values, &comparison))) {
 		fact_set(fact, FACT_FAILED, "the call ends with %s", fault_signal_name(signal));
-	} else if (comparison.error) {
-		fact_set_errno(fact, comparison.error, row->call);
+	} else if (comparison.kernel_error) {
+		fact_set_errno(fact, comparison.kernel_error, row->call);
+	} else if (comparison.end != CALL_DONE) {
+		fact_set(fact, FACT_FAILED, "the call %s", fault_error_text(comparison.error));
+		if (!path->failed++)
+			path->error = comparison.error;
 	} else if (comparison.width_ns == INT64_MAX) {
 		fact_set(fact, FACT_FAILED, "the system calls give no two times in order");
 	} else {
-		fact_set_flag(&call->agrees, comparison.is_fitting || !comparison.ahead_ns);
+		fact_set_flag(agrees, comparison.is_fitting || !comparison.ahead_ns);
 		/* A CPU's number is not a time. */
-		call->ahead_ns = call->agrees.value || row->path[PATH_VDSO].shape == SHAPE_GETCPU
-		                         ? 0
-		                         : comparison.ahead_ns;
+		*ahead_ns = agrees->value || comparison.call->shape == SHAPE_GETCPU
+		                    ? 0
+		                    : comparison.ahead_ns;
 	}
 }
 
@@ -152,9 +163,16 @@ void values_compare(const struct call_table *table, struct call_evidence *calls)
 			nanosleep(&pause_of_rounds, NULL);
 		differs = false;
 		for (size_t i = 0; i < table->count; i++) {
-			if (round == 0 || fact_is_flag(&calls[i].agrees, false))
-				compare_call(&table->rows[i], &calls[i]);
-			differs |= fact_is_flag(&calls[i].agrees, false);
+			const struct call_row *row = &table->rows[i];
+			struct call_evidence *call = &calls[i];
+
+			if (round == 0 || fact_is_flag(&call->agrees, false))
+				compare_call(row, call, PATH_VDSO, &call->agrees, &call->ahead_ns);
+			if (round == 0 || fact_is_flag(&call->libc_agrees, false))
+				compare_call(row, call, PATH_LIBC, &call->libc_agrees,
+					&call->libc_ahead_ns);
+			differs |= fact_is_flag(&call->agrees, false) ||
+			           fact_is_flag(&call->libc_agrees, false);
 		}
 	}
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -45,27 +46,53 @@ bool maps_next(struct span *maps, struct mapping *mapping)
 	return false;
 }
 
+static bool is_in(const struct mapping *mapping, uintptr_t address)
+{
+	return mapping->start <= address && address < mapping->end;
+}
+
+/*
+ * Names the file of clock_gettime() if it is not that of getauxval(), which nothing has a reason to
+ * replace. Before glibc 2.17 the first one was in librt.
+ */
+static void find_wrapper(struct span clock, struct span libc, struct text_fact *wrapper)
+{
+	bool is_same = clock.length == libc.length && memcmp(clock.at, libc.at, clock.length) == 0;
+
+	if (is_same || !clock.length || !libc.length || text_contains(clock, "/librt"))
+		fact_set(&wrapper->fact, FACT_ABSENT, "clock_gettime() is the C library's own");
+	else
+		fact_set_span(wrapper, clock);
+}
+
 /*
  * Finds the size of the image: from its start to its mapping's end. Another tool may have given
- * this process an image of its own: rr, CRIU, or some other instrumentation.
+ * this process an image of its own: rr, CRIU, or some other instrumentation. Another library may
+ * stand before the C library's functions.
  */
-static void read_maps(const struct root *root, struct vdso_image *image, struct flag_fact *replaced)
+static void read_maps(const struct root *root, struct vdso_image *image, struct vdso_evidence *vdso)
 {
+	struct flag_fact *replaced = &vdso->replaced;
 	char *buffer = xmalloc(MAPS_SIZE);
 	struct mapping mapping;
-	struct span maps = {0};
+	struct span maps = {0}, clock = {0}, libc = {0};
 	bool is_own = false, is_seen = false;
 
 	if (!root_read(root, "/proc/self/maps", buffer, MAPS_SIZE, &maps, &replaced->fact))
 		maps = (struct span){0};
 	while (maps_next(&maps, &mapping)) {
-		bool is_image = mapping.start <= image->base && image->base < mapping.end;
+		bool is_image = is_in(&mapping, image->base);
 
 		if (is_image && mapping.readable)
 			image->size = (size_t)(mapping.end - image->base);
 		is_seen |= mapping.is_vdso;
 		is_own |= is_image && mapping.is_vdso;
+		if (is_in(&mapping, (uintptr_t)clock_gettime))
+			clock = mapping.path;
+		if (is_in(&mapping, (uintptr_t)getauxval))
+			libc = mapping.path;
 	}
+	find_wrapper(clock, libc, &vdso->wrapper);
 	if (is_seen)
 		fact_set_flag(replaced, !is_own);
 	else if (maps.at)
@@ -84,13 +111,14 @@ void vdso_collect(const struct root *root, struct vdso_evidence *vdso, struct vd
 		return;
 	}
 	fact_set(&vdso->replaced.fact, FACT_ABSENT, "there is no vDSO");
+	vdso->wrapper.fact = vdso->replaced.fact;
 	if (!base) {
 		fact_set(&vdso->fact, FACT_ABSENT,
 			"the kernel gave this process no vDSO (AT_SYSINFO_EHDR is 0)");
 		return;
 	}
 	image->base = base;
-	read_maps(root, image, &vdso->replaced);
+	read_maps(root, image, vdso);
 	image->replaced = fact_is_flag(&vdso->replaced, true);
 	/* The first page is there in any case: the kernel put the ELF header in it. */
 	if (!image->size)

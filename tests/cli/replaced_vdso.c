@@ -3,10 +3,13 @@
  * To be preloaded (x86-64): before main() begins, the auxiliary vector names a copy of the vDSO
  * whose functions do what VDSO_KIND says. Without it they make the system calls, as a sandbox may
  * do that wants to see them all. Else they are served and wrong: `ahead` by a second, `behind` by
- * 50 us, `still` since the start, `realtime` for CLOCK_MONOTONIC. With `in-place`, the kernel's own
+ * 50 us, `still` since the start, `realtime` for CLOCK_MONOTONIC. Or they fail: with `einval` and
+ * `enosys` clock_gettime(), with `monotonic` for this clock alone, with `timeofday` gettimeofday();
+ * with `none` it writes nothing, with `half` the seconds alone. With `in-place`, the kernel's own
  * vDSO answers CLOCK_REALTIME for each clock.
  */
 #include <elf.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,18 +48,33 @@ static gettime_function *kernels_gettime;
 static timeofday_function *kernels_timeofday;
 static struct timespec at_start[CLOCKS];
 
+static int is_kind(const char *name)
+{
+	return strcmp(kind, name) == 0;
+}
+
 static int wrong_gettime(clockid_t clock, struct timespec *now)
 {
-	int result = kernels_gettime(
-		*kind == 'r' && clock == CLOCK_MONOTONIC ? CLOCK_REALTIME : clock, now);
+	long parts = now->tv_nsec;
+	int result;
 
+	if (is_kind("einval") || (is_kind("monotonic") && clock == CLOCK_MONOTONIC))
+		return -EINVAL;
+	if (is_kind("enosys"))
+		return -ENOSYS;
+	if (is_kind("none"))
+		return 0;
+	result = kernels_gettime(
+		is_kind("realtime") && clock == CLOCK_MONOTONIC ? CLOCK_REALTIME : clock, now);
 	if (result)
 		return result;
-	if (*kind == 'a')
+	if (is_kind("half"))
+		now->tv_nsec = parts;
+	if (is_kind("ahead"))
 		now->tv_sec++;
-	if (*kind == 's' && clock < CLOCKS)
+	if (is_kind("still") && clock < CLOCKS)
 		*now = at_start[clock];
-	if (*kind == 'b') {
+	if (is_kind("behind")) {
 		now->tv_nsec -= 50000;
 		if (now->tv_nsec < 0) {
 			now->tv_sec--;
@@ -71,6 +89,10 @@ static int wrong_timeofday(struct timeval *now, void *zone)
 	struct timespec exact;
 
 	(void)zone;
+	if (is_kind("timeofday"))
+		return -EINVAL;
+	if (is_kind("einval") || is_kind("enosys") || is_kind("none") || is_kind("half"))
+		return kernels_timeofday(now, NULL);
 	wrong_gettime(CLOCK_REALTIME, &exact);
 	*now = (struct timeval){.tv_sec = exact.tv_sec, .tv_usec = exact.tv_nsec / 1000};
 	return 0;
@@ -149,7 +171,7 @@ __attribute__((constructor)) static void replace(void)
 	find_calls(kernels, at);
 	kernels_gettime = (gettime_function *)(base + at[GETTIME]);
 	kernels_timeofday = (timeofday_function *)(base + at[TIMEOFDAY]);
-	if (kind && *kind == 'i') {
+	if (kind && is_kind("in-place")) {
 		if (mprotect(kernels, IMAGE_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
 			perror("replaced_vdso");
 		else

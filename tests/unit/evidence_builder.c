@@ -69,6 +69,7 @@ static void set_calls(struct evidence *evidence, bool has_mode)
 		set_path(&call->path[PATH_LIBC], ns + 0.3, enters);
 		set_path(&call->path[PATH_SYSCALL], SYSCALL_NS, true);
 		fact_set_flag(&call->agrees, true);
+		fact_set_flag(&call->libc_agrees, true);
 		call->path[PATH_SYSCALL].attempts = 0;
 		call->path[PATH_SYSCALL].entered = 0;
 	}
@@ -383,6 +384,10 @@ static void roll_path(struct path_evidence *path, bool available, struct dice *d
 	if (path->attempts && dice_roll(dice, 4) == 0)
 		path->entered = (uint32_t)dice_roll(dice, path->attempts);
 	path->signal = path->available && dice_roll(dice, 40) == 0 ? 11 : 0;
+	if (path->available && dice_roll(dice, 20) == 0) {
+		path->failed = 1 + (uint32_t)dice_roll(dice, BUILDER_ATTEMPTS);
+		path->error = dice_roll(dice, 2) ? 38 : 0;
+	}
 }
 
 static void roll_calls(struct evidence *evidence, struct dice *dice)
@@ -401,6 +406,10 @@ static void roll_calls(struct evidence *evidence, struct dice *dice)
 		evidence->calls[i].ahead_ns = fact_is_flag(&evidence->calls[i].agrees, false)
 		                                      ? (int64_t)dice_roll(dice, 5) * 1000 - 2000
 		                                      : 0;
+		evidence->calls[i].libc_agrees.fact = evidence->calls[i].agrees.fact;
+		evidence->calls[i].libc_agrees.value =
+			fact_is_known(&evidence->calls[i].libc_agrees.fact) && dice_roll(dice, 4);
+		evidence->calls[i].libc_ahead_ns = -evidence->calls[i].ahead_ns;
 		for (int path = 0; path < PATH_COUNT; path++)
 			roll_path(&evidence->calls[i].path[path],
 				path == PATH_LIBC || dice_roll(dice, 8), dice);

@@ -3,10 +3,12 @@
  * Tests of judge/verdict: each rule is matched and, by a small change of the evidence, not
  * matched.
  */
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "judge.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
@@ -130,6 +132,114 @@ static void served_by_libc_without_vdso(struct evidence *evidence)
 {
 	evidence_remove_path(evidence, PATH_VDSO);
 	fact_set(&evidence->vdso.fact, FACT_ABSENT, "AT_SYSINFO_EHDR is 0");
+}
+
+static void make_fail(struct call_evidence *call, enum call_path path, uint32_t failed, int error)
+{
+	call->path[path].failed = failed;
+	call->path[path].error = error;
+	fact_set(&call->path[path].fact, FACT_FAILED, "the call fails");
+	fact_set(&call->agrees.fact, FACT_FAILED, "the call fails");
+}
+
+static void failing_monotonic(struct evidence *evidence)
+{
+	make_fail(gettime(evidence, "CLOCK_MONOTONIC"), PATH_VDSO, BUILDER_ATTEMPTS, EINVAL);
+}
+
+static void failing_both_clocks(struct evidence *evidence)
+{
+	failing_monotonic(evidence);
+	make_fail(gettime(evidence, "CLOCK_REALTIME"), PATH_VDSO, BUILDER_ATTEMPTS, EINVAL);
+}
+
+static void failing_clocks_differently(struct evidence *evidence)
+{
+	failing_monotonic(evidence);
+	make_fail(gettime(evidence, "CLOCK_REALTIME"), PATH_VDSO, BUILDER_ATTEMPTS, ENOSYS);
+}
+
+static void failing_timeofday(struct evidence *evidence)
+{
+	make_fail(evidence_find_call(evidence, "gettimeofday", ""), PATH_VDSO, BUILDER_ATTEMPTS, 0);
+}
+
+static void failing_sometimes(struct evidence *evidence)
+{
+	make_fail(gettime(evidence, "CLOCK_MONOTONIC"), PATH_VDSO, 3, 524);
+}
+
+static void failing_elsewhere(struct evidence *evidence)
+{
+	make_fail(gettime(evidence, "CLOCK_TAI"), PATH_VDSO, BUILDER_ATTEMPTS, EINVAL);
+}
+
+static void failing_as_the_kernel(struct evidence *evidence)
+{
+	failing_monotonic(evidence);
+	gettime(evidence, "CLOCK_MONOTONIC")->raw_error = EINVAL;
+}
+
+/* A filter around us forbids the system call: that does not explain another error. */
+static void failing_where_the_call_is_forbidden(struct evidence *evidence)
+{
+	failing_monotonic(evidence);
+	gettime(evidence, "CLOCK_MONOTONIC")->raw_error = EPERM;
+}
+
+static void failing_and_entering(struct evidence *evidence)
+{
+	entering(evidence);
+	failing_monotonic(evidence);
+}
+
+static void failing_without_proof(struct evidence *evidence)
+{
+	evidence_remove_proof(evidence, "seccomp: not permitted");
+	make_fail(gettime(evidence, "CLOCK_MONOTONIC"), PATH_VDSO, 1, EINVAL);
+}
+
+static void failing_in_unused_libc(struct evidence *evidence)
+{
+	make_fail(gettime(evidence, "CLOCK_MONOTONIC"), PATH_LIBC, BUILDER_ATTEMPTS, EINVAL);
+	fact_set_flag(&gettime(evidence, "CLOCK_MONOTONIC")->agrees, true);
+}
+
+static void failing_by_libc_without_vdso(struct evidence *evidence)
+{
+	served_by_libc_without_vdso(evidence);
+	make_fail(gettime(evidence, "CLOCK_MONOTONIC"), PATH_LIBC, BUILDER_ATTEMPTS, EINVAL);
+}
+
+/* As MIPS up to 4.13: libc makes the system call. */
+static void leaving_calls_to_libc(struct evidence *evidence)
+{
+	for (size_t i = 0; i < evidence->call_count; i++) {
+		if (evidence->calls[i].decides)
+			make_fail(&evidence->calls[i], PATH_VDSO, BUILDER_ATTEMPTS, ENOSYS);
+	}
+	evidence_set_entered(evidence, PATH_LIBC, BUILDER_ATTEMPTS);
+	fact_set_flag(&evidence->host.libc_static, false);
+}
+
+static void leaving_calls_to_our_static_libc(struct evidence *evidence)
+{
+	leaving_calls_to_libc(evidence);
+	fact_set_flag(&evidence->host.libc_static, true);
+}
+
+static void leaving_calls_to_a_libc_that_fails(struct evidence *evidence)
+{
+	leaving_calls_to_libc(evidence);
+	evidence_set_entered(evidence, PATH_LIBC, 0);
+}
+
+static void shifted_by_libc(struct evidence *evidence)
+{
+	struct call_evidence *call = gettime(evidence, "CLOCK_MONOTONIC");
+
+	fact_set_flag(&call->libc_agrees, false);
+	call->libc_ahead_ns = 3600 * NS_PER_SECOND;
 }
 
 static void entering_all_but_once(struct evidence *evidence)
@@ -470,6 +580,29 @@ static const struct row rows[] = {
 	ROW(differing_most_elsewhere, WRONG, "values-differ", VALUES,
 		"serves the clock calls, but its values are not the kernel's: CLOCK_MONOTONIC is "
 		"1.000 s ahead"),
+	ROW(failing_monotonic, WRONG, "call-fails", PROOF,
+		"the vDSO's clock_gettime(CLOCK_MONOTONIC) fails with EINVAL."),
+	ROW(failing_both_clocks, WRONG, "call-fails", PROOF,
+		"the vDSO's clock_gettime() fails with EINVAL."),
+	ROW(failing_clocks_differently, WRONG, "call-fails", PROOF,
+		"the vDSO's clock_gettime(CLOCK_REALTIME) fails with ENOSYS."),
+	ROW(failing_timeofday, WRONG, "call-fails", PROOF,
+		"the vDSO's gettimeofday() writes no result."),
+	ROW(failing_sometimes, WRONG, "call-fails", PROOF,
+		"the vDSO's clock_gettime(CLOCK_MONOTONIC) sometimes fails with error 524."),
+	ROW(failing_elsewhere, OK, "served", PROOF | TIMING | MODE, "served by"),
+	ROW(failing_as_the_kernel, UNKNOWN, "call-fails-everywhere", PROOF,
+		"clock_gettime(CLOCK_MONOTONIC) fails with EINVAL, and so does the system call"),
+	ROW(failing_where_the_call_is_forbidden, WRONG, "call-fails", PROOF, "EINVAL"),
+	ROW(failing_and_entering, WRONG, "call-fails", PROOF, "EINVAL"),
+	ROW(failing_without_proof, WRONG, "call-fails", VALUES, "EINVAL"),
+	ROW(failing_in_unused_libc, OK, "served", PROOF | TIMING | MODE, "served by"),
+	ROW(failing_by_libc_without_vdso, WRONG, "call-fails", PROOF,
+		"libc's clock_gettime(CLOCK_MONOTONIC) fails with EINVAL."),
+	ROW(leaving_calls_to_libc, FALLBACK, "always-falls-back", PROOF, "system calls"),
+	ROW(leaving_calls_to_our_static_libc, WRONG, "call-fails", PROOF, "ENOSYS"),
+	ROW(leaving_calls_to_a_libc_that_fails, WRONG, "call-fails", PROOF, "ENOSYS"),
+	ROW(shifted_by_libc, OK, "served", PROOF | TIMING | MODE, "served by"),
 	ROW(differing_in_another_call, OK, "served", PROOF | TIMING | MODE, "served by"),
 	ROW(not_compared, OK, "served", PROOF | TIMING | MODE, "served by"),
 	ROW(differing_and_entering, WRONG, "values-differ", VALUES, "the vDSO's values are not"),
@@ -652,10 +785,14 @@ static bool any_judged_entered(const struct evidence *evidence)
 	return false;
 }
 
+/* True if a deciding call fails, or has another value than the kernel's. */
 static bool any_differs(const struct evidence *evidence)
 {
 	for (size_t i = 0; i < evidence->call_count; i++) {
-		if (evidence->calls[i].decides && fact_is_flag(&evidence->calls[i].agrees, false))
+		const struct call_evidence *call = &evidence->calls[i];
+
+		if (call->decides && (fact_is_flag(&call->agrees, false) ||
+					     call->path[call_judged_path(call)].failed))
 			return true;
 	}
 	return false;

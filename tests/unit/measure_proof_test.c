@@ -3,6 +3,7 @@
  * Tests of measure/proof: seccomp and ptrace count calls whose path is known: raw system calls
  * enter the kernel, functions of this file do not, and some do at times.
  */
+#include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -47,12 +48,32 @@ static int crashes(clockid_t clock, struct timespec *now)
 	__builtin_trap();
 }
 
-/* Other system calls than those for the time are not what is asked about. */
 static int fails_by_itself(clockid_t clock, struct timespec *now)
 {
 	(void)clock;
 	(void)now;
 	return -22;
+}
+
+static int fails_every_fourth_time(clockid_t clock, struct timespec *now)
+{
+	static unsigned count;
+
+	return ++count % 4 ? answers(clock, now) : -38;
+}
+
+static int writes_nothing(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	return 0;
+}
+
+/* The kernel's answer is not the vDSO's failure, whatever it is. */
+static int enters_and_fails(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	return syscall(SYS_clock_gettime, 12345, now) < 0 ? -errno : 0;
 }
 
 /* Every system call that reads a clock, whatever the name of the vDSO function. */
@@ -100,6 +121,14 @@ static int ignores_its_fallback(struct timeval *now, void *zone)
 	return 0;
 }
 
+/* One that never writes a time makes no system call. */
+static int timeofday_writes_nothing(struct timeval *now, void *zone)
+{
+	(void)now;
+	(void)zone;
+	return 0;
+}
+
 /* The same where the counter can be read: nothing is left unwritten. */
 static int needs_no_fallback(struct timeval *now, void *zone)
 {
@@ -115,6 +144,9 @@ enum known {
 	FOURTH,
 	CRASHES,
 	FAILS,
+	FAILS_AT_TIMES,
+	SILENT,
+	ENTERS_AND_FAILS,
 	BY_TIMEOFDAY,
 	BY_GETRES,
 	BY_GETCPU,
@@ -122,6 +154,7 @@ enum known {
 	KNOWN_CLOCKS,
 	IGNORES = KNOWN_CLOCKS,
 	NEEDS_NONE,
+	TIMEOFDAY_SILENT,
 	KNOWN_COUNT
 };
 
@@ -131,6 +164,9 @@ static clock_function *const known_functions[KNOWN_CLOCKS] = {[ANSWERS] = answer
 	[FOURTH] = enters_every_fourth_time,
 	[CRASHES] = crashes,
 	[FAILS] = fails_by_itself,
+	[FAILS_AT_TIMES] = fails_every_fourth_time,
+	[SILENT] = writes_nothing,
+	[ENTERS_AND_FAILS] = enters_and_fails,
 	[BY_TIMEOFDAY] = enters_by_timeofday,
 	[BY_GETRES] = enters_by_getres,
 	[BY_GETCPU] = enters_by_getcpu,
@@ -154,6 +190,8 @@ static void prepare_known(struct evidence *evidence)
 		(struct call){.shape = SHAPE_TIMEOFDAY, .function.timeofday = ignores_its_fallback};
 	known_calls.rows[NEEDS_NONE].path[PATH_VDSO] =
 		(struct call){.shape = SHAPE_TIMEOFDAY, .function.timeofday = needs_no_fallback};
+	known_calls.rows[TIMEOFDAY_SILENT].path[PATH_VDSO] = (struct call){
+		.shape = SHAPE_TIMEOFDAY, .function.timeofday = timeofday_writes_nothing};
 	call_table_name(&known_calls, evidence);
 }
 
@@ -168,8 +206,16 @@ static void assert_known_counts(const struct call_evidence calls[KNOWN_COUNT])
 		[BY_GETRES] = PROOF_CALLS,
 		[BY_GETCPU] = PROOF_CALLS,
 		[BY_TIME] = PROOF_CALLS,
+		[ENTERS_AND_FAILS] = PROOF_CALLS,
 		[IGNORES] = PROOF_CALLS,
 		[NEEDS_NONE] = 0};
+	static const struct {
+		uint32_t failed;
+		int error;
+	} failing[KNOWN_COUNT] = {[FAILS] = {PROOF_CALLS, EINVAL},
+		[FAILS_AT_TIMES] = {PROOF_CALLS / 4, ENOSYS},
+		[SILENT] = {PROOF_CALLS, 0},
+		[TIMEOFDAY_SILENT] = {PROOF_CALLS, 0}};
 
 	for (size_t i = 0; i < KNOWN_COUNT; i++) {
 		const struct path_evidence *path = &calls[i].path[PATH_VDSO];
@@ -178,6 +224,8 @@ static void assert_known_counts(const struct call_evidence calls[KNOWN_COUNT])
 			continue;
 		assert_int_equal(path->attempts, PROOF_CALLS);
 		assert_int_equal(path->entered, wanted[i]);
+		assert_int_equal(path->failed, failing[i].failed);
+		assert_int_equal(path->error, failing[i].error);
 		assert_int_equal(path->signal, 0);
 		assert_int_equal(calls[i].path[PATH_LIBC].attempts, 0);
 	}

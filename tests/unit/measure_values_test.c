@@ -186,7 +186,7 @@ static int64_t other_clock(void)
 
 static int64_t not_a_time(void)
 {
-	return -NS_PER_SECOND;
+	return -2 * NS_PER_SECOND;
 }
 
 static void lose_most_slices(unsigned try)
@@ -223,6 +223,89 @@ static void a_wrong_clock_is_found(void **state)
 	call = compare();
 	assert_true(fact_is_flag(&call.agrees, false));
 	assert_in_range(call.ahead_ns - row->ahead_ns + row->within_ns, 0, 2 * row->within_ns);
+}
+
+/* ---- calls that fail, and libc ---- */
+
+static int vdso_fails(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	return -EINVAL;
+}
+
+static int vdso_writes_seconds(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	now->tv_sec = 1795250000;
+	return 0;
+}
+
+static int libc_fails(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	(void)now;
+	errno = ENOSYS;
+	return -1;
+}
+
+/* The vDSO's function, libc's, and what is counted of each. */
+static const struct failing_row {
+	const char *name;
+	clock_function *vdso, *libc;
+	uint32_t failed, libc_failed;
+	int error, libc_error;
+} failing_rows[] = {
+	{"none", vdso_clock, vdso_clock, 0, 0, 0, 0},
+	{"the vDSO's", vdso_fails, vdso_clock, 1, 0, EINVAL, 0},
+	{"the vDSO's, which writes half a time", vdso_writes_seconds, vdso_clock, 1, 0, 0, 0},
+	{"libc's", vdso_clock, libc_fails, 0, 1, 0, ENOSYS},
+	{"both", vdso_fails, libc_fails, 1, 1, EINVAL, ENOSYS},
+};
+
+static void what_fails_is_counted_and_does_not_agree(void **state)
+{
+	const struct failing_row *row = *state;
+	const struct call_table table = {.count = 1,
+		.rows = {{.call = "clock_gettime",
+			.clock = "CLOCK_MONOTONIC",
+			.path = {{.function.clock = row->vdso}, {.function.clock = row->libc},
+				{.function.clock = kernel_clock}}}}};
+	struct call_evidence call = {.decides = true};
+
+	start(NULL);
+	values_compare(&table, &call);
+	assert_int_equal(call.path[PATH_VDSO].failed, row->failed);
+	assert_int_equal(call.path[PATH_VDSO].error, row->error);
+	assert_int_equal(call.path[PATH_LIBC].failed, row->libc_failed);
+	assert_int_equal(call.path[PATH_LIBC].error, row->libc_error);
+	assert_int_equal(call.agrees.fact.state, row->failed ? FACT_FAILED : FACT_KNOWN);
+	assert_int_equal(call.libc_agrees.fact.state, row->libc_failed ? FACT_FAILED : FACT_KNOWN);
+	assert_int_equal(call.path[PATH_SYSCALL].failed, 0);
+}
+
+static int libc_ahead(clockid_t clock, struct timespec *now)
+{
+	vdso_clock(clock, now);
+	now->tv_sec += 3600;
+	return 0;
+}
+
+static void libc_is_compared_apart(void **state)
+{
+	const struct call_table table = {.count = 1,
+		.rows = {{.call = "clock_gettime",
+			.clock = "CLOCK_REALTIME",
+			.path = {{.function.clock = vdso_clock}, {.function.clock = libc_ahead},
+				{.function.clock = kernel_clock}}}}};
+	struct call_evidence call = {.decides = true};
+
+	(void)state;
+	values_compare(&table, &call);
+	assert_true(fact_is_flag(&call.agrees, true));
+	assert_true(fact_is_flag(&call.libc_agrees, false));
+	assert_in_range(call.libc_ahead_ns - 3600 * NS_PER_SECOND + 1000, 0, 2000);
+	assert_int_equal(call.ahead_ns, 0);
 }
 
 /* ---- other calls ---- */
@@ -391,11 +474,14 @@ int main(void)
 	const struct CMUnitTest plain[] = {
 		cmocka_unit_test_setup(each_clock_has_its_own_tolerance, start),
 		cmocka_unit_test_setup(every_shape_is_compared, start),
+		cmocka_unit_test_setup(libc_is_compared_apart, start),
 		cmocka_unit_test_setup(what_cannot_be_compared_is_not_wrong, start),
 		cmocka_unit_test(the_vdso_of_this_host_agrees),
 	};
 
 	return unit_run_rows("values: a right clock agrees", a_right_clock_agrees, right_rows) +
 	       unit_run_rows("values: a wrong clock is found", a_wrong_clock_is_found, wrong_rows) +
+	       unit_run_rows("values: calls that fail", what_fails_is_counted_and_does_not_agree,
+		       failing_rows) +
 	       cmocka_run_group_tests_name("values", plain, NULL, NULL);
 }
