@@ -91,7 +91,6 @@ struct command {
 	/* First command: a word that "help" takes beside commands, by place; NULL: no more. */
 	const char *(*topic)(size_t place);
 	void (*explain)(const char *topic, FILE *out); /* prints the help of such a word */
-	bool never_verbose;                            /* it has no more details: no --verbose */
 	int failure_status;  /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
 	int64_t limit_ns;    /* limit of cli->deadline; 0: unlimited */
 	int64_t duration_ns; /* default of the option 'd', which the driver takes then; 0: none */
@@ -163,11 +162,24 @@ bool take_count(const char *option, struct span value, const char *what, uint64_
 /* Calls take() for each word of a list, until it returns false. */
 bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word), struct cli *cli);
 
+/* ---- nearest.c: answers to a mistyped name ---- */
+
+/* A word that is none of some names; begins with the word alone. */
+struct nearest {
+	struct span word;
+	const char *name; /* nearest name so far; NULL: none is near */
+	unsigned edits;   /* that make it of the word */
+	char all[100];    /* the names, full if they are many */
+};
+
+/* Compares the word with another name; the case of letters does not matter. */
+void nearest_try(struct nearest *nearest, const char *name);
+
 /*
- * Returns true if the word may be a misspelt `name`, by fewer edits than *least (first: UINT_MAX),
- * which becomes their number. The case of letters does not matter.
+ * Prints "WHAT 'WORD'" on standard error with the nearest name, with all names if none is near and
+ * they are few, or else with the --help to see. Returns false.
  */
-bool is_misspelling(struct span word, const char *name, unsigned *least);
+bool nearest_refuse(const struct nearest *nearest, const char *what);
 
 /* ---- terminal.c ---- */
 

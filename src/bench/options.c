@@ -3,7 +3,6 @@
  * The options of bench, and the plan that they make: which calls are measured, and by which
  * paths. Lists add up when they are given again.
  */
-#include <limits.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -49,13 +48,14 @@ static bool take_names(const char *option, const char *value, struct bench_names
 static bool take_path(struct cli *cli, struct span word)
 {
 	struct bench_plan *plan = &((struct bench_report *)cli->data)->plan;
+	struct nearest nearest = {.word = word};
 
 	for (int path = 0; path < PATH_COUNT; path++) {
 		if (text_equals(word, call_path_names[path]))
 			return plan->paths |= 1u << path;
+		nearest_try(&nearest, call_path_names[path]);
 	}
-	return cli_usage_error(
-		"--path: '%.*s' is not vdso, libc or syscall", (int)word.length, word.at);
+	return nearest_refuse(&nearest, "--path: unknown path");
 }
 
 static bool take_calls(struct cli *cli, struct span word)
@@ -147,22 +147,22 @@ static const struct span *find_unmatched(
 	return NULL;
 }
 
-static bool refuse_clock(const struct call_table *calls, struct span word)
+static bool refuse_name(
+	const struct call_table *calls, enum bench_list list, struct span word, const char *what)
 {
-	const char *nearest = NULL;
-	unsigned least = UINT_MAX;
+	struct nearest nearest = {.word = word};
+	const char *before = "";
 
 	for (size_t i = 0; i < calls->count; i++) {
-		const char *clock = calls->rows[i].clock;
+		const struct call_row *row = &calls->rows[i];
 
-		if (*clock && (is_misspelling(word, clock, &least) ||
-				      is_misspelling(word, clock + strlen("CLOCK_"), &least)))
-			nearest = clock;
+		if (list == LIST_CLOCKS && *row->clock)
+			nearest_try(&nearest, row->clock + strlen("CLOCK_"));
+		else if (list == LIST_CALLS && strcmp(row->call, before) != 0)
+			nearest_try(&nearest, row->call);
+		before = row->call;
 	}
-	if (nearest)
-		return cli_error("--clock: unknown clock '%.*s'; did you mean '%s'?",
-			(int)word.length, word.at, nearest);
-	return cli_usage_error("--clock: unknown clock '%.*s'", (int)word.length, word.at);
+	return nearest_refuse(&nearest, what);
 }
 
 bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
@@ -174,11 +174,9 @@ bool bench_plan_make(struct bench_plan *plan, const struct call_table *calls)
 		return cli_usage_error("--duration and --calls are mutually exclusive");
 	/* A name must be known, and must choose a call: an option without effect is refused. */
 	if ((word = find_unmatched(plan, LIST_CALLS, false)))
-		return cli_usage_error("--call: '%.*s' is not gettimeofday, clock_gettime, "
-				       "clock_getres, time or getcpu",
-			(int)word->length, word->at);
+		return refuse_name(calls, LIST_CALLS, *word, "--call: unknown call");
 	if ((word = find_unmatched(plan, LIST_CLOCKS, false)))
-		return refuse_clock(calls, *word);
+		return refuse_name(calls, LIST_CLOCKS, *word, "--clock: unknown clock");
 	if ((word = find_unmatched(plan, LIST_CALLS, true)))
 		return cli_usage_error("--call: '%.*s' does not apply to any selected clock",
 			(int)word->length, word->at);

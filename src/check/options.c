@@ -2,7 +2,6 @@
 /* The options of check: lists add up when they are given again. */
 #include "model.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -55,24 +54,18 @@ bool check_clocksources_exist(const struct policy *policy, const struct evidence
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 
 	for (size_t i = 0; i < policy->clocksource_count; i++) {
-		struct span word = text_span(policy->clocksources[i]);
-		bool exists = text_equals(word, clocksource->current);
-		const char *name, *nearest = NULL;
-		unsigned least = UINT_MAX;
+		struct nearest nearest = {.word = text_span(policy->clocksources[i])};
+		bool exists = text_equals(nearest.word, clocksource->current);
+		const char *name;
 
 		for (size_t k = 0; (name = clocksource_known_name(k)); k++) {
-			exists |= text_equals(word, name);
-			if (is_misspelling(word, name, &least))
-				nearest = name;
+			exists |= text_equals(nearest.word, name);
+			nearest_try(&nearest, name);
 		}
 		for (size_t k = 0; k < clocksource->available_count; k++)
-			exists |= text_equals(word, clocksource->available[k]);
-		if (!exists && nearest)
-			return cli_error("--require: unknown clocksource '%s'; did you mean '%s'?",
-				policy->clocksources[i], nearest);
+			exists |= text_equals(nearest.word, clocksource->available[k]);
 		if (!exists)
-			return cli_usage_error(
-				"--require: unknown clocksource '%s'", policy->clocksources[i]);
+			return nearest_refuse(&nearest, "--require: unknown clocksource");
 	}
 	return true;
 }

@@ -45,16 +45,9 @@ bool parse_count(struct span text, uint64_t *count);
 /* Parses 10 ms to 24 h: "2", "0.5", "500ms", "2s", "5m", "1.5h"; seconds without a unit. */
 bool parse_duration(struct span text, int64_t *ns);
 
-/*
- * Returns the number of edits that turn one word into the other: characters inserted, removed,
- * replaced, or two neighbours swapped, in either case. A word of more than 31 characters is 31
- * edits from any other.
- */
-unsigned edit_distance(const char *a, const char *b);
-
 /* ---- terminal.c ---- */
 
-/* The command whose --help cli_usage_error() names. */
+/* The command whose --help cli_usage_error() names; NULL: that of all commands. */
 extern const char *cli_command_name;
 
 /* Returns the stream of the output without cli->output: standard output or standard error. */

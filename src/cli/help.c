@@ -90,7 +90,6 @@ void cli_write_overview(const struct command *const *commands, FILE *out)
 void cli_write_help(const struct command *command, bool first, FILE *out)
 {
 	const struct option_row *row, *operands = operand_row(command);
-	char common[LINE_SIZE] = "";
 
 	fprintf(out, "Usage: vdsocheck %s [OPTION]...", command->name);
 	if (operands)
@@ -105,10 +104,8 @@ void cli_write_help(const struct command *command, bool first, FILE *out)
 			continue;
 		write_option(command, row, HELP_INDENT, out);
 	}
-	text_append(common, sizeof(common),
-		"-J, -o FILE, --color WHEN, -q, %s-h, -V: see 'vdsocheck help check'",
-		command->never_verbose ? "" : "-v, ");
 	if (!first)
-		wrap_print(out, "and", 6, common);
+		wrap_print(out, "and", 6,
+			"-J, -o FILE, --color WHEN, -q, -v, -h, -V: see 'vdsocheck help check'");
 	write_status(command, false, out);
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parses the command line: a command's name comes first, or there is none; getopt_long(3) parses
- * what follows by the command's rows, from which --help is printed, too. It does not report why it
- * refuses a word, so that is found out here.
+ * what follows by the command's rows, from which --help is printed, too.
  */
 #include <getopt.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
 
-#define LINE_SIZE 4096
+#define LINE_SIZE 1024
+
+/* "--" and the longest name of an option. */
+#define WORD_SIZE 32
 
 /* The largest number of options that a command has, with those of all. */
 #define ROW_MAX 32
@@ -49,8 +50,6 @@ const struct option_row *row_at(const struct command *command, size_t *at)
 		own_count++;
 	if (*at < own_count)
 		return &command->options[(*at)++];
-	if (common[*at - own_count].id == 'v' && command->never_verbose)
-		++*at;
 	if (!common[*at - own_count].name)
 		return NULL;
 	return &common[(*at)++ - own_count];
@@ -102,90 +101,39 @@ static bool take_command(struct cli *cli, const char *word)
 
 /* ---- words that are refused ---- */
 
-/* Refuses a command behind other words with the right order; returns false if there is none. */
-static bool refuse_order(const struct cli *cli)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-_=,./:@%+";
-	struct cli misplaced = {.named = false};
-	char words[LINE_SIZE] = "";
-	size_t place = 1;
-
-	while (context.argv[place] && !take_command(&misplaced, context.argv[place]))
-		place++;
-	if (cli->named || cli->version || !context.argv[place])
-		return false;
-	for (size_t i = 1; context.argv[i]; i++) {
-		const char *word = context.argv[i];
-
-		if (i != place)
-			text_append(words, sizeof(words), " %s",
-				word[strspn(word, plain)] ? "..." : word);
-	}
-	cli_error("the command comes first: vdsocheck %s%s", context.argv[place], words);
-	return true;
-}
-
-/* Lists the commands that have an option of their own with this letter or name. */
-static void list_owners(int letter, struct span name, char *list, size_t size)
-{
-	for (size_t i = 0; context.commands[i]; i++) {
-		const struct option_row *row = context.commands[i]->options;
-
-		while (row && row->name &&
-			!(letter ? row->id == letter : text_equals(name, row->name)))
-			row++;
-		if (row && row->name)
-			text_append(
-				list, size, "%s%s", *list ? ", " : "", context.commands[i]->name);
-	}
-}
-
-/*
- * Refuses an option that the command lacks: a word that begins with "--" or, if it is not 0, a
- * letter of a word. The word "-help" is such letters.
+/* Refuses "--NAME", "--NAME=VALUE" or "-NAME", which is not or not alone the beginning of a name.
  */
-static bool refuse_option(int letter, const char *word)
+static bool refuse_option(const char *word)
 {
 	size_t dashes = word[1] == '-' ? 2 : 1;
-	struct span name = {word + dashes, strcspn(word + dashes, "=")};
-	char shown[LINE_SIZE], list[LINE_SIZE] = "";
-	const struct option_row *row, *nearest = NULL;
-	unsigned least = UINT_MAX, matches = 0;
+	struct nearest nearest = {.word = {word, strcspn(word, "=")}};
+	size_t length = nearest.word.length - dashes;
+	char names[ROW_MAX][WORD_SIZE], matches[LINE_SIZE] = "";
+	const struct option_row *row;
+	unsigned count = 0;
 
-	snprintf(shown, sizeof(shown), "%.*s", (int)(dashes + name.length), word);
-	for (size_t at = 0; (row = row_at(context.command, &at));) {
-		if (dashes == 1 ? text_equals(name, row->name)
-				: is_misspelling(name, row->name, &least))
-			nearest = row;
-		if (!letter && strncmp(row->name, name.at, name.length) == 0) {
-			text_append(list, sizeof(list), " --%s", row->name);
-			matches++;
-		}
+	for (size_t at = 0, i = 0; (row = row_at(context.command, &at)); i++) {
+		snprintf(names[i], WORD_SIZE, "--%s", row->name);
+		nearest_try(&nearest, names[i] + 2 - dashes);
+		if (dashes == 2 && strncmp(row->name, word + dashes, length) == 0)
+			text_append(
+				matches, sizeof(matches), "%s%s", count++ ? ", " : "", names[i]);
 	}
-	if (matches > 1)
-		return cli_usage_error("option '%s' is ambiguous:%s", shown, list);
-	if (letter && !nearest)
-		snprintf(shown, sizeof(shown), "-%c", letter);
-	*list = '\0';
-	list_owners(letter, name, list, sizeof(list));
-	if (nearest && (letter || !*list))
-		return cli_error("unknown option '%s'; did you mean '--%s'?", shown, nearest->name);
-	if (*list)
+	if (count > 1)
 		return cli_usage_error(
-			"option '%s' is one of %s, not of %s", shown, list, context.command->name);
-	return cli_usage_error("unknown option '%s'", shown);
+			"option '%.*s' is ambiguous: %s", (int)nearest.word.length, word, matches);
+	if (nearest.name)
+		nearest.name += dashes - 2;
+	return nearest_refuse(&nearest, "unknown option");
 }
 
 /* Refuses what getopt_long(3) returned '?' or, for lack of a value, ':' for. */
-static bool refuse_word(const struct cli *cli, int id)
+static bool refuse_word(int id)
 {
 	const char *word = context.argv[optind - 1];
 	const char letter[] = {'-', (char)optopt, '\0'};
 	const struct option_row *row;
 
-	if (refuse_order(cli))
-		return false;
 	if (id == ':')
 		return cli_usage_error("option '%s' needs a value", word[1] == '-' ? word : letter);
 	for (size_t at = 0; (row = row_at(context.command, &at));) {
@@ -195,68 +143,58 @@ static bool refuse_word(const struct cli *cli, int id)
 	/* Within a word of several letters optind has not moved on yet. */
 	if (optopt && (word[0] != '-' || word[1] == '-' || !strchr(word, optopt)))
 		word = context.argv[optind];
-	return refuse_option(optopt, word ? word : letter);
+	for (size_t at = 0; optopt && word && (row = row_at(context.command, &at));) {
+		if (strcmp(word + 1, row->name) == 0)
+			return refuse_option(word);
+	}
+	return optopt ? cli_usage_error("unknown option '%s'", letter) : refuse_option(word);
 }
 
 /* Refuses an operand. If the command was not named, it was meant as its name. */
 static bool refuse_operand(const struct cli *cli, const char *word)
 {
-	static const char *const more_commands[] = {"help", "version"};
 	const struct option_row *files = operand_row(cli->command);
-	bool named = cli->named || cli->topic;
-	const char *problem = named       ? "unexpected argument"
-	                      : cli->help ? "no help for"
-	                                  : "unknown command";
-	struct span name = text_span(word);
-	const char *nearest = NULL, *topic;
-	char matches[2048] = "";
-	size_t match_count = 0;
-	unsigned least = UINT_MAX;
+	struct nearest nearest = {.word = text_span(word)};
+	struct span name = nearest.word;
+	struct cli misplaced = {.named = false};
+	const char *topic;
 
-	for (size_t i = 0; context.commands[i] && !named; i++) {
-		if (is_misspelling(name, context.commands[i]->name, &least))
-			nearest = context.commands[i]->name;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(more_commands) && !named; i++) {
-		if (is_misspelling(name, more_commands[i], &least))
-			nearest = more_commands[i];
-	}
-	for (size_t i = 0; cli->help && !named && (topic = topic_at(i)); i++) {
-		if (is_misspelling(name, topic, &least))
-			nearest = topic;
-		if (name.length > 1 && strstr(topic, word)) {
-			text_append(matches, sizeof(matches), "%s%s", *matches ? ", " : "", topic);
-			match_count++;
-		}
-	}
-	if (match_count > 1)
-		return cli_error("no help for '%s'; these match: %s; 'vdsocheck help terms' "
-				 "explains words",
-			word, matches);
-	if (nearest)
-		return cli_error("%s '%s'; did you mean '%s'?", problem, word, nearest);
 	if (files && (strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length)))
-		return cli_usage_error(
-			"%s '%s'; to read a file, use --%s %s", problem, word, files->name, word);
-	if (named)
+		return cli_usage_error("'%s' is not a command; to read a file, use --%s %s", word,
+			files->name, word);
+	if (cli->named || cli->topic)
 		return cli_usage_error("unexpected argument '%s'", word);
-	return cli_error("%s '%s'; %ssee 'vdsocheck --help'", problem, word,
-		cli->help ? "'vdsocheck help terms' explains words; " : "");
+	if (take_command(&misplaced, word))
+		return cli_usage_error("the command '%s' comes before all options", word);
+	if (cli_find_format(context.commands[0], word))
+		return cli_error(
+			"'%s' is a format, not a command: vdsocheck --format %s", word, word);
+	cli_command_name = NULL;
+	for (size_t i = 0; context.commands[i]; i++)
+		nearest_try(&nearest, context.commands[i]->name);
+	nearest_try(&nearest, "help");
+	nearest_try(&nearest, "version");
+	for (size_t i = 0; cli->help && (topic = topic_at(i)); i++)
+		nearest_try(&nearest, topic);
+	return nearest_refuse(&nearest, cli->help ? "no help for" : "unknown command");
 }
 
 /* ---- options and operands ---- */
 
 static bool take_color(struct cli *cli, const char *word)
 {
-	if (strcmp(word, "auto") == 0)
-		cli->color = COLOR_AUTO;
-	else if (strcmp(word, "always") == 0)
-		cli->color = COLOR_ALWAYS;
-	else if (strcmp(word, "never") == 0)
-		cli->color = COLOR_NEVER;
-	else
-		return cli_usage_error("--color: '%s' is not auto, always or never", word);
-	return true;
+	static const char *const names[] = {
+		[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
+	struct nearest nearest = {.word = text_span(word)};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(word, names[i]) == 0) {
+			cli->color = (enum color_choice)i;
+			return true;
+		}
+		nearest_try(&nearest, names[i]);
+	}
+	return nearest_refuse(&nearest, "--color: unknown value");
 }
 
 const struct format *cli_find_format(const struct command *command, const char *name)
@@ -271,15 +209,15 @@ const struct format *cli_find_format(const struct command *command, const char *
 static bool take_format(struct cli *cli, const char *name)
 {
 	const struct format *found = cli_find_format(cli->command, name);
-	char names[LINE_SIZE] = "";
+	struct nearest nearest = {.word = text_span(name)};
 
 	if (found) {
 		cli->format = found;
 		return true;
 	}
 	for (const struct format *format = cli->command->formats; format->name; format++)
-		text_append(names, sizeof(names), "%s%s", *names ? ", " : "", format->name);
-	return cli_usage_error("--format: '%s' is not one of %s", name, names);
+		nearest_try(&nearest, format->name);
+	return nearest_refuse(&nearest, "--format: unknown format");
 }
 
 static bool add_operand(struct cli *cli, const char *word)
@@ -330,7 +268,7 @@ static bool take_option(struct cli *cli, int id, const char *value)
 static bool take_operand(struct cli *cli, const char *word)
 {
 	if (!cli->command->program && !cli->operand_count)
-		return !refuse_order(cli) && refuse_operand(cli, word);
+		return refuse_operand(cli, word);
 	return add_operand(cli, word);
 }
 
@@ -397,7 +335,7 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 		if (failed)
 			take_report(cli, id, value);
 		else if (id == '?' || id == ':')
-			failed = !refuse_word(cli, id);
+			failed = !refuse_word(id);
 		else if (id == 1)
 			failed = !take_operand(cli, value);
 		else

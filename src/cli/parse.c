@@ -3,22 +3,12 @@
  * Parses the values of options as people write them: "5M", "500ms", "1,2,3". A value that is not
  * wholly understood is refused, with the limits in the message.
  */
-#include <ctype.h>
 #include <string.h>
 
 #include "driver.h"
 
 #define DURATION_MIN (10 * NS_PER_MS)
 #define DURATION_MAX (24 * 3600 * NS_PER_SECOND)
-
-/* No name of a command or an option is longer. */
-#define WORD_MAX 31
-
-/* A word with this many edits is taken for a misspelt one; fewer for a short name, as in git(1). */
-#define MISSPELT_MAX 2
-
-/* A word that begins a name, or begins with one, is as near as that from this length on. */
-#define PREFIX_MIN 3
 
 struct unit {
 	const char *name;
@@ -118,56 +108,5 @@ bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word
 		if (!take(cli, word))
 			return false;
 	}
-	return true;
-}
-
-static unsigned smaller(unsigned a, unsigned b)
-{
-	return a < b ? a : b;
-}
-
-static bool is_same(char a, char b)
-{
-	return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
-
-/* The measure is optimal string alignment. */
-unsigned edit_distance(const char *a, const char *b)
-{
-	unsigned cost[WORD_MAX + 1][WORD_MAX + 1];
-	size_t rows = strlen(a), columns = strlen(b);
-
-	if (rows > WORD_MAX || columns > WORD_MAX)
-		return WORD_MAX;
-	for (size_t i = 0; i <= rows; i++) {
-		for (size_t k = 0; k <= columns; k++) {
-			if (i == 0 || k == 0) {
-				cost[i][k] = (unsigned)(i + k);
-				continue;
-			}
-			cost[i][k] = cost[i - 1][k - 1] + !is_same(a[i - 1], b[k - 1]);
-			cost[i][k] =
-				smaller(cost[i][k], smaller(cost[i - 1][k], cost[i][k - 1]) + 1);
-			if (i > 1 && k > 1 && is_same(a[i - 1], b[k - 2]) &&
-				is_same(a[i - 2], b[k - 1]))
-				cost[i][k] = smaller(cost[i][k], cost[i - 2][k - 2] + 1);
-		}
-	}
-	return cost[rows][columns];
-}
-
-bool is_misspelling(struct span word, const char *name, unsigned *least)
-{
-	char typed[WORD_MAX + 2];
-	unsigned edits, length;
-
-	text_clean_span(typed, sizeof(typed), word);
-	edits = edit_distance(typed, name);
-	length = smaller((unsigned)strlen(typed), (unsigned)strlen(name));
-	if (edits > MISSPELT_MAX && length >= PREFIX_MIN && strncasecmp(typed, name, length) == 0)
-		edits = MISSPELT_MAX;
-	if (edits > MISSPELT_MAX || edits >= strlen(name) / 2 + 1 || edits >= *least)
-		return false;
-	*least = edits;
 	return true;
 }

@@ -102,7 +102,8 @@ bool cli_usage_error(const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	return cli_error("%s; see 'vdsocheck %s --help'", line, cli_command_name);
+	return cli_error("%s; see 'vdsocheck%s%s --help'", line, cli_command_name ? " " : "",
+		cli_command_name ? cli_command_name : "");
 }
 
 /* ---- color and progress ---- */

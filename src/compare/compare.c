@@ -340,7 +340,6 @@ const struct command compare_command = {
 	.take = compare_take,
 	.run = report_run,
 	.duration_ns = NS_PER_SECOND,
-	.never_verbose = true,
 	.finish = compare_finish,
 	.privileged = true,
 };

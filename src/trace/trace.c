@@ -292,7 +292,6 @@ const struct command trace_command = {
 	.size = sizeof(struct trace_work),
 	.take = take_option,
 	.run = report_run,
-	.never_verbose = true,
 	.program = "-- PROGRAM [ARGUMENT]... | -p PID | -a",
 	.privileged = true,
 	.failure_status = STATUS_TROUBLE,

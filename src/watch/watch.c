@@ -446,6 +446,5 @@ const struct command watch_command = {
 	.size = sizeof(struct watch),
 	.take = watch_take,
 	.run = watch_run,
-	.never_verbose = true,
 	.runs_program = true,
 };

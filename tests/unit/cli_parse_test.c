@@ -146,64 +146,6 @@ static void any_bytes_are_parsed_safely(void **state)
 	}
 }
 
-static void typing_errors_have_the_expected_distance(void **state)
-{
-	static const struct {
-		const char *one, *other;
-		unsigned edits;
-	} rows[] = {
-		{"", "", 0},
-		{"bench", "bench", 0},
-		{"benhc", "bench", 1},
-		{"quite", "quiet", 1},
-		{"bnch", "bench", 1},
-		{"bbench", "bench", 1},
-		{"wrap", "warp", 1},
-		{"chekc", "check", 1},
-		{"", "warp", 4},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		assert_int_equal(edit_distance(rows[i].one, rows[i].other), rows[i].edits);
-		assert_int_equal(edit_distance(rows[i].other, rows[i].one), rows[i].edits);
-	}
-	/* The longest word, and one that is longer by one character. */
-	assert_int_equal(edit_distance("0123456789012345678901234567890", "0"), 30);
-	assert_int_equal(edit_distance("0", "0123456789012345678901234567890"), 30);
-	assert_int_equal(edit_distance("01234567890123456789012345678901", "0"), 31);
-	assert_int_equal(edit_distance("0", "01234567890123456789012345678901"), 31);
-	assert_true(
-		edit_distance("a word that is longer than any name has a right to be", "a") > 20);
-}
-
-static void a_word_is_misspelt_by_two_edits_or_as_a_part(void **state)
-{
-	static const struct {
-		const char *word, *name;
-		bool is;
-	} rows[] = {
-		{"benhc", "bench", true},
-		{"BENCH", "bench", true},
-		{"benchmark", "bench", true},
-		{"boottim", "boottime", true},
-		{"kvm", "kvm-clock", true},
-		{"be", "benchmark", false},
-		{"tc", "tsc", true},
-		{"nope", "tsc", false},
-		{"", "tsc", false},
-		{"a word that is longer than any name has a right to be", "bench", false},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		unsigned least = UINT_MAX;
-
-		assert_int_equal(
-			is_misspelling(text_span(rows[i].word), rows[i].name, &least), rows[i].is);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,8 +156,6 @@ int main(void)
 		cmocka_unit_test(lists_are_split_at_commas),
 		cmocka_unit_test(an_empty_list_is_one_empty_word),
 		cmocka_unit_test(any_bytes_are_parsed_safely),
-		cmocka_unit_test(typing_errors_have_the_expected_distance),
-		cmocka_unit_test(a_word_is_misspelt_by_two_edits_or_as_a_part),
 	};
 
 	return cmocka_run_group_tests_name("cli_parse", tests, NULL, NULL);

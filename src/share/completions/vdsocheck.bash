@@ -73,7 +73,7 @@ _vdsocheck()
 		esac
 		;;
 	compare)
-		options='--only -d --duration --with-guests -y --yes --sysroot --format -J --json -o --output --color -q --quiet -h --help -V --version'
+		options='--only -d --duration --with-guests -y --yes --sysroot --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
 		case $prev in
 		--only) kind=list words=$(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null) ;;
 		-d | --duration) kind=none ;;
@@ -84,7 +84,7 @@ _vdsocheck()
 		esac
 		;;
 	trace)
-		options='-e --syscall -p --pid -a --all --by --as-if --repeat --top --no-served -d --duration --format -J --json -o --output --color -q --quiet -h --help -V --version'
+		options='-e --syscall -p --pid -a --all --by --as-if --repeat --top --no-served -d --duration --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
 		[[ $operands == given ]] && operands=arguments || operands=program
 		case $prev in
 		-e | --syscall) kind=list words='gettimeofday clock_gettime clock_getres time getcpu' ;;
@@ -100,7 +100,7 @@ _vdsocheck()
 		esac
 		;;
 	watch)
-		options='--interval --recheck -d --duration --exec --simulate --format -J --json -o --output --color -q --quiet -h --help -V --version'
+		options='--interval --recheck -d --duration --exec --simulate --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
 		case $prev in
 		--interval) kind=none ;;
 		--recheck) kind=none ;;

@@ -89,6 +89,7 @@ complete -c vdsocheck -n '__vdsocheck_is compare' -s J -l json -d 'print JSON, t
 complete -c vdsocheck -n '__vdsocheck_is compare' -s o -l output -r -F -d 'write to FILE atomically'
 complete -c vdsocheck -n '__vdsocheck_is compare' -l color -x -a 'auto always never' -d 'use color: auto'
 complete -c vdsocheck -n '__vdsocheck_is compare' -s q -l quiet -d 'print no output'
+complete -c vdsocheck -n '__vdsocheck_is compare' -s v -l verbose -d 'print all details'
 complete -c vdsocheck -n '__vdsocheck_is compare' -s h -l help -d 'print this help'
 complete -c vdsocheck -n '__vdsocheck_is compare' -s V -l version -d 'print the version'
 
@@ -107,6 +108,7 @@ complete -c vdsocheck -n '__vdsocheck_is trace' -s J -l json -d 'print JSON, the
 complete -c vdsocheck -n '__vdsocheck_is trace' -s o -l output -r -F -d 'write to FILE atomically'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l color -x -a 'auto always never' -d 'use color: auto'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s q -l quiet -d 'print no output'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s v -l verbose -d 'print all details'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s h -l help -d 'print this help'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s V -l version -d 'print the version'
 complete -c vdsocheck -n '__vdsocheck_is trace' -F -a '(__fish_complete_command)'
@@ -122,6 +124,7 @@ complete -c vdsocheck -n '__vdsocheck_is watch' -s J -l json -d 'print JSON, the
 complete -c vdsocheck -n '__vdsocheck_is watch' -s o -l output -r -F -d 'write to FILE atomically'
 complete -c vdsocheck -n '__vdsocheck_is watch' -l color -x -a 'auto always never' -d 'use color: auto'
 complete -c vdsocheck -n '__vdsocheck_is watch' -s q -l quiet -d 'print no output'
+complete -c vdsocheck -n '__vdsocheck_is watch' -s v -l verbose -d 'print all details'
 complete -c vdsocheck -n '__vdsocheck_is watch' -s h -l help -d 'print this help'
 complete -c vdsocheck -n '__vdsocheck_is watch' -s V -l version -d 'print the version'
 
