@@ -54,7 +54,7 @@ check-watch: $(TEST_BINARY) $(TEST_TOOLS) $(WATCH_SLEEPER)
 
 # What counting costs, beside strace: a table. ROUNDS=7
 .PHONY: trace-overhead
-trace-overhead: $(TEST_BINARY) $(TRACE_CALLER)
+trace-overhead: $(TEST_BINARY) $(TRACE_CALLER) $(TEST_TOOLS)
 	$(QUIET)tests/trace/overhead $(TEST_BINARY) $(TRACE_CALLER) $(ROUNDS)
 
 .PHONY: check-unit check-hosts check-printed check-cli check-live check-man hosts schema

@@ -58,10 +58,12 @@ static void give_up(const char *what)
 #define FIRST_ARGUMENT                                                                             \
 	(offsetof(struct seccomp_data, args) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0))
 
+/* Root's set-user-ID programs gain their privileges as before. */
 static void set_filter(const struct sock_fprog *program)
 {
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program) < 0)
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program) < 0 &&
+		(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+			prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program) < 0))
 		give_up("seccomp filter");
 }
 
@@ -119,6 +121,11 @@ static void capset_kills(void)
 static void prctl_kills(void)
 {
 	refuse(&(const struct refusal){SYS_prctl, 0}, 1, SECCOMP_RET_KILL_PROCESS);
+}
+
+static void no_bpf(void)
+{
+	refuse(&(const struct refusal){SYS_bpf, 0}, 1, ERRNO(EPERM));
 }
 
 static void no_ptrace(void)
@@ -404,6 +411,7 @@ static const struct {
 	{"seccomp-kills", seccomp_kills},
 	{"capset-kills", capset_kills},
 	{"prctl-kills", prctl_kills},
+	{"no-bpf", no_bpf},
 	{"no-ptrace", no_ptrace},
 	{"no-clock", no_clock},
 	{"clock-kills", clock_kills},
