@@ -46,20 +46,6 @@ void process_collect(const struct root *root, struct host_evidence *host);
 /* Collects the container alone, by systemd-detect-virt's words. Absent: no sign of one. */
 void container_collect(const struct root *root, struct text_fact *container);
 
-/* CPUID's claims about an x86 CPU's counter, beside host_evidence; rates in Hz. */
-struct counter_claims {
-	struct fact fact;                 /* known: CPUID was asked */
-	struct number_fact crystal_hz;    /* leaf 0x15: crystal clock times ratio */
-	struct number_fact base_hz;       /* leaf 0x16: the CPU's base frequency */
-	struct number_fact hypervisor_hz; /* leaf base + 0x10 of VMware and KVM, base + 3 of Xen */
-	bool rdtscp;
-	bool tdx;                     /* a guest of Intel TDX, leaf 0x21 */
-	struct number_fact xen_moves; /* Xen: times that this guest was migrated or restored */
-};
-
-/* Collects the claims; what cannot be read is a fact with the reason. */
-void counter_claims_collect(const struct root *root, struct counter_claims *claims);
-
 /*
  * Reads the lines of the kernel's log that concern clocksources, since the last boot. On a live
  * host it reads /dev/kmsg, else syslog(2), else the file with the boot's messages and those of a

@@ -8,7 +8,6 @@
 extern const struct command check_command;
 extern const struct command bench_command;
 extern const struct command warp_command;
-extern const struct command counter_command;
 extern const struct command compare_command;
 extern const struct command trace_command;
 extern const struct command watch_command;

@@ -313,26 +313,6 @@ enum counter_standing {
 	COUNTER_FAULTY,     /* found wrong by the kernel's test of the CPUs or the log's figures */
 };
 
-/* "not-offered", "in-use", ...: the names of all, ended by NULL. */
-extern const char *const counter_standing_names[];
-
-/* Says what matters to programs that read the counter themselves. */
-struct counter_judgment {
-	enum counter_standing standing;
-	const struct kernel_log_line *line; /* log line on why it was dropped; or NULL */
-	bool x86;
-	bool guaranteed;    /* the CPU or the hypervisor guarantees one rate (tsc_is_invariant()) */
-	bool trapped;       /* each read is intercepted or emulated */
-	bool page_unstable; /* KVM does not mark the TSC stable in the page of kvm-clock */
-	bool may_be_restored;
-	bool may_be_migrated; /* to a CPU of another rate, as far as is known */
-	/* The TSC's rates in MHz where the kernel found the stated one wrong; 0: it did not. */
-	double stated_mhz, measured_mhz;
-};
-
-/* The judgment refers to the evidence. Needs clocksource, host, kernel log and timing. */
-void judge_counter(const struct evidence *evidence, struct counter_judgment *judgment);
-
 /*
  * Returns the clock mode of the evidence or, where it was not read, the only one that the
  * clocksource's name and the proof leave. Then `how` is VCLOCK_INFERRED, and the fact keeps the

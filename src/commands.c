@@ -8,7 +8,6 @@ const struct command *const command_list[] = {
 	&check_command,
 	&bench_command,
 	&warp_command,
-	&counter_command,
 	&compare_command,
 	&trace_command,
 	&watch_command,

@@ -12,10 +12,10 @@ UNIT_HELPERS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%.o,\
 PRINTED_TEST := $(BUILD)/tests/printed/printed
 PRINTED_OBJECTS := $(patsubst tests/printed/%.c,$(BUILD)/tests/printed/%.o,$(wildcard tests/printed/*.c))
 SCHEMA_TOOL := $(BUILD)/tests/tools/schema
-SCHEMAS := check:vdsocheck $(foreach name,bench compare counter trace warp watch,$(name):vdsocheck-$(name))
+SCHEMAS := check:vdsocheck $(foreach name,bench compare trace warp watch,$(name):vdsocheck-$(name))
 COMPLETIONS_TOOL := $(BUILD)/tests/tools/completions
 CAUSES_TOOL := $(BUILD)/tests/tools/causes
-TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document counter_rate hanging)
+TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document hanging)
 CLI_PRELOADS := $(addprefix $(BUILD)/tests/,cli/children_stop.so cli/counter_off.so cli/replaced_vdso.so cli/other_clock.so faults/fail.so)
 
 include tests/fuzz/fuzz.mk

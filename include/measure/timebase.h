@@ -29,12 +29,6 @@ bool counter_probe(struct fact *fact);
  */
 uint64_t counter_read_ordered(void);
 
-/*
- * Returns the rate in Hz that a register has: arm64's CNTFRQ_EL0, which the firmware writes. 0:
- * there is none. Needs counter_probe() to have set known.
- */
-int64_t counter_register_hz(void);
-
 /* Reads it `count` times, unordered: the timed loop. */
 void counter_repeat(size_t count);
 

@@ -216,13 +216,3 @@ void cpu_collect(const struct root *root, struct host_evidence *host)
 			&host->xen_tsc_reliable, answer.xen_tsc[0] & XEN_CPUID_HOST_TSC_RELIABLE);
 	}
 }
-
-void counter_claims_collect(const struct root *root, struct counter_claims *claims)
-{
-	*claims = (struct counter_claims){0};
-	if (root->live && cpuid_ask_claims(claims))
-		return;
-	fact_set(&claims->fact, FACT_ABSENT, "CPUID was not asked");
-	claims->crystal_hz.fact = claims->base_hz.fact = claims->fact;
-	claims->hypervisor_hz.fact = claims->xen_moves.fact = claims->fact;
-}

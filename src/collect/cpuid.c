@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Asks for the CPUID leaves that bear on the clock. Each execution leaves a virtual machine for
- * microseconds, so `check` asks once for six leaves of the CPU and those of the hypervisor; the
- * leaves with claims about rates are for `counter` alone. libcpuid executes them by the leaf: its
- * cpuid_get_raw_data() executes some hundred, and it names hypervisors from 0.6 on, and only on
- * CPUs of Intel and AMD.
+ * microseconds, so `check` asks once for six leaves of the CPU and those of the hypervisor.
+ * libcpuid executes them by the leaf: its cpuid_get_raw_data() executes some hundred, and it names
+ * hypervisors from 0.6 on, and only on CPUs of Intel and AMD.
  */
 #include "parts.h"
 
@@ -96,79 +95,6 @@ void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
 	}
 }
 
-#define HZ_PER_KHZ 1000
-#define HZ_PER_MHZ 1000000
-
-static void set_rate(struct number_fact *rate, uint64_t hz, const char *absent)
-{
-	if (hz && hz <= INT64_MAX)
-		fact_set_number(rate, (int64_t)hz);
-	else
-		fact_set(&rate->fact, FACT_ABSENT, "%s", absent);
-}
-
-/*
- * VMware's leaf of the TSC's rate, which KVM's machine monitors give, too (arch/x86/kernel/cpu/
- * vmware.c; QEMU's vmware-cpuid-freq); Xen's is in leaf 3 (arch/x86/include/asm/xen/cpuid.h).
- */
-static void take_hypervisor_rate(struct counter_claims *claims, cpuid_leaf_reader *read)
-{
-	uint64_t khz = 0;
-
-	for (uint32_t base = BASE_FIRST; base <= BASE_LAST; base += BASE_STEP) {
-		uint32_t first[4], registers[4];
-		const char *word = read_base(base, read, first);
-
-		if (word && strcmp(word, "xen") == 0) {
-			read(base + 3, registers);
-			khz = registers[2];
-			fact_set_number(&claims->xen_moves, registers[3]);
-		} else if (word && first[0] >= base + 0x10 &&
-			   (strcmp(word, "kvm") == 0 || strcmp(word, "vmware") == 0)) {
-			read(base + 0x10, registers);
-			khz = registers[0];
-		}
-	}
-	set_rate(&claims->hypervisor_hz, khz * HZ_PER_KHZ, "the hypervisor has no such leaf");
-}
-
-/* Leaves above the highest one that the CPU has are read as zeros. */
-static void read_up_to(
-	uint32_t highest, uint32_t leaf, cpuid_leaf_reader *read, uint32_t registers[4])
-{
-	memset(registers, 0, 4 * sizeof(*registers));
-	if (leaf <= highest)
-		read(leaf, registers);
-}
-
-void cpuid_take_claims(struct counter_claims *claims, cpuid_leaf_reader *read)
-{
-	static const char absent[] = "not given by this CPU";
-	uint32_t registers[4], highest;
-	char name[12];
-
-	read(0, registers);
-	highest = registers[0];
-	read_up_to(highest, 0x15, read, registers);
-	set_rate(&claims->crystal_hz,
-		registers[0] ? (uint64_t)registers[2] * registers[1] / registers[0] : 0, absent);
-	read_up_to(highest, 0x16, read, registers);
-	set_rate(&claims->base_hz, (uint64_t)(registers[0] & 0xffff) * HZ_PER_MHZ, absent);
-	/* The name is in EBX, EDX and ECX: TDX_IDENT of arch/x86/include/asm/shared/tdx.h. */
-	read_up_to(highest, 0x21, read, registers);
-	memcpy(name, (uint32_t[]){registers[1], registers[3], registers[2]}, sizeof(name));
-	claims->tdx = memcmp(name, "IntelTDX    ", sizeof(name)) == 0;
-	read(EXTENDED, registers);
-	read_up_to(registers[0], EXTENDED + 1, read, registers);
-	claims->rdtscp = registers[3] & 1u << 27;
-	fact_set(&claims->xen_moves.fact, FACT_ABSENT, "not a Xen guest");
-	fact_set(&claims->hypervisor_hz.fact, FACT_ABSENT, "no hypervisor");
-	read(1, registers);
-	if (registers[2] >> 31)
-		take_hypervisor_rate(claims, read);
-	fact_set_known(&claims->fact);
-}
-
 static void cpuid_execute(void *argument)
 {
 	struct cpuid_answer *answer = argument;
@@ -203,16 +129,4 @@ bool cpuid_ask(struct cpuid_answer *answer)
 	asked = true;
 	*answer = kept;
 	return answer->answered;
-}
-
-static void claims_execute(void *argument)
-{
-	if (cpuid_present())
-		cpuid_take_claims(argument, cpu_exec_cpuid);
-}
-
-bool cpuid_ask_claims(struct counter_claims *claims)
-{
-	fault_guard(claims_execute, claims);
-	return fact_is_known(&claims->fact);
 }

@@ -102,10 +102,4 @@ typedef void cpuid_leaf_reader(uint32_t leaf, uint32_t registers[4]);
 /* Fills the members from the hypervisor's leaves, where the hypervisor bit is set. */
 void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read);
 
-/* Fills the claims of CPUID, and leaves the others. */
-void cpuid_take_claims(struct counter_claims *claims, cpuid_leaf_reader *read);
-
-/* Fills the claims of this CPU. Returns false where cpuid_ask() does. */
-bool cpuid_ask_claims(struct counter_claims *claims);
-
 #endif

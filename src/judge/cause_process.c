@@ -344,7 +344,7 @@ static const struct cause_row tsc_readers_affected = {"tsc-readers-affected", GR
 	"The kernel marked the TSC unstable: programs that read it themselves are affected, too.",
 	.signs = "The verdict is ok on another clocksource, and the kernel log shows that the TSC "
 		 "was dropped, not that this was a mistake.",
-	.certainty = CERTAINTY_PROVEN, .with_switch = true, .more = "vdsocheck-counter(1)"};
+	.certainty = CERTAINTY_PROVEN, .with_switch = true, .more = "vdsocheck(1)"};
 
 static const struct cause_row time_namespace = {"time-namespace", GROUP_PROCESS,
 	"This process is in a time namespace: each call takes a few nanoseconds more.",

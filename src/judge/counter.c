@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Judges the CPU's counter for programs that read it themselves: what the kernel did with it and
- * why, and what the platform may do to it.
+/* Says what the kernel did with the CPU's counter, on which programs that read it themselves rely.
  */
 #include "view.h"
-
-const char *const counter_standing_names[] = {
-	[COUNTER_NOT_OFFERED] = "not-offered",
-	[COUNTER_IN_USE] = "in-use",
-	[COUNTER_OFFERED] = "offered",
-	[COUNTER_CLEARED] = "cleared",
-	[COUNTER_DISABLED] = "disabled",
-	[COUNTER_DISTRUSTED] = "distrusted",
-	[COUNTER_FAULTY] = "faulty",
-	NULL,
-};
 
 /* True if the watchdog's figures show a fault of its reference clock, or of the check. */
 static bool is_cleared(const struct view *v)
@@ -52,27 +39,4 @@ enum counter_standing counter_standing_find(const struct view *v)
 	if (v->tsc_distrusted || v->tsc_delay)
 		return is_cleared(v) ? COUNTER_CLEARED : COUNTER_DISTRUSTED;
 	return v->tsc_offered ? COUNTER_OFFERED : COUNTER_NOT_OFFERED;
-}
-
-void judge_counter(const struct evidence *evidence, struct counter_judgment *judgment)
-{
-	const struct view view = view_of(evidence), *v = &view;
-
-	*judgment = (struct counter_judgment){.standing = counter_standing_find(v),
-		.x86 = host_is_x86(evidence),
-		.guaranteed = tsc_is_invariant(evidence),
-		.trapped = v->counter_trapped,
-		.page_unstable = v->on_kvm_clock && v->page_unstable,
-		.may_be_restored = v->may_be_restored,
-		.stated_mhz = v->tsc_rates.stated,
-		.measured_mhz = v->tsc_rates.measured};
-	if (judgment->standing >= COUNTER_CLEARED)
-		judgment->line = v->tsc_distrust ? v->tsc_distrust : v->tsc_delay;
-	/*
-	 * Amazon recommends tsc without a condition. A hypervisor for which the kernel sets
-	 * tsc_reliable keeps the rate.
-	 */
-	judgment->may_be_migrated = v->guest && !v->may_be_restored && !v->ec2_xen &&
-	                            !platform_is(evidence, "aws-nitro") &&
-	                            !tsc_has_flag(evidence, "tsc_reliable");
 }

@@ -127,18 +127,6 @@ uint64_t counter_read_ordered(void)
 	return ticks;
 }
 
-int64_t counter_register_hz(void)
-{
-#if defined(__aarch64__)
-	uint64_t hz;
-
-	__asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
-	return (uint32_t)hz;
-#else
-	return 0;
-#endif
-}
-
 LOOP_FUNCTION void counter_repeat(size_t count)
 {
 	LOOP_REPEAT(read_bare(), count);

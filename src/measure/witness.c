@@ -144,8 +144,7 @@ static void set_rate(
 
 	rate->fact = job->raw.fact;
 	if (strcmp(job->vclock.name, mode) == 0)
-		fact_set(&rate->fact, FACT_ABSENT,
-			"CLOCK_MONOTONIC_RAW counts by this page (see vdsocheck counter)");
+		fact_set(&rate->fact, FACT_ABSENT, "CLOCK_MONOTONIC_RAW counts by this page");
 	else if (fact_is_known(&job->raw.fact))
 		rate->value = (hz / job->raw.hz - 1) * PPM;
 }

@@ -19,7 +19,7 @@ check_metrics() {
 	fi
 	run sh -c 'vdsocheck --format prometheus --require tsc | promtool check metrics'
 	verify "$name of this host" '[ "$status" -eq 0 ]' '[ ! -s "$out" ]' '[ ! -s "$err" ]'
-	for command in bench compare counter trace warp watch; do
+	for command in bench compare trace warp watch; do
 		vdsocheck "$command" --help | grep -q prometheus || continue
 		vdsocheck "$command" --format prometheus -d 10ms -o "$work/sample" || :
 		run promtool check metrics <"$work/sample"

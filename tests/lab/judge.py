@@ -15,7 +15,6 @@ LOG_MAX = 12  # vdsocheck keeps as many lines; a full log may lack some
 ANY = "any"  # in the table: it changes while it is looked at
 TRACED_CALLS = 100  # as the table's steps "trace 100"
 COUNTED_PROGRAMS = 6  # for each turn of "counts"
-COUNTER_PPM = 5
 LEAST_READS = 1000  # of the time-warp test
 MODE_MUST_BE_READ = ("amd64", "i386", "arm64")
 
@@ -32,7 +31,7 @@ class Row:
         self.watches = "watch" in steps
         self.stood = [words[1] for words in environment.steps_after(number) if words[0] == "stood"]
         self.lost = []  # a dictionary for each of them
-        self.counter = steps.get("counter")  # verdict and rule
+        self.warp = steps.get("warp")  # verdict
         self.counts = steps.get("counts", ["0"])[0]  # times
         self.arch = environment.arch
         self.expectation = expectation
@@ -270,35 +269,18 @@ def _judge_stood(row, reports):
             row.blame(f"{kind}: {error!r}")
 
 
-def _judge_counter(row, reports):
-    """The verdict and rule are those of the step, and what both measure is the same."""
-    document = _document(reports.get("counter", ("", 1)), "counter", row)
+def _judge_warp(row, reports):
+    """The verdict is that of the step, and the independent test sees warps where ours does."""
+    document = _document(reports.get("warp", ("", 1)), "warp", row)
+    words = reports.get("time-warps", ("", 1))[0].split()
     if not document:
         return
-    found = [document["verdict"], document["rule"]]
-    if found[:len(row.counter)] != row.counter:
-        row.blame(f"counter: {' '.join(found)}, not {' '.join(row.counter)}")
-    if "counter-rate" in reports:
-        _judge_counter_rate(row, document, reports["counter-rate"][0].split())
-    if "time-warps" in reports:
-        _judge_counter_warps(row, document, reports["time-warps"][0].split())
-
-
-def _judge_counter_rate(row, document, words):
-    if len(words) != 2:
-        row.blame("counter: the rate was not measured: " + " ".join(words))
-        return
-    apart = (document["hz"] / float(words[0]) - 1) * 1e6 if document["hz"] else 0
-    if abs(apart) > COUNTER_PPM + float(words[1]):
-        row.blame(f"counter: the rate is off by {apart:.1f} ppm")
-
-
-def _judge_counter_warps(row, document, words):
-    """The independent test sees warps where ours does; one that sees any is not safe."""
+    if document["verdict"] != row.warp[0]:
+        row.blame(f"warp: {document['verdict']}, not {row.warp[0]}")
     if len(words) != 4 or int(words[1]) < LEAST_READS:
-        row.blame("counter: the time-warp test did not run: " + " ".join(words))
-    elif (int(words[2]) > 0) != ((document["warps"] or 0) > 0):
-        row.blame(f"counter: {document['warps']} warps, by the time-warp test {words[2]}")
+        row.blame("warp: the time-warp test did not run: " + " ".join(words))
+    elif (int(words[2]) > 0) != (document["verdict"] == "warps"):
+        row.blame(f"warp: {document['verdict']}, by the time-warp test {words[2]} warps")
 
 
 def judge(row, reports, with_vdsocheck):
@@ -308,8 +290,8 @@ def judge(row, reports, with_vdsocheck):
         row.article = _document(reports["article"], "article", row)
     if with_vdsocheck:
         _judge_measured(row, reports)
-    if with_vdsocheck and row.counter:
-        _judge_counter(row, reports)
+    if with_vdsocheck and row.warp:
+        _judge_warp(row, reports)
     if with_vdsocheck and row.watches:
         _judge_watch(row, reports)
     if with_vdsocheck:

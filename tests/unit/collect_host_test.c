@@ -579,22 +579,6 @@ static void on_this_host_everything_is_known_or_has_a_reason(void **state)
 	}
 }
 
-static void cpuid_claims_rates_where_it_answers(void **state)
-{
-	struct root live = {.live = true}, captured = {.live = false};
-	struct counter_claims claims;
-	struct cpuid_answer answer;
-
-	(void)state;
-	counter_claims_collect(&live, &claims);
-	assert_int_equal(fact_is_known(&claims.fact), cpuid_ask(&answer));
-	assert_int_not_equal(claims.crystal_hz.fact.state, FACT_UNREAD);
-	assert_int_not_equal(claims.hypervisor_hz.fact.state, FACT_UNREAD);
-	counter_claims_collect(&captured, &claims);
-	assert_int_equal(claims.fact.state, FACT_ABSENT);
-	assert_int_equal(claims.base_hz.fact.state, FACT_ABSENT);
-}
-
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
 
 int main(void)
@@ -613,7 +597,6 @@ int main(void)
 		IN_TREE(a_captured_tree_has_no_process),
 		IN_TREE(the_tracer_and_the_filter_are_found),
 		IN_TREE(valgrind_is_known_by_what_it_preloads),
-		cmocka_unit_test(cpuid_claims_rates_where_it_answers),
 		cmocka_unit_test(the_tool_that_keeps_the_command_line_is_known),
 		cmocka_unit_test(on_this_host_everything_is_known_or_has_a_reason),
 	};

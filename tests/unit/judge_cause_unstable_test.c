@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "collect/parts.h"
-#include "judge.h"
+#include "judge/view.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
@@ -136,11 +136,11 @@ static void a_measured_fault_of_the_tsc_is_one_for_its_readers(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(reasons); i++) {
-		struct counter_judgment counter;
+		struct view view;
 
 		judge(reasons[i].reason, NULL);
-		judge_counter(&evidence, &counter);
-		assert_int_equal(counter.standing, reasons[i].standing);
+		view = view_of(&evidence);
+		assert_int_equal(counter_standing_find(&view), reasons[i].standing);
 	}
 }
 

@@ -288,16 +288,10 @@ trace_value() {
 	sed -n "s/.*\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" /tmp/trace | head -n 1
 }
 
-# counter VERDICT [RULE]: what `vdsocheck counter` says.
-counter() {
+# warp VERDICT: what `vdsocheck warp` says.
+warp() {
 	[ -x $LAB/$build/vdsocheck ] || return 0
-	report counter $prefix $LAB/$build/vdsocheck counter -d 2 --json
-}
-
-# counter_rate: the rate by an independent measurement. A guest in a guest makes a system call in
-# microseconds, so that it is good to some ten ppm there.
-counter_rate() {
-	report counter-rate $LAB/$build/counter_rate 50
+	report warp $prefix $LAB/$build/vdsocheck warp -d 2 --json
 }
 
 # time_warp_test: whether the counters of two CPUs are in step, by an independent test.
