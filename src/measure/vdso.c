@@ -34,8 +34,9 @@ bool maps_next(struct span *maps, struct mapping *mapping)
 		text_next_word(&line, &device);
 		text_next_word(&line, &inode);
 		start = text_take_until(&range, '-');
-		*mapping = (struct mapping){
-			.readable = text_starts(permissions, "r"), .path = text_trim(line)};
+		*mapping = (struct mapping){.readable = text_starts(permissions, "r"),
+			.executable = permissions.length > 2 && permissions.at[2] == 'x',
+			.path = text_trim(line)};
 		mapping->is_vdso = text_equals(mapping->path, "[vdso]");
 		number_parse_hex(offset, &mapping->offset);
 		number_parse(inode, &mapping->inode);

@@ -40,7 +40,8 @@ static void find_group(const struct trace_run *run, struct trace_caller *process
 		cgroup_find(process->group, process->cgroup);
 }
 
-static struct trace_caller *add_process(const struct trace_run *run, pid_t pid, uint64_t group)
+static struct trace_caller *add_process(
+	const struct trace_run *run, pid_t pid, uint64_t group, const char *name)
 {
 	struct trace_caller *process = add(&run->trace->callers);
 
@@ -50,28 +51,21 @@ static struct trace_caller *add_process(const struct trace_run *run, pid_t pid, 
 		find_group(run, process);
 	if (pid)
 		process_name(pid, process->name, sizeof(process->name));
+	if (!*process->name)
+		text_clean(process->name, sizeof(process->name), name);
 	return process;
 }
 
-/* A process that was only sampled gets the group of its first call. */
-void trace_callers_add(
-	const struct trace_run *run, pid_t pid, uint64_t group, uint64_t calls, uint64_t in_vdso)
+struct trace_caller *trace_callers_add(
+	const struct trace_run *run, pid_t pid, uint64_t group, const char *name)
 {
 	const struct trace_callers *known = &run->trace->callers;
-	struct trace_caller *process = NULL;
 
-	for (size_t i = 0; i < known->count && !process; i++) {
-		struct trace_caller *one = &known->list[i];
-
-		if (one->pid == pid && (!group || !one->calls || one->group == group))
-			process = one;
+	for (size_t i = 0; i < known->count; i++) {
+		if (known->list[i].pid == pid && known->list[i].group == group)
+			return &known->list[i];
 	}
-	if (!process)
-		process = add_process(run, pid, group);
-	if (group)
-		process->group = group;
-	process->calls += calls;
-	process->in_vdso += in_vdso;
+	return add_process(run, pid, group, name);
 }
 
 static void add_to_group(struct trace_callers *groups, const struct trace_caller *process)
@@ -101,6 +95,9 @@ void trace_callers_finish(struct trace_evidence *trace, uint64_t most, double ns
 {
 	struct trace_callers *callers = &trace->callers, groups = {.count = 0};
 
+	for (size_t i = 0; i < callers->count; i++)
+		groups.bypassing += callers->list[i].avoidable > 0;
+	callers->bypassing = groups.bypassing;
 	if (trace->request->lists_groups) {
 		for (size_t i = 0; i < callers->count; i++)
 			add_to_group(&groups, &callers->list[i]);

@@ -87,6 +87,11 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	return line;
 }
 
+bool trace_row_is_avoidable(const struct trace_evidence *trace, size_t row)
+{
+	return make_line(trace, row).avoidable;
+}
+
 uint64_t trace_line_calls(const struct trace_line *line)
 {
 	return line->count + (uint64_t)line->served.value;
@@ -146,17 +151,30 @@ static void judge_inside(const struct trace_evidence *trace, struct trace_inside
 	const struct real_fact *base =
 		trace->request->system_wide ? &trace->duration_s : &trace->cpu_s;
 	const struct timing_evidence *timing = &trace->host.timing;
+	const double sample_s = (double)TRACE_SAMPLE_NS / NS_PER_SECOND;
 	const double all = (double)trace->sampled.taken, lost = (double)trace->sampled.lost;
 	const double found = (double)trace->sampled.in_vdso;
-	const double most = found + 3 * sqrt(found) + 3 + lost;
-	const double sample_s = (double)TRACE_SAMPLE_NS / NS_PER_SECOND;
-	double read_ns = NAN, call_ns = NAN, scale = 1;
+	const double of_32_bit = (double)trace->sampled.of_32_bit;
+	const double most = found + 3 * sqrt(found) + 3 + lost + of_32_bit;
+	/* Children have a CPU time of their own. */
+	const bool is_tree = !trace->request->system_wide && trace->sampled.of_others;
+	double read_ns = NAN, call_ns = NAN, scale = 1,
+	       base_s = is_tree ? all * sample_s : base->value;
 
 	*inside = (struct trace_inside){trace->sampled.fact, NAN, NAN, NAN, NAN, NAN};
 	if (!fact_is_known(&inside->fact))
 		return;
-	if (!fact_is_known(&base->fact) || base->value < sample_s) {
+	if (!is_tree && (!fact_is_known(&base->fact) || base_s < sample_s)) {
 		fact_set(&inside->fact, FACT_ABSENT, "it used no CPU time");
+		return;
+	}
+	if (lost > all) {
+		fact_set(&inside->fact, FACT_FAILED, "%s samples were lost, more than were taken",
+			as_count(trace->sampled.lost));
+		return;
+	}
+	if (of_32_bit > 0 && !trace->request->system_wide) {
+		fact_set(&inside->fact, FACT_ABSENT, "32-bit code ran, whose vDSO is another");
 		return;
 	}
 	if (fact_is_known(&timing->syscall_floor_ns.fact))
@@ -172,11 +190,14 @@ static void judge_inside(const struct trace_evidence *trace, struct trace_inside
 	}
 	/* Samples that were lost are like the others, but all of them may be in the vDSO. */
 	if (all > 0)
-		scale = fmin(1 + lost / all, fmax(base->value / (all * sample_s), 1));
-	inside->share_percent = 100 * found * scale * sample_s / base->value;
-	inside->error_percent =
-		100 * (found > 0 ? sqrt(found) : 3) * scale * sample_s / base->value;
-	inside->most_percent = 100 * most * sample_s / base->value;
+		scale = fmin(1 + lost / all, fmax(base_s / (all * sample_s), 1));
+	inside->share_percent = 100 * found * scale * sample_s / base_s;
+	inside->error_percent = 100 * (found > 0 ? sqrt(found) : 3) * scale * sample_s / base_s;
+	inside->most_percent = 100 * most * sample_s / base_s;
+	if (inside->most_percent >= 100 && found < TRACE_FEW_SAMPLES) {
+		fact_set(&inside->fact, FACT_ABSENT, "it used too little CPU time to be sampled");
+		return;
+	}
 	inside->reads_per_s_most =
 		most * sample_s * NS_PER_SECOND / read_ns / trace->duration_s.value;
 	inside->fallback_percent_most = 100 * inside->reads_per_s_most * call_ns / NS_PER_SECOND;

@@ -107,7 +107,8 @@ void trace_run_begin(struct trace_run *run);
  */
 int trace_run_wait(struct trace_run *run);
 
-/* Sets the duration and the CPU time, and takes all that was counted: the run has no sources then. */
+/* Sets the duration and the CPU time, and takes all that was counted: the run has no sources then.
+ */
 void trace_run_end(struct trace_run *run);
 
 /*
@@ -167,9 +168,9 @@ bool trace_running(struct trace_run *run);
 /* ---- events.c, samples.c: the sources by BPF programs and by the cpu-clock ---- */
 
 /*
- * Begin to count what the run is for: its system calls, or what is run in the vDSO. Add to the run
- * the privileges that this takes on the way. False with the reason, which is in
- * run->trace->sampled for samples.
+ * Begin to count what the run is for: its system calls and what is run in the vDSO, or of one
+ * process that alone, without BPF programs. Add to the run the privileges that this takes on the
+ * way. False with the reason, which is in run->trace->sampled for samples.
  */
 bool trace_events_open(struct trace_run *run, struct fact *why);
 bool trace_samples_open(struct trace_run *run);
@@ -177,11 +178,11 @@ bool trace_samples_open(struct trace_run *run);
 /* ---- callers.c: who makes the calls of the whole host ---- */
 
 /*
- * Adds calls and samples in the vDSO of a process (0: unknown) in the control group of cgroups v2
- * with this ID; 0: in any.
+ * Finds or adds a process (0: unknown) in the control group of cgroups v2 with this ID; 0: in any.
+ * `name` is what it was called; "": not known. It is valid until the next one is added.
  */
-void trace_callers_add(
-	const struct trace_run *run, pid_t pid, uint64_t group, uint64_t calls, uint64_t in_vdso);
+struct trace_caller *trace_callers_add(
+	const struct trace_run *run, pid_t pid, uint64_t group, const char *name);
 
 /*
  * Adds processes to their groups, if groups are listed, and keeps those that spend the most time by

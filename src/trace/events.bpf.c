@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts system calls in the kernel. `make bpf` compiles these BPF programs into events_code.h,
- * which is kept in the tree: a build needs no compiler for BPF. A call adds 1 in a slot of its CPU,
- * which no other run uses at the same time, since the kernel runs a program once at a time on a
- * CPU.
+ * which is kept in the tree: a build needs no compiler for BPF. A call adds 1 to the value of its
+ * CPU in a hash table of the kernel's, which no other run uses at the same time, since the kernel
+ * runs a program once at a time on a CPU.
  *
  * The threads of a program that is followed are known by the addresses of their structures in the
  * kernel, which tracepoints of the scheduler give: no layout is relied on but that of the
@@ -22,7 +22,8 @@ static uint64_t (*const ids)(void) = HELPER(get_current_pid_tgid);
 static long (*const ids_in_namespace)(uint64_t device, uint64_t inode, struct bpf_pidns_info *ids,
 	uint32_t size) = HELPER(get_ns_current_pid_tgid); /* since 5.7 */
 static uint64_t (*const current_task)(void) = HELPER(get_current_task);
-static uint32_t (*const current_cpu)(void) = HELPER(get_smp_processor_id);
+static long (*const read_name)(char *to, uint32_t size) = HELPER(get_current_comm);
+static uint64_t (*const nanoseconds)(void) = HELPER(ktime_get_ns);
 static uint64_t (*const current_group)(void) = HELPER(get_current_cgroup_id);
 static const void *(*const current_task_checked)(void) = HELPER(get_current_task_btf); /* 5.11 */
 static uint64_t (*const registers_of)(const void *task) = HELPER(task_pt_regs);        /* 5.15 */
@@ -48,6 +49,12 @@ static uint64_t (*const registers_of)(const void *task) = HELPER(task_pt_regs); 
 struct registers {
 	uint64_t rcx, rdx, rsi, rdi, number, rip, cs, flags, rsp, ss;
 };
+
+/* Of all registers, as perf gives them to a program. */
+#define SAMPLED_INSTRUCTION 16
+#define SAMPLED_MODE 17
+#define IS_USER_MODE(cs) (((cs)&3) == 3)
+#define IS_COMPAT_MODE(cs) ((uint16_t)(cs) == USER32_CS)
 
 #define REGISTERS_AT 88
 #define RBX_AT 40
@@ -86,6 +93,11 @@ INLINE uint64_t first_argument(const struct registers *registers, uint64_t all, 
 struct registers {
 	uint64_t x[31], sp, pc, pstate;
 };
+
+#define SAMPLED_INSTRUCTION 32
+#define SAMPLED_MODE 33
+#define IS_USER_MODE(pstate) (!((pstate)&0xf))
+#define IS_COMPAT_MODE(pstate) ((pstate)&0x10)
 
 #define REGISTERS_AT 0
 #define INSTRUCTION pc
@@ -129,70 +141,67 @@ INLINE void raise(uint32_t index)
 		__sync_fetch_and_add(number, 1);
 }
 
-INLINE void follow(uint64_t task)
+INLINE void follow(uint64_t task, uint64_t image)
 {
 	/* Others than those that are followed already may be too many. */
-	if (insert(VALUE(EVENT_FOLLOWED), &task, &task, BPF_ANY) != 0)
+	if (insert(VALUE(EVENT_FOLLOWED), &task, &image, BPF_ANY) != 0)
 		raise(EVENT_UNFOLLOWED);
 }
 
-INLINE bool is_followed(uint64_t process)
+/* Finds the image of a thread that is followed, or NULL. */
+INLINE const uint64_t *image_of(uint64_t task)
 {
-	const uint64_t task = current_task();
-
-	return HAS(EVENTS_OF_HOST) || (HAS(EVENTS_OF_PROCESS) && process == VALUE(EVENT_PROCESS)) ||
-	       look_up(VALUE(EVENT_FOLLOWED), &task);
+	return look_up(VALUE(EVENT_FOLLOWED), &task);
 }
 
-INLINE void add(struct event_slot *slot, uint64_t reading)
+/* Says whether the process is the running one that is followed from the begin on. */
+INLINE bool is_first(uint64_t process)
 {
-	slot->last = reading;
-	slot->count++;
+	return HAS(EVENTS_OF_PROCESS) && process == VALUE(EVENT_PROCESS);
+}
+
+/* Adds 1 to the count of this CPU, if there is one. */
+INLINE bool add(uint64_t map, const void *key)
+{
+	uint64_t *counted = look_up(map, key);
+
+	if (counted)
+		++*counted;
+	return counted;
 }
 
 /* Counts a call with this index, and EVENT_IS_COMPAT for 32-bit code. */
 INLINE void count(uint64_t index, uint64_t where)
 {
-	const uint64_t process = process_id(), key = index << 32 | process;
-	const uint32_t cpu = current_cpu() & (uint32_t)VALUE(EVENT_LAST_CPU);
-	const uint64_t *reading = NUMBER(EVENT_READING);
-	struct event_counts *counts = look_up(VALUE(EVENT_COUNTS), &cpu);
-	struct event_slot *slot;
-	uint64_t hash, now;
-	int probe;
+	const uint64_t process = process_id(), first = 1;
+	struct event_key key = {.call = (uint32_t)index};
+	struct event_process maker;
 
-	if (!reading || !counts || (HAS(EVENTS_OF_HOST) && process == VALUE(EVENT_PROCESS)))
-		return;
-	/* Others than those that are followed are 0 here, too. */
-	if (!process && !is_followed(process))
-		return;
-	if (HAS(EVENTS_BY_GROUP))
-		where = current_group();
-	now = *reading;
-	/* The places of a function differ in their low bits, which reach the high ones by this
-	 * factor. */
-	hash = ((key * 0x2c9277b5) ^ where) * 0x9e3779b97f4a7c15;
-	slot = &counts->slots[hash >> (64 - EVENT_SLOT_BITS)];
-	/* clang unrolls it: before Linux 5.3, the verifier takes no loop. */
-	for (probe = 0; probe < EVENT_PROBES; probe++, slot++) {
-		if (slot->key == key && slot->where == where) {
-			add(slot, now);
+	if (HAS(EVENTS_OF_HOST)) {
+		if (process == VALUE(EVENT_PROCESS))
 			return;
-		}
-		if (now >= slot->last + EVENT_IDLE)
-			break;
+		key.maker = (uint32_t)process;
+		key.where = HAS(EVENTS_BY_GROUP) ? current_group() : 0;
+	} else {
+		const uint64_t *image = image_of(current_task());
+
+		if (!image && !is_first(process))
+			return;
+		key.maker = process != VALUE(EVENT_PROCESS);
+		key.image = image ? *image : 0;
+		key.where = where;
 	}
-	/* Another process that has a slot is followed. */
-	if (!is_followed(process))
+	if (add(VALUE(EVENT_COUNTS), &key))
 		return;
-	if (probe == EVENT_PROBES) {
-		counts->rest[index & (2 * EVENT_INDEXES - 1)]++;
+	if (insert(VALUE(EVENT_COUNTS), &key, &first, BPF_ANY) != 0) {
+		add(VALUE(EVENT_REST), &key.call);
 		return;
 	}
-	slot->where = where;
-	slot->key = key;
-	add(slot, now);
-	raise(EVENT_TAKEN);
+	maker.image = key.image;
+	maker.group = key.where;
+	read_name(maker.name, sizeof(maker.name));
+	key.call = (uint32_t)process;
+	insert(VALUE(EVENT_PROCESSES), &key.call, &maker, BPF_ANY);
 }
 
 /* ---- the programs, by the arguments of their tracepoints ---- */
@@ -213,7 +222,7 @@ INLINE int enter(const uint64_t *context, bool is_perf)
 	/* A program is followed from its first execve(2) on. */
 	if (HAS(EVENTS_OF_PROGRAM) && (*wanted & EVENT_EXECUTES) &&
 		process_id() == VALUE(EVENT_PROCESS))
-		follow(current_task());
+		follow(current_task(), 0);
 	all = is_perf ? registers_of(current_task_checked()) : context[0];
 	read(&registers, sizeof(registers), all + REGISTERS_AT);
 	is_compat = by_32_bit_code(&registers);
@@ -226,8 +235,7 @@ INLINE int enter(const uint64_t *context, bool is_perf)
 
 		index += clock < EVENT_CLOCK_OTHER ? clock : EVENT_CLOCK_OTHER;
 	}
-	count(index | (is_compat ? EVENT_IS_COMPAT : 0),
-		HAS(EVENTS_OF_HOST) ? 0 : registers.INSTRUCTION);
+	count(index | (is_compat ? EVENT_IS_COMPAT : 0), registers.INSTRUCTION);
 	return 0;
 }
 
@@ -261,12 +269,19 @@ int at_page(const uint64_t *arguments)
 /* sched_process_fork: the thread that forks, and the new one, before it runs. */
 int at_fork(const uint64_t *arguments)
 {
-	const uint64_t task = arguments[0];
+	const uint64_t *image = image_of(arguments[0]);
 
 	/* A program begins with its execve(2). */
-	if (look_up(VALUE(EVENT_FOLLOWED), &task) ||
-		(HAS(EVENTS_OF_PROCESS) && process_id() == VALUE(EVENT_PROCESS)))
-		follow(arguments[1]);
+	if (image || is_first(process_id()))
+		follow(arguments[1], image ? *image : 0);
+	return 0;
+}
+
+/* sched_process_exec: the thread, which is the only one of its process. */
+int at_exec(const uint64_t *arguments)
+{
+	if (image_of(arguments[0]) || is_first(process_id()))
+		follow(arguments[0], nanoseconds() << EVENT_IMAGE_SHIFT | process_id());
 	return 0;
 }
 
@@ -276,5 +291,47 @@ int at_exit(const uint64_t *arguments)
 	const uint64_t task = arguments[0];
 
 	remove(VALUE(EVENT_FOLLOWED), &task);
+	return 0;
+}
+
+/* Says whether this is code of the vDSO: all processes have the same. */
+INLINE bool is_in_vdso(uint64_t address)
+{
+	const uint32_t all = 0;
+	const uint64_t in_page = address & (EVENT_VDSO_PAGE - 1);
+	const unsigned char *vdso = look_up(VALUE(EVENT_VDSO), &all);
+	uint64_t code[EVENT_VDSO_WORDS];
+
+	if (!vdso || read(code, sizeof(code), address) != 0)
+		return false;
+	vdso += in_page;
+#pragma unroll
+	for (int page = 0; page < EVENT_VDSO_PAGES; page++, vdso += EVENT_VDSO_PAGE) {
+		const uint64_t *words = (const uint64_t *)vdso;
+
+		if (words[0] == code[0] && words[1] == code[1] && words[2] == code[2] &&
+			words[3] == code[3])
+			return true;
+	}
+	return false;
+}
+
+/* The cpu-clock: the registers of what runs. */
+int at_sample(const uint64_t *registers)
+{
+	const uint64_t process = process_id(), mode = registers[SAMPLED_MODE];
+
+	if (HAS(EVENTS_OF_HOST) ? process == VALUE(EVENT_PROCESS)
+				: !image_of(current_task()) && !is_first(process))
+		return 0;
+	raise(EVENT_SAMPLES);
+	if (process != VALUE(EVENT_PROCESS))
+		raise(EVENT_SAMPLES_OF_OTHERS);
+	if (!IS_USER_MODE(mode))
+		return 0;
+	if (IS_COMPAT_MODE(mode))
+		raise(EVENT_SAMPLES_COMPAT);
+	else if (is_in_vdso(registers[SAMPLED_INSTRUCTION]))
+		count(EVENT_IN_VDSO, 0);
 	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * Counts system calls by BPF programs at the kernel's tracepoint sys_enter: those of the whole
  * host, of a program or of a running process, which are not stopped for it. The programs add up in
- * arrays that are read again and again: each time, what their counts have more than the last time
- * is added to the evidence, so that no count is lost or taken twice while calls go on.
+ * tables of the kernel's, which are read at the end. What a process has only while it runs, its
+ * memory map and its control group, is read before.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -32,30 +31,47 @@
 #define CAP_BPF 39
 #endif
 
-/* Reading all counts again may take so much of our time. */
-#define READING_PART 20
-#define READING_LEAST_NS 100000000
+/* Looking for new processes may take so much of our time, and so long at a time. */
+#define LOOKING_PART 20
+#define LOOKING_LEAST_NS 100000000
+#define LOOKING_MOST_NS 20000000
 
-#define PROCESS_FLAGS 4096
+/* The memory maps of running processes are read at the end for so long. */
+#define LAST_READING_NS NS_PER_SECOND
+
+#define IMAGE_PROCESS ((UINT64_C(1) << EVENT_IMAGE_SHIFT) - 1)
+
+/* So many processes that were looked for are known; others may be looked for again. */
+#define KNOWN_MAX 4096
 
 /* What /proc/self/fdinfo says of a program has 300 bytes. */
 #define PROGRAM_TEXT_SIZE 4096
+
+/* The memory of processes that made calls, which is gone when they end. */
+struct memory {
+	uint64_t image;
+	struct span text; /* its map, as far as there is code; owned */
+	size_t perf_map;  /* of its run-time code; 0: it has none */
+};
 
 struct trace_events {
 	struct trace_source source;
 	struct trace_run *run;              /* that has the source; NULL: none */
 	uint64_t values[EVENT_VALUE_COUNT]; /* for the programs */
-	uint32_t cpus;                      /* elements of EVENT_COUNTS, a power of two */
 	int loaded[EVENT_TRACEPOINT_COUNT], links[EVENT_TRACEPOINT_COUNT]; /* open files */
 	size_t map_count, loaded_count, link_count;
-	size_t rows[EVENT_INDEXES];    /* of the plan */
-	struct event_counts *mapped;   /* of each of cpus; NULL: they are not */
-	struct event_counts counts;    /* of a CPU, as they were read */
-	struct event_counts *seen;     /* of each of cpus, as they were the last time */
-	uint64_t reading;              /* the number of the last one */
-	uint64_t taken;                /* EVENT_TAKEN at that time */
-	bool has_slots[PROCESS_FLAGS]; /* by process ID: it may have some */
-	int64_t next_ns;               /* time of the next reading, by CLOCK_MONOTONIC */
+	size_t rows[EVENT_INDEXES]; /* of the plan */
+	size_t cpus;
+	uint64_t *by_cpu; /* a value of each, as it was read */
+	struct memory *memories;
+	size_t memory_count, memory_room;
+	struct {
+		uint32_t process;
+		uint64_t image;
+	} known[KNOWN_MAX];
+	int64_t next_ns; /* time of the next look, by CLOCK_MONOTONIC */
+	int *timers;     /* open files: the cpu-clock of each CPU */
+	size_t timer_count;
 };
 
 static uint64_t to_number(const void *pointer)
@@ -100,20 +116,31 @@ static unsigned long kernel_version(void)
 
 static bool make_maps(struct trace_events *events)
 {
-	const union bpf_attr maps[EVENT_MAP_COUNT] = {
+	static const union bpf_attr maps[EVENT_MAP_COUNT] = {
 		[EVENT_NUMBERS] = {.map_type = BPF_MAP_TYPE_ARRAY,
 			.key_size = sizeof(uint32_t),
 			.value_size = sizeof(uint64_t),
 			.max_entries = EVENT_NUMBER_COUNT},
-		[EVENT_COUNTS] = {.map_type = BPF_MAP_TYPE_ARRAY,
+		[EVENT_COUNTS] = {.map_type = BPF_MAP_TYPE_PERCPU_HASH,
+			.key_size = sizeof(struct event_key),
+			.value_size = sizeof(uint64_t),
+			.max_entries = EVENT_KEYS_MAX},
+		[EVENT_REST] = {.map_type = BPF_MAP_TYPE_PERCPU_ARRAY,
 			.key_size = sizeof(uint32_t),
-			.value_size = sizeof(struct event_counts),
-			.map_flags = kernel_version() >= PREEMPTS ? BPF_F_MMAPABLE : 0,
-			.max_entries = events->cpus},
+			.value_size = sizeof(uint64_t),
+			.max_entries = 2 * EVENT_INDEXES},
+		[EVENT_PROCESSES] = {.map_type = BPF_MAP_TYPE_HASH,
+			.key_size = sizeof(uint32_t),
+			.value_size = sizeof(struct event_process),
+			.max_entries = EVENT_KEYS_MAX},
 		[EVENT_FOLLOWED] = {.map_type = BPF_MAP_TYPE_HASH,
 			.key_size = sizeof(uint64_t),
 			.value_size = sizeof(uint64_t),
 			.max_entries = EVENT_FOLLOWED_MAX},
+		[EVENT_VDSO] = {.map_type = BPF_MAP_TYPE_ARRAY,
+			.key_size = sizeof(uint32_t),
+			.value_size = EVENT_VDSO_SIZE,
+			.max_entries = 1},
 	};
 
 	while (events->map_count < EVENT_MAP_COUNT) {
@@ -124,46 +151,58 @@ static bool make_maps(struct trace_events *events)
 			return false;
 		events->values[events->map_count++] = (uint64_t)map;
 	}
-	if (maps[EVENT_COUNTS].map_flags & BPF_F_MMAPABLE) {
-		void *mapped = mmap(NULL, events->cpus * sizeof(*events->mapped), PROT_READ,
-			MAP_SHARED, (int)events->values[EVENT_COUNTS], 0);
-
-		events->mapped = mapped == MAP_FAILED ? NULL : mapped;
-	}
 	return true;
 }
 
-/* Reads or writes an element of an array. False: see errno. */
-static bool use_array(const struct trace_events *events, enum event_value map, enum bpf_cmd command,
-	uint32_t index, void *value)
+/* Reads, writes or removes an element. False: see errno. */
+static bool use_map(const struct trace_events *events, enum event_value map, enum bpf_cmd command,
+	const void *key, void *value)
 {
 	union bpf_attr attributes = {.map_fd = (uint32_t)events->values[map]};
 
-	attributes.key = to_number(&index);
+	attributes.key = to_number(key);
 	attributes.value = to_number(value);
 	return call_bpf(command, &attributes) == 0;
 }
 
-/*
- * Reads the counts of a CPU. While bpf(2) copies them, no event of perf runs a program on our CPU,
- * for as long as we may be preempted there: they are mapped where that may be. False: see errno.
- */
-static bool read_counts(struct trace_events *events, uint32_t cpu)
+/* Copies all keys of a table, of this size, for free(). Returns their number. */
+static size_t list_keys(
+	const struct trace_events *events, enum event_value map, size_t size, void *list)
 {
-	if (!events->mapped)
-		return use_array(events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, cpu, &events->counts);
-	events->counts = events->mapped[cpu];
+	unsigned char *keys = xmalloc(EVENT_KEYS_MAX * size);
+	union bpf_attr attributes = {.map_fd = (uint32_t)events->values[map]};
+	size_t count = 0;
+
+	while (count < EVENT_KEYS_MAX) {
+		attributes.key = count ? to_number(keys + (count - 1) * size) : 0;
+		attributes.next_key = to_number(keys + count * size);
+		if (call_bpf(BPF_MAP_GET_NEXT_KEY, &attributes) < 0)
+			break;
+		count++;
+	}
+	*(unsigned char **)list = keys;
+	return count;
+}
+
+/* Reads a count, which each CPU has a part of. False: see errno. */
+static bool read_count(
+	const struct trace_events *events, enum event_value map, const void *key, uint64_t *count)
+{
+	*count = 0;
+	if (!use_map(events, map, BPF_MAP_LOOKUP_ELEM, key, events->by_cpu))
+		return false;
+	for (size_t i = 0; i < events->cpus; i++)
+		*count += events->by_cpu[i];
 	return true;
 }
 
-_Static_assert(TRACE_CALL_MAX + 2 * EVENT_CLOCK_OTHER <= EVENT_INDEXES, "two calls take a clock");
+_Static_assert(TRACE_CALL_MAX + 2 * EVENT_CLOCK_OTHER <= EVENT_IN_VDSO, "two calls take a clock");
 
 /* Says which calls are wanted, and gives them indexes. False: see errno. */
 static bool want_calls(struct trace_events *events, const struct trace_plan *plan)
 {
-	uint64_t numbers[EVENT_NUMBER_COUNT] = {[SYS_execve] = EVENT_EXECUTES,
-		[SYS_execveat] = EVENT_EXECUTES,
-		[EVENT_READING] = events->reading};
+	uint64_t numbers[EVENT_NUMBER_COUNT] = {
+		[SYS_execve] = EVENT_EXECUTES, [SYS_execveat] = EVENT_EXECUTES};
 	uint64_t index = 0;
 	bool is_written = true;
 
@@ -184,7 +223,7 @@ static bool want_calls(struct trace_events *events, const struct trace_plan *pla
 	}
 	for (uint32_t i = 0; i < EVENT_NUMBER_COUNT && is_written; i++)
 		is_written = !numbers[i] ||
-		             use_array(events, EVENT_NUMBERS, BPF_MAP_UPDATE_ELEM, i, &numbers[i]);
+		             use_map(events, EVENT_NUMBERS, BPF_MAP_UPDATE_ELEM, &i, &numbers[i]);
 	return is_written;
 }
 
@@ -232,6 +271,7 @@ static bool attach(struct trace_events *events, enum event_tracepoint tracepoint
 	static const char *const names[] = {
 		[EVENT_ENTER] = "sys_enter",
 		[EVENT_FORK] = "sched_process_fork",
+		[EVENT_EXEC] = "sched_process_exec",
 		[EVENT_EXIT] = "sched_process_exit",
 		[EVENT_PAGE] = "emulate_vsyscall",
 	};
@@ -286,10 +326,93 @@ static bool attach_perf(struct trace_events *events)
 static bool attach_all(struct trace_events *events)
 {
 	return (events->values[EVENT_TRAITS] & EVENTS_OF_HOST ||
-		       (attach(events, EVENT_EXIT) && attach(events, EVENT_FORK))) &&
+		       (attach(events, EVENT_EXIT) && attach(events, EVENT_EXEC) &&
+			       attach(events, EVENT_FORK))) &&
 	       ((kernel_version() >= PREEMPTS && attach_perf(events)) ||
 		       attach(events, EVENT_ENTER)) &&
 	       (attach(events, EVENT_PAGE) || true);
+}
+
+/* ---- samples ---- */
+
+/* Gives the programs the code that they look for. False: there is none, or more than is expected.
+ */
+static bool write_vdso(const struct trace_events *events)
+{
+	struct span maps = maps_read(getpid()), rest = maps;
+	unsigned char *code = xcalloc(1, EVENT_VDSO_SIZE);
+	const uint32_t all = 0;
+	bool is_written = false;
+	struct mapping map;
+
+	while (!is_written && maps_next(&rest, &map)) {
+		if (!map.is_vdso || map.end - map.start > EVENT_VDSO_SIZE)
+			continue;
+		memcpy(code, (const void *)(uintptr_t)map.start, map.end - map.start);
+		is_written = use_map(events, EVENT_VDSO, BPF_MAP_UPDATE_ELEM, &all, code);
+	}
+	free(code);
+	span_free(maps);
+	return is_written;
+}
+
+/*
+ * The samples whose address is in the vDSO give the CPU time that is spent there: what reading the
+ * clock costs, measured where it is spent, whatever is read. No hardware counter is needed, and
+ * nothing is stopped. Those of all CPUs are looked at in the kernel, and none can be lost.
+ */
+static void open_samples(struct trace_events *events, struct fact *why)
+{
+	struct perf_event_attr attributes = {.size = sizeof(attributes),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = TRACE_SAMPLE_NS,
+		.disabled = true,
+		.exclude_idle = true};
+	const int program =
+		write_vdso(events) ? load(events, EVENT_SAMPLE, BPF_PROG_TYPE_PERF_EVENT) : -1;
+
+	if (program < 0) {
+		fact_set(why, FACT_ABSENT, "the kernel does not take our BPF program for samples");
+		return;
+	}
+	fact_set_known(why);
+	events->timers = xcalloc(events->cpus, sizeof(*events->timers));
+	files_raise_limit();
+	for (size_t cpu = 0; cpu < events->cpus; cpu++) {
+		const int timer = (int)syscall(
+			SYS_perf_event_open, &attributes, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+		if (timer >= 0)
+			events->timers[events->timer_count++] = timer;
+		/* A CPU that is not online has none. */
+		if (timer < 0 ? errno != ENODEV : ioctl(timer, PERF_EVENT_IOC_SET_BPF, program) < 0)
+			fact_set_errno(why, errno, "sampling the CPUs");
+	}
+}
+
+static void start(struct trace_source *source)
+{
+	const struct trace_events *events = (struct trace_events *)source;
+
+	for (size_t i = 0; i < events->timer_count; i++)
+		ioctl(events->timers[i], PERF_EVENT_IOC_ENABLE, 0);
+}
+
+/* The kernel takes fewer if they cost too much time. */
+static void check_rate(struct fact *why)
+{
+	struct span text = files_take(
+		open("/proc/sys/kernel/perf_event_max_sample_rate", O_RDONLY | O_CLOEXEC),
+		PROGRAM_TEXT_SIZE);
+	uint64_t most;
+
+	if (fact_is_known(why) && number_parse(text_trim(text), &most) &&
+		most < NS_PER_SECOND / TRACE_SAMPLE_NS)
+		fact_set(why, FACT_FAILED,
+			"the kernel takes fewer samples than we ask for "
+			"(/proc/sys/kernel/perf_event_max_sample_rate)");
+	span_free(text);
 }
 
 static void explain(int error, struct fact *why)
@@ -306,29 +429,212 @@ static void explain(int error, struct fact *why)
 		fact_set_errno(why, error, "bpf");
 }
 
-/* ---- reading ---- */
+/* ---- the memory of processes ---- */
 
-/* Adds calls of a slot, all of which are of the key that it has now, to the evidence. */
-static void add_calls(const struct trace_events *events, const struct event_slot *slot,
-	uint64_t count, pid_t ending, const struct span *maps)
+/* Finds the last memory of an image; NULL: it is not known. */
+static const struct memory *find_memory(const struct trace_events *events, uint64_t image)
+{
+	const struct memory *found = NULL;
+
+	for (size_t i = 0; i < events->memory_count; i++) {
+		if (events->memories[i].image == image)
+			found = &events->memories[i];
+	}
+	return found;
+}
+
+/* Keeps the memory map of a process with this image, by default as it is now. */
+static void remember(
+	struct trace_events *events, pid_t process, uint64_t image, const struct span *map)
+{
+	const struct memory *known = find_memory(events, image);
+	struct memory memory = {.image = image};
+	bool is_made;
+
+	memory.text = map ? span_copy(*map) : maps_read(process);
+	is_made = maps_keep_code(&memory.text);
+	if (!memory.text.length ||
+		(known && !is_made && known->text.length == memory.text.length &&
+			memcmp(known->text.at, memory.text.at, memory.text.length) == 0)) {
+		span_free(memory.text);
+		return;
+	}
+	if (is_made)
+		memory.perf_map = places_open_map(&events->run->trace->call_places, process);
+	events->memories = array_grow(events->memories, events->memory_count, &events->memory_room,
+		sizeof(*events->memories));
+	events->memories[events->memory_count++] = memory;
+}
+
+/* Processes of another PID namespace, which are all 0, are not known. */
+static bool find_process(
+	const struct trace_events *events, uint32_t process, struct event_process *found)
+{
+	return process && use_map(events, EVENT_PROCESSES, BPF_MAP_LOOKUP_ELEM, &process, found);
+}
+
+/*
+ * Looks for processes that are new: for what can only be read while they run. It is no longer than
+ * we may be deaf for signals and for the time.
+ */
+static void look_for_processes(struct trace_events *events)
 {
 	const struct trace_run *run = events->run;
-	const uint32_t call = (uint32_t)(slot->key >> 32);
-	const pid_t process = (pid_t)(uint32_t)slot->key;
-	const size_t row = events->rows[call % EVENT_INDEXES];
-	const enum trace_arch arch = call & EVENT_IS_COMPAT ? TRACE_COMPAT : TRACE_NATIVE;
+	struct deadline deadline = deadline_after(LOOKING_MOST_NS);
+	struct event_process found;
+	uint32_t *processes;
+	size_t count = list_keys(events, EVENT_PROCESSES, sizeof(*processes), &processes);
 
-	if (!count)
+	for (size_t i = 0; i < count && deadline_left_ns(&deadline); i++) {
+		const uint32_t process = processes[i], at = process % KNOWN_MAX;
+
+		if (!find_process(events, process, &found) ||
+			(events->known[at].process == process &&
+				events->known[at].image == found.image))
+			continue;
+		events->known[at].process = process;
+		events->known[at].image = found.image;
+		if (run->trace->request->locates_calls)
+			remember(events, (pid_t)process, found.image, NULL);
+		else
+			trace_callers_add(run, (pid_t)process, found.group, found.name);
+	}
+	free(processes);
+}
+
+static int64_t tick(struct trace_source *source)
+{
+	struct trace_events *events = (struct trace_events *)source;
+	const struct trace_request *request = events->run->trace->request;
+	const int64_t begin_ns = trace_clock_ns(CLOCK_MONOTONIC);
+	int64_t end_ns;
+
+	if (!request->locates_calls && !request->lists_groups)
+		return INT64_MAX;
+	if (begin_ns < events->next_ns)
+		return events->next_ns - begin_ns;
+	look_for_processes(events);
+	end_ns = trace_clock_ns(CLOCK_MONOTONIC);
+	events->next_ns = end_ns + LOOKING_LEAST_NS + LOOKING_PART * (end_ns - begin_ns);
+	return events->next_ns - end_ns;
+}
+
+/* ---- reading ---- */
+
+/* Adds calls or samples of a key to the process that made them, of the whole host. */
+static void add_to_caller(
+	const struct trace_events *events, const struct event_key *key, uint64_t count)
+{
+	const size_t row = events->rows[key->call % EVENT_INDEXES];
+	struct event_process maker = {.name = ""};
+	struct trace_caller *caller;
+
+	find_process(events, key->maker, &maker);
+	caller = trace_callers_add(events->run, (pid_t)key->maker, key->where, maker.name);
+	if (key->call == EVENT_IN_VDSO)
+		caller->in_vdso += count;
+	else
+		caller->calls += count;
+	if (key->call != EVENT_IN_VDSO && trace_row_is_avoidable(events->run->trace, row))
+		caller->avoidable += count;
+}
+
+/* Adds calls of a key, with the map of its memory (NULL: it is not known), to the evidence. */
+static void add_calls(const struct trace_events *events, const struct event_key *key,
+	uint64_t count, const struct maps *maps, size_t perf_map)
+{
+	struct trace_evidence *trace = events->run->trace;
+	const struct trace_request *request = trace->request;
+	const size_t row = events->rows[key->call % EVENT_INDEXES];
+	const enum trace_arch arch = key->call & EVENT_IS_COMPAT ? TRACE_COMPAT : TRACE_NATIVE;
+
+	if (count && request->system_wide)
+		add_to_caller(events, key, count);
+	if (key->call == EVENT_IN_VDSO) {
+		trace->sampled.in_vdso += count;
 		return;
-	run->trace->counts[arch][row] += count;
-	run->trace->cpu_is_partial |=
-		!run->trace->request->arguments && process != run->trace->program.pid;
-	if (run->trace->request->system_wide)
-		trace_callers_add(run, process, slot->where, count, 0);
-	if (run->trace->request->locates_calls &&
-		run->trace->request->plan->rows[row].call->served != SERVED_CALL_COUNT)
-		call_sites_add(&run->trace->call_places, arch * TRACE_ROW_MAX + row, count,
-			(uint64_t)process, process, process == ending ? maps : NULL, slot->where);
+	}
+	trace->counts[arch][row] += count;
+	if (!request->system_wide && !request->arguments)
+		trace->cpu_is_partial |= count && key->maker;
+	if (count && request->locates_calls &&
+		request->plan->rows[row].call->served != SERVED_CALL_COUNT)
+		places_add(&trace->call_places, arch * TRACE_ROW_MAX + row, count, maps, perf_map,
+			key->where);
+}
+
+static int by_image(const void *left, const void *right)
+{
+	const struct event_key *a = left, *b = right;
+
+	return (a->image > b->image) - (a->image < b->image);
+}
+
+/*
+ * Reads the maps of what runs still, which may have libraries that are new: of the process that has
+ * the image from its execve(2) on, and of the last one that made a key.
+ */
+static void read_last_maps(struct trace_events *events)
+{
+	struct deadline deadline = deadline_after(LAST_READING_NS);
+	struct event_process found;
+	uint32_t *processes;
+	size_t count = list_keys(events, EVENT_PROCESSES, sizeof(*processes), &processes);
+
+	if (!events->run->trace->request->arguments)
+		remember(events, events->run->trace->program.pid, 0, NULL);
+	for (size_t i = 0; i < count && deadline_left_ns(&deadline); i++) {
+		if (!find_process(events, processes[i], &found))
+			continue;
+		if (!find_memory(events, found.image))
+			remember(events, (pid_t)(found.image & IMAGE_PROCESS), found.image, NULL);
+		remember(events, (pid_t)processes[i], found.image, NULL);
+	}
+	free(processes);
+}
+
+/* Adds all calls that have keys. False: see errno. */
+static bool read_counts(const struct trace_events *events)
+{
+	struct maps maps = {NULL, 0};
+	struct event_key *keys;
+	size_t count = list_keys(events, EVENT_COUNTS, sizeof(*keys), &keys), perf_map = 0;
+	bool is_read = true;
+
+	if (count)
+		qsort(keys, count, sizeof(*keys), by_image);
+	for (size_t i = 0; i < count && is_read; i++) {
+		const struct memory *memory = find_memory(events, keys[i].image);
+		uint64_t calls;
+
+		if (memory && (!i || by_image(&keys[i], &keys[i - 1]) != 0)) {
+			maps_free(&maps);
+			maps = maps_parse(memory->text);
+			perf_map = memory->perf_map;
+		} else if (!memory) {
+			maps_free(&maps);
+			maps = (struct maps){NULL, 0};
+		}
+		is_read = read_count(events, EVENT_COUNTS, &keys[i], &calls);
+		add_calls(events, &keys[i], calls, &maps, perf_map);
+	}
+	maps_free(&maps);
+	free(keys);
+	return is_read;
+}
+
+/*
+ * Keeps the memory of a process that ends or executes another program. It counts those of its calls
+ * that were the first ones from their place.
+ */
+static void take(struct trace_source *source, pid_t ending, const struct span *map)
+{
+	struct trace_events *events = (struct trace_events *)source;
+	struct event_process found;
+
+	if (events->run->trace->request->locates_calls &&
+		find_process(events, (uint32_t)ending, &found) && (!map || map->length))
+		remember(events, ending, found.image, map);
 }
 
 /*
@@ -354,62 +660,36 @@ static uint64_t count_missed(const struct trace_events *events)
 	return sum;
 }
 
-/*
- * Each CPU's counts are 35 KB. When a process ends they are read for the places in its memory that
- * are new, and when it executes another program for what it counted at its old places, too.
- */
-static void take(struct trace_source *source, pid_t ending, const struct span *maps)
+static void read_all(struct trace_events *events)
 {
-	struct trace_events *events = (struct trace_events *)source;
 	struct trace_evidence *trace = events->run->trace;
-	int64_t begin_ns = trace_clock_ns(CLOCK_MONOTONIC);
-	uint64_t taken = 0;
-	bool is_read = use_array(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM, EVENT_TAKEN, &taken);
+	const struct {
+		uint32_t index;
+		uint64_t *value;
+	} numbers[] = {{EVENT_UNFOLLOWED, &trace->threads_uncounted},
+		{EVENT_SAMPLES, &trace->sampled.taken},
+		{EVENT_SAMPLES_OF_OTHERS, &trace->sampled.of_others},
+		{EVENT_SAMPLES_COMPAT, &trace->sampled.of_32_bit}};
+	const struct maps nowhere = {NULL, 0};
+	bool is_read;
 
-	if (is_read && ending && taken == events->taken &&
-		!(maps && events->has_slots[(uint32_t)ending % PROCESS_FLAGS]))
-		return;
-	events->taken = taken;
-	events->reading++;
-	is_read = is_read &&
-	          use_array(events, EVENT_NUMBERS, BPF_MAP_UPDATE_ELEM, EVENT_READING,
-			  &events->reading) &&
-	          use_array(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM, EVENT_UNFOLLOWED,
-			  &trace->threads_uncounted);
+	if (trace->request->locates_calls)
+		read_last_maps(events);
+	is_read = read_counts(events);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers) && is_read; i++)
+		is_read = use_map(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM, &numbers[i].index,
+			numbers[i].value);
+	for (uint32_t call = 0; call < 2 * EVENT_INDEXES && is_read; call++) {
+		const struct event_key key = {.call = call};
+		uint64_t count;
 
-	for (uint32_t cpu = 0; cpu < events->cpus && is_read; cpu++) {
-		struct event_counts *now = &events->counts, *seen = &events->seen[cpu];
-
-		is_read = read_counts(events, cpu);
-		for (size_t i = 0; i < EVENT_SLOTS && is_read; i++) {
-			const struct event_slot *slot = &now->slots[i];
-
-			add_calls(events, slot, slot->count - seen->slots[i].count, ending, maps);
-			events->has_slots[(uint32_t)slot->key % PROCESS_FLAGS] = true;
-		}
-		for (size_t i = 0; i < 2 * EVENT_INDEXES && is_read; i++)
-			add_calls(events, &(struct event_slot){.key = (uint64_t)i << 32},
-				now->rest[i] - seen->rest[i], ending, maps);
-		if (is_read)
-			*seen = *now;
+		is_read = read_count(events, EVENT_REST, &call, &count);
+		add_calls(events, &key, count, &nowhere, 0);
 	}
-	if (ending)
-		call_sites_forget(&trace->call_places, (uint64_t)ending);
 	if (!is_read)
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
-	if (!ending)
-		trace->calls_missed = count_missed(events);
-	events->next_ns = trace_clock_ns(CLOCK_MONOTONIC);
-	events->next_ns += READING_LEAST_NS + READING_PART * (events->next_ns - begin_ns);
-}
-
-static int64_t tick(struct trace_source *source)
-{
-	const struct trace_events *events = (struct trace_events *)source;
-
-	if (trace_clock_ns(CLOCK_MONOTONIC) >= events->next_ns)
-		take(source, 0, NULL);
-	return events->next_ns - trace_clock_ns(CLOCK_MONOTONIC);
+	trace->calls_missed = count_missed(events);
+	check_rate(&trace->sampled.fact);
 }
 
 /* ---- the source ---- */
@@ -428,18 +708,22 @@ static void finish(struct trace_source *source)
 {
 	struct trace_events *events = (struct trace_events *)source;
 
+	while (events->timer_count)
+		close(events->timers[--events->timer_count]);
 	while (events->link_count)
 		close(events->links[--events->link_count]);
-	if (events->seen)
-		take(source, 0, NULL);
+	if (events->by_cpu)
+		read_all(events);
 	while (events->loaded_count)
 		close(events->loaded[--events->loaded_count]);
-	if (events->mapped)
-		munmap(events->mapped, events->cpus * sizeof(*events->mapped));
 	while (events->map_count)
 		close((int)events->values[--events->map_count]);
+	while (events->memory_count)
+		span_free(events->memories[--events->memory_count].text);
 	events->run->privileges &= ~to_read();
-	free(events->seen);
+	free(events->memories);
+	free(events->timers);
+	free(events->by_cpu);
 	free(events);
 }
 
@@ -452,14 +736,9 @@ static bool set_values(struct trace_events *events)
 	static const uint64_t first = 0xeffffffc; /* PROC_PID_INIT_INO, since 3.8 */
 	const struct trace_evidence *trace = events->run->trace;
 	uint64_t *values = events->values;
-	const size_t cpus = trace_host_cpus();
 	struct stat status;
 	char path[64];
 
-	events->cpus = 1;
-	while (events->cpus < cpus)
-		events->cpus *= 2;
-	values[EVENT_LAST_CPU] = events->cpus - 1;
 	values[EVENT_TRAITS] = trace->request->system_wide ? EVENTS_OF_HOST
 	                       : trace->request->arguments ? EVENTS_OF_PROGRAM
 	                                                   : EVENTS_OF_PROCESS;
@@ -485,9 +764,10 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 	struct trace_evidence *trace = run->trace;
 	struct trace_events *events = xcalloc(1, sizeof(*events));
 
-	events->source = (struct trace_source){.tick = tick, .take = take, .finish = finish};
+	events->source =
+		(struct trace_source){.start = start, .tick = tick, .take = take, .finish = finish};
 	events->run = run;
-	events->reading = EVENT_IDLE; /* no slot is in use yet */
+	events->cpus = trace_host_cpus();
 	if (!set_values(events)) {
 		fact_set(why, FACT_ABSENT, "it is in another PID namespace than vdsocheck");
 	} else if (!programs[EVENT_ENTER].count) {
@@ -496,8 +776,10 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 		   !attach_all(events)) {
 		explain(errno, why);
 	} else {
-		events->seen = xcalloc(events->cpus, sizeof(*events->seen));
-		events->next_ns = trace_clock_ns(CLOCK_MONOTONIC) + READING_LEAST_NS;
+		events->by_cpu = xcalloc(events->cpus, sizeof(*events->by_cpu));
+		events->next_ns = trace_clock_ns(CLOCK_MONOTONIC) + LOOKING_LEAST_NS;
+		if (!trace->request->arguments && served_has_call(trace->request->plan))
+			open_samples(events, &trace->sampled.fact);
 		trace_run_add(run, &events->source);
 		run->privileges |= to_read();
 		fact_set_known(why);

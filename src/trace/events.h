@@ -31,56 +31,67 @@
 
 /* Values that are filled into programs before they are loaded; the first are open files of maps. */
 enum event_value {
-	EVENT_NUMBERS,  /* array: number of a call -> uint64_t as above, and those below */
-	EVENT_COUNTS,   /* array: CPU -> struct event_counts */
-	EVENT_FOLLOWED, /* hash: address of the kernel's structure of a thread -> unused */
+	EVENT_NUMBERS,   /* array: number of a call -> uint64_t as above, and those below */
+	EVENT_COUNTS,    /* hash: struct event_key -> of each CPU, uint64_t */
+	EVENT_REST,      /* array: the same by the call alone, of those that had no room there */
+	EVENT_PROCESSES, /* hash: process ID as we see it, or 0 -> struct event_process */
+	EVENT_FOLLOWED,  /* hash: address of the kernel's structure of a thread -> its image */
+	EVENT_VDSO,      /* array of one: the bytes of our own vDSO, in which nothing is its own */
 	EVENT_MAP_COUNT,
 	EVENT_TRAITS = EVENT_MAP_COUNT, /* enum event_trait */
 	EVENT_PROCESS,                  /* process ID; of the host: ours, which is not counted */
-	EVENT_LAST_CPU,                 /* elements of EVENT_COUNTS, a power of two, less one */
 	EVENT_DEVICE,                   /* of our PID namespace, as stat(2) has it */
 	EVENT_INODE,
 	EVENT_VALUE_COUNT
 };
 
 /*
- * Number of the reading that goes on; how often a slot got a key; and the number of threads that
- * there was no room to follow.
+ * Threads that there was no room to follow; samples of the CPUs in what is counted, those of
+ * another process than EVENT_PROCESS, and those in 32-bit code, whose vDSO is another.
  */
-#define EVENT_READING EVENT_CALLS
-#define EVENT_TAKEN (EVENT_CALLS + 1)
-#define EVENT_UNFOLLOWED (EVENT_CALLS + 2)
-#define EVENT_NUMBER_COUNT (EVENT_CALLS + 3)
+#define EVENT_UNFOLLOWED EVENT_CALLS
+#define EVENT_SAMPLES (EVENT_CALLS + 1)
+#define EVENT_SAMPLES_OF_OTHERS (EVENT_CALLS + 2)
+#define EVENT_SAMPLES_COMPAT (EVENT_CALLS + 3)
+#define EVENT_NUMBER_COUNT (EVENT_CALLS + 4)
+
+/* Counts samples in the vDSO, in place of a call. */
+#define EVENT_IN_VDSO (EVENT_INDEXES - 1)
+
+/* An address is in the vDSO if so many bytes there are those of the vDSO in the same place of a
+ * page. */
+#define EVENT_VDSO_PAGE 4096
+#define EVENT_VDSO_PAGES 4
+#define EVENT_VDSO_WORDS 4
+#define EVENT_VDSO_SIZE (EVENT_VDSO_PAGES * EVENT_VDSO_PAGE + EVENT_VDSO_WORDS * 8)
 
 #define EVENT_FOLLOWED_MAX 32768
+#define EVENT_KEYS_MAX 16384
 
-/* The calls of a process with this index, and from one place or of one control group. */
-struct event_slot {
-	/*
-	 * The process ID as we see it, 0 for one of another PID namespace, and 32 bits above that
-	 * EVENT_IS_COMPAT or 0 | index.
-	 */
-	uint64_t key;
+/*
+ * A number of the memory that a process has from its execve(2) on, and its children until theirs: 0
+ * for that of the begin, else the low bits are the ID of the process. The kernel's limit for these
+ * is PID_MAX_LIMIT, 22 bits.
+ */
+#define EVENT_IMAGE_SHIFT 22
+
+/* Calls with this index, and from one place or of one control group. */
+struct event_key {
+	uint64_t image;
 	uint64_t where; /* instruction pointer, or ID of the control group, or 0 */
-	uint64_t count; /* of these calls and those that the slot was for before */
-	uint64_t last;  /* EVENT_READING at the last of them */
+	uint32_t call;  /* EVENT_IS_COMPAT or 0 | index */
+	uint32_t maker; /* of the host: ID of the process; else 1: another than EVENT_PROCESS */
 };
 
 #define EVENT_IS_COMPAT EVENT_INDEXES
 
-/*
- * A hash table: a key is in one of the EVENT_PROBES slots from the one that its hash says, and
- * takes one that had no call for EVENT_IDLE readings, the last but one of which has read all.
- */
-#define EVENT_SLOT_BITS 10
-#define EVENT_PROBES 8
-#define EVENT_SLOTS ((1 << EVENT_SLOT_BITS) + EVENT_PROBES)
-#define EVENT_IDLE 3
+#define EVENT_NAME_SIZE 16 /* of a thread, in the kernel */
 
-/* The counts of a CPU. A key may be in two slots, which are added up. */
-struct event_counts {
-	uint64_t rest[2 * EVENT_INDEXES]; /* by call: those that no slot was free for */
-	struct event_slot slots[EVENT_SLOTS];
+/* A process by whose call a key was made, the last one. */
+struct event_process {
+	uint64_t image;
+	uint64_t group; /* ID of the control group, where calls are counted by it */
+	char name[EVENT_NAME_SIZE];
 };
 
 /* What is counted; one of the first three, with others. */
@@ -93,16 +104,19 @@ enum event_trait {
 };
 
 /*
- * Raw tracepoints: sys_enter, sched_process_fork, sched_process_exit and, of the vsyscall page of
+ * Raw tracepoints: sys_enter, sched_process_fork, _exec and _exit and, of the vsyscall page of
  * x86-64, whose calls are no system calls to sys_enter, emulate_vsyscall. EVENT_PERF_ENTER is
- * sys_enter as an event of perf, by which Linux 7 does not preempt the program.
+ * sys_enter as an event of perf, by which Linux 7 does not preempt the program; EVENT_SAMPLE is
+ * that of the cpu-clock, a timer of the kernel.
  */
 enum event_tracepoint {
 	EVENT_ENTER,
 	EVENT_PERF_ENTER,
 	EVENT_FORK,
+	EVENT_EXEC,
 	EVENT_EXIT,
 	EVENT_PAGE,
+	EVENT_SAMPLE,
 	EVENT_TRACEPOINT_COUNT
 };
 

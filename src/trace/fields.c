@@ -225,7 +225,7 @@ const struct field trace_caller_fields[] = {
 		       "a process"},
 	{TEXT("name", name), .title = "name", .left = true,
 		.doc = "of a process; of a control group its unit, or its container and pod, else "
-		       "its path; null: the processes ended before it was read"},
+		       "its path; null: it was removed before it was read, or is not known"},
 	{TEXT("path", cgroup),
 		.doc = "path of a control group below the root of the hierarchy; null: as above"},
 	{0},

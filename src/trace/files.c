@@ -5,6 +5,7 @@
  */
 #include "files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,14 +96,73 @@ bool process_is_there(pid_t pid)
 	return !has_ended;
 }
 
+/* A thread that has ended, and is kept as the first one of its process, has no memory. */
 struct span maps_read(pid_t thread)
 {
-	return proc_read(thread, "maps", MAPS_SIZE);
+	struct span map = proc_read(thread, "maps", MAPS_SIZE);
+	struct dirent *entry;
+	char name[64];
+	DIR *threads;
+
+	if (map.length)
+		return map;
+	snprintf(name, sizeof(name), "/proc/%d/task", thread);
+	threads = opendir(name);
+	while (threads && !map.length && (entry = readdir(threads))) {
+		snprintf(name, sizeof(name), "task/%.16s/maps", entry->d_name);
+		if (*entry->d_name != '.')
+			map = proc_read(thread, name, MAPS_SIZE);
+	}
+	if (threads)
+		closedir(threads);
+	return map;
+}
+
+void files_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+bool maps_keep_code(struct span *map)
+{
+	char *end = (char *)(uintptr_t)map->at, *limit = end + map->length;
+	struct span rest = *map, line;
+	struct mapping mapping;
+	bool is_made = false;
+
+	while (text_next_line(&rest, &line)) {
+		struct span one = line;
+
+		if (!maps_next(&one, &mapping) ||
+			!(mapping.executable || (mapping.inode && !mapping.offset)))
+			continue;
+		is_made |= !mapping.inode && !mapping.path.length;
+		memmove(end, line.at, line.length);
+		end += line.length;
+		if (end < limit)
+			*end++ = '\n';
+	}
+	map->length = (size_t)(end - map->at);
+	return is_made;
 }
 
 void span_free(struct span span)
 {
 	free((void *)(uintptr_t)span.at);
+}
+
+struct span span_copy(struct span span)
+{
+	char *copy = span.length ? xmalloc(span.length) : NULL;
+
+	if (copy)
+		memcpy(copy, span.at, span.length);
+	return (struct span){copy, span.length};
 }
 
 /* Paths in a memory map begin at the root of its mount namespace, the process's root below that. */

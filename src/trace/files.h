@@ -9,6 +9,7 @@
 /* Reads at most so many bytes of an open file, for span_free(), and closes it; it may be -1. */
 struct span files_take(int file, size_t most);
 void span_free(struct span span);
+struct span span_copy(struct span span);
 
 /*
  * Says whether /proc/PID is the process that has this ID here, as it is not in a PID namespace that
@@ -28,8 +29,16 @@ void process_name(pid_t pid, char *name, size_t size);
 /* Returns false if it has ended, though nothing has waited for it. Its first thread may be gone. */
 bool process_is_there(pid_t pid);
 
-/* Reads the memory map of a thread's process. Empty: the thread has ended. */
+/* Reads the memory map of a thread's process, as another thread has it if that one is gone. Empty:
+ * all have ended. */
 struct span maps_read(pid_t thread);
+
+/* Allows as many open files as we may have. Nothing may be executed later that would inherit it. */
+void files_raise_limit(void);
+
+/* Leaves those lines of a memory map that maps_parse() needs for code. Says whether some is of no
+ * file. */
+bool maps_keep_code(struct span *map);
 
 /* Opens the root of a process's files, which takes privileges, for code_open(). -1: it cannot. */
 int files_open_root(pid_t pid);

@@ -83,20 +83,21 @@ struct trace_program {
 
 /* A process that makes calls, or a control group of such processes. */
 struct trace_caller {
-	uint64_t calls;
-	uint64_t in_vdso;         /* samples in the vDSO */
-	double vdso_s;            /* CPU time that these stand for */
-	double spent_ns;          /* time by both, to compare callers by */
-	pid_t pid;                /* of a process; 0: it is not known */
-	uint64_t group;           /* of a process: ID of its group of cgroups v2 */
-	uint64_t processes;       /* of a group */
-	char name[CGROUP_SIZE];   /* "": the process had ended before that could be read */
-	char cgroup[CGROUP_SIZE]; /* path of the group, where groups are counted; "" as above */
+	uint64_t calls, avoidable; /* the vDSO serves the second ones, or could */
+	uint64_t in_vdso;          /* samples in the vDSO */
+	double vdso_s;             /* CPU time that these stand for */
+	double spent_ns;           /* time by both, to compare callers by */
+	pid_t pid;                 /* of a process; 0: it is not known */
+	uint64_t group;            /* of a process: ID of its group of cgroups v2 */
+	uint64_t processes;        /* of a group */
+	char name[CGROUP_SIZE];    /* "": the process had ended before that could be read */
+	char cgroup[CGROUP_SIZE];  /* path of the group, where groups are counted; "" as above */
 };
 
 struct trace_callers {
 	struct trace_caller *list; /* owned */
 	size_t count, room;
+	uint64_t bypassing; /* processes that made avoidable calls; at the end */
 };
 
 /*
@@ -152,12 +153,15 @@ struct trace_times {
  */
 #define TRACE_SAMPLE_NS 236068
 
-/* Samples of a process that was not started by us, or of the whole host, while it runs user code.
- */
+/* Samples of what ran already, a process with what it started or the whole host, while it runs. */
+#define TRACE_FEW_SAMPLES 5 /* the error of fewer is half of their number, or more */
+
 struct trace_sampled {
 	struct fact fact; /* unread: none were asked for */
 	uint64_t taken;
-	uint64_t in_vdso; /* of these */
+	uint64_t in_vdso;   /* of these */
+	uint64_t of_others; /* of these: of processes that the process started */
+	uint64_t of_32_bit; /* of these: in 32-bit code, whose vDSO is not looked for */
 	uint64_t lost;
 };
 
@@ -307,6 +311,9 @@ void trace_plan_filter(const struct trace_plan *plan, struct filter *filter);
 uint64_t trace_line_calls(const struct trace_line *line);
 double trace_line_s(const struct trace_line *line);
 double trace_line_fallback_s(const struct trace_line *line);
+
+/* Says whether calls of a row of the plan are such that the vDSO serves here, or could. */
+bool trace_row_is_avoidable(const struct trace_evidence *trace, size_t row);
 
 /* Sets the lines and the sums, and what the samples mean. */
 void trace_costs_judge(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis);

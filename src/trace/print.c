@@ -45,10 +45,13 @@ static void write_samples(const struct trace_report *report, struct page *page)
 		page_line(page, "vDSO", "time inside it is not known: %s", inside->fact.reason);
 		return;
 	}
-	page_line(page, "vDSO", "%s of %s samples of user code, one in each %d us, are inside it",
+	page_line(page, "vDSO", "%s of %s samples, one in each %d us of CPU time, are inside it",
 		as_count(sampled->in_vdso), as_count(sampled->taken), TRACE_SAMPLE_NS / 1000);
 	if (sampled->lost)
 		page_add(page, "; %s samples were lost", as_count(sampled->lost));
+	if (sampled->of_32_bit)
+		page_add(page, "; %s are in 32-bit code, whose vDSO is another",
+			as_count(sampled->of_32_bit));
 	if (sampled->in_vdso && !isnan(inside->fallback_percent_most))
 		page_add(page,
 			"; where the vDSO cannot be used, these reads would take at most %.*f%% of "

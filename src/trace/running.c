@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts what runs already, a process or the whole host: its system calls by BPF programs, and what
- * it does in the vDSO by samples. Neither needs the other.
+ * Counts what runs already, a process or the whole host: by BPF programs, or if that is refused
+ * what it does in the vDSO by samples of one process.
  */
 #include "base/privileges.h"
 #include "count.h"
@@ -40,8 +40,9 @@ bool trace_running(struct trace_run *run)
 	const struct trace_request *request = trace->request;
 	struct watch watch = {.source = {.tick = look}, .run = run};
 	const bool is_counted = trace_events_open(run, &trace->bpf);
-	const bool is_sampled = served_has_call(request->plan) && trace_samples_open(run);
-	const bool is_watched = is_counted || (is_sampled && !request->system_wide);
+	const bool is_sampled = !is_counted && !request->system_wide &&
+	                        served_has_call(request->plan) && trace_samples_open(run);
+	const bool is_watched = is_counted || is_sampled;
 
 	if (!is_counted && !request->system_wide)
 		trace->method_fact = trace->bpf;

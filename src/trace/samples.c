@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples what runs on the CPUs by the cpu-clock, a timer of the kernel (perf_event_open(2)). The
- * samples whose address is in the vDSO of their process give the CPU time that the process spends
- * there: what reading the clock costs it, measured where it is spent, whatever is read. No hardware
- * counter is needed, and nothing is stopped.
- *
- * With privileges, there is an event on each CPU, which samples all. Without, there is one for each
- * thread of the process on each CPU, which the threads that it starts inherit.
+ * Samples a process by the cpu-clock where no BPF program can (events.c): without privileges. There
+ * is an event for each of its threads on each CPU, which the threads that it starts inherit.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +12,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,17 +27,9 @@
 #define RING_PAGES 8
 #define READING_NS 50000000
 
-/* The places of the vDSO that were found are kept for so many processes. */
-#define KNOWN_MAX 1024
-
 struct ring {
 	struct perf_event_mmap_page *page; /* the records follow it; NULL: the CPU has none yet */
 	int file;
-};
-
-struct known_vdso {
-	pid_t pid;
-	uint64_t start, end;
 };
 
 struct trace_samples {
@@ -53,7 +39,8 @@ struct trace_samples {
 	size_t file_count, room;
 	struct ring *rings; /* of each CPU */
 	int cpus;
-	struct known_vdso known[KNOWN_MAX];
+	bool is_known; /* where the vDSO is; nowhere, if the two are 0 */
+	uint64_t start, end;
 };
 
 /* The first words of a record behind its header. */
@@ -107,7 +94,8 @@ static int open_event(struct trace_samples *samples, pid_t thread, int cpu)
 		.sample_period = TRACE_SAMPLE_NS,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
 		.disabled = true,
-		.inherit = thread > 0,
+		.inherit = true,
+		.task = true,
 		.exclude_kernel = true,
 		.exclude_hv = true,
 		.comm = true,
@@ -147,17 +135,12 @@ static int open_on_cpus(struct trace_samples *samples, pid_t thread)
 static int open_threads(struct trace_samples *samples, pid_t pid)
 {
 	struct dirent **threads;
-	struct rlimit limit;
 	char path[64];
 	int error = 0, count;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	count = scandir(path, &threads, NULL, NULL);
-	/* Nothing is executed that would inherit the limit. */
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
+	files_raise_limit();
 	for (int i = 0; i < count; i++) {
 		uint64_t id;
 
@@ -184,33 +167,28 @@ static void explain(int error, struct fact *why)
 
 /* ---- samples ---- */
 
-/* Says whether the address is in the vDSO of the process, which is looked for once. */
-static bool is_in_vdso(struct trace_samples *samples, pid_t pid, uint64_t address)
+/* Finds the vDSO of the process, which is another one when it has executed another program. */
+static void find_vdso(struct trace_samples *samples, pid_t pid)
 {
-	struct known_vdso *known = &samples->known[(size_t)pid % KNOWN_MAX];
-	struct span maps, rest;
+	struct span maps = maps_read(pid), rest = maps;
 	struct mapping mapping;
 
-	if (known->pid != pid) {
-		*known = (struct known_vdso){.pid = pid};
-		maps = rest = maps_read(pid);
-		while (maps_next(&rest, &mapping)) {
-			if (mapping.is_vdso) {
-				known->start = mapping.start;
-				known->end = mapping.end;
-			}
+	samples->is_known = true;
+	samples->start = samples->end = 0;
+	while (maps_next(&rest, &mapping)) {
+		if (mapping.is_vdso) {
+			samples->start = mapping.start;
+			samples->end = mapping.end;
 		}
-		span_free(maps);
 	}
-	return address >= known->start && address < known->end;
+	span_free(maps);
 }
 
 static void take_record(
 	const struct trace_run *run, struct trace_samples *samples, const struct record *record)
 {
-	const bool is_sample = record->type == PERF_RECORD_SAMPLE;
 	struct trace_sampled *sampled = &run->trace->sampled;
-	const pid_t pid = (pid_t)(uint32_t)record->words[is_sample ? 1 : 0];
+	const pid_t process = run->trace->program.pid;
 
 	if (record->type == PERF_RECORD_LOST) {
 		sampled->lost += record->words[1];
@@ -220,36 +198,35 @@ static void take_record(
 			"the kernel takes fewer samples than we ask for "
 			"(/proc/sys/kernel/perf_event_max_sample_rate)");
 	} else if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
-		samples->known[(size_t)pid % KNOWN_MAX].pid = 0;
-	} else if (is_sample && pid > 0 &&
-		   (run->trace->request->system_wide ? pid != getpid()
-						     : pid == run->trace->program.pid)) {
+		samples->is_known &= (pid_t)(uint32_t)record->words[0] != process;
+	} else if (record->type == PERF_RECORD_FORK) {
+		/* The new process, and in the other half the one that it is of. */
+		if ((uint32_t)record->words[0] != record->words[0] >> 32)
+			fact_set(&sampled->fact, FACT_DENIED,
+				"it started a process, and without BPF programs none but the first "
+				"one is sampled");
+	} else if (record->type == PERF_RECORD_SAMPLE &&
+		   (pid_t)(uint32_t)record->words[1] == process) {
 		sampled->taken++;
-		if (!is_in_vdso(samples, pid, record->words[0]))
-			return;
-		sampled->in_vdso++;
-		if (run->trace->request->system_wide)
-			trace_callers_add(run, pid, 0, 0, 1);
+		sampled->in_vdso +=
+			record->words[0] >= samples->start && record->words[0] < samples->end;
 	}
 }
 
+/* The samples of an execve(2) are those of the program before it, until the rings are read again.
+ */
 static int64_t read_rings(struct trace_source *source)
 {
 	struct trace_samples *samples = (struct trace_samples *)source;
 	struct record record;
 
+	if (!samples->is_known)
+		find_vdso(samples, samples->run->trace->program.pid);
 	for (int cpu = 0; cpu < samples->cpus; cpu++) {
 		while (samples->rings[cpu].page && next_record(&samples->rings[cpu], &record))
 			take_record(samples->run, samples, &record);
 	}
 	return READING_NS;
-}
-
-static void take(struct trace_source *source, pid_t ending, const struct span *maps)
-{
-	(void)ending;
-	(void)maps;
-	read_rings(source);
 }
 
 /* ---- the source ---- */
@@ -284,14 +261,12 @@ bool trace_samples_open(struct trace_run *run)
 	struct fact *why = &run->trace->sampled.fact;
 	int error;
 
-	samples->source = (struct trace_source){
-		.start = start, .tick = read_rings, .take = take, .finish = finish};
+	samples->source =
+		(struct trace_source){.start = start, .tick = read_rings, .finish = finish};
 	samples->run = run;
 	samples->cpus = (int)trace_host_cpus();
 	samples->rings = xcalloc((size_t)samples->cpus, sizeof(*samples->rings));
-	error = open_on_cpus(samples, -1);
-	if (error && !run->trace->request->system_wide)
-		error = open_threads(samples, run->trace->program.pid);
+	error = open_threads(samples, run->trace->program.pid);
 	if (!error && samples->file_count) {
 		fact_set_known(why);
 		run->privileges |= PRIVILEGES(CAP_SYS_PTRACE); /* to read memory maps */

@@ -120,6 +120,15 @@ static const char *at_least(const struct view *v)
 /* Seconds of CPU time that the stop of a thread at a counted call takes, about. */
 #define STOP_S 1e-5
 
+/* The digits behind the point of two that count, of which four are printed at most. */
+static int digits_of(double percent)
+{
+	return percent > 0 ? (int)fmin(fmax(1 - floor(log10(percent)), 0), 4) : 0;
+}
+
+/* Less than this has no digit that is printed. */
+#define LEAST_PERCENT 0.0001
+
 /*
  * Adds " (1.1% of its CPU time)", which `more_s` are added to, if all that made the calls is part
  * of that time. Stops by ptrace take a part of it which is not known: where they are many there is
@@ -134,9 +143,10 @@ static void say_share(const struct view *v, double seconds, double more_s, const
 
 	if (v->time == &v->trace->cpu_s && (v->trace->cpu_is_partial || percent > 100))
 		return;
-	if (fact_is_known(&v->time->fact) && v->time->value > 0 && percent >= (is_least ? 1 : 0))
-		SAY(v, percent < 99.5 ? " (%s%.2g%%%s)" : " (%s%.0f%%%s)",
-			is_least ? "at least " : "", percent, of);
+	if (fact_is_known(&v->time->fact) && v->time->value > 0 &&
+		percent >= (is_least ? 1 : LEAST_PERCENT))
+		SAY(v, " (%s%.*f%%%s)", is_least ? "at least " : "", digits_of(percent), percent,
+			of);
 }
 
 /* Adds what the avoidable calls took. */
@@ -160,9 +170,6 @@ static uint64_t round_up(double bound)
 	return (uint64_t)(ceil(bound / unit) * unit);
 }
 
-/* The error of fewer is half of their number, or more: their bound says more. */
-#define FEW_SAMPLES 5
-
 /* Adds what the samples mean, a part of a sentence; false: there are none. */
 static bool say_inside(const struct view *v)
 {
@@ -172,11 +179,12 @@ static bool say_inside(const struct view *v)
 
 	if (!fact_is_known(&inside->fact))
 		return false;
-	if (v->trace->sampled.in_vdso >= FEW_SAMPLES)
+	if (v->trace->sampled.in_vdso >= TRACE_FEW_SAMPLES)
 		SAY(v, "%.*f%% +/- %.*f%%", digits, inside->share_percent, digits,
 			inside->error_percent);
 	else
-		SAY(v, "less than %.2g%%", inside->most_percent);
+		SAY(v, "less than %.*f%%", digits_of(inside->most_percent),
+			fmax(inside->most_percent, LEAST_PERCENT));
 	SAY(v, "%s is spent reading the clock in the vDSO", v->of_time);
 	if (!isnan(inside->reads_per_s_most))
 		SAY(v, ", at most %s reads per s", as_count(round_up(inside->reads_per_s_most)));
@@ -305,10 +313,25 @@ static void say_avoidable(const struct view *v)
 	SAY(v, " made %s%s clock system call%s that the vDSO %s.", at_least(v),
 		as_count(v->sums->avoidable), v->sums->avoidable == 1 ? "" : "s",
 		!v->host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
-		: v->trace->request->system_wide
-			? "serves on this host: those listed below bypass the vDSO"
-			: "serves on this host: only this program is affected");
+			       : "serves on this host: only this program is affected");
 	say_loss(v);
+}
+
+/* What is asked of a host that the vDSO serves is the host. */
+static void say_bypassed(const struct view *v)
+{
+	const uint64_t count = v->trace->callers.bypassing;
+
+	SAY(v, "the vDSO serves this host; %s process%s it (%s%s calls", as_count(count),
+		count == 1 ? " bypasses" : "es bypass", at_least(v), as_count(v->sums->avoidable));
+	if (v->sums->avoidable_s > 0 && v->time->value > 0)
+		SAY(v, ", %.*f%%%s", digits_of(100 * v->sums->avoidable_s / v->time->value),
+			100 * v->sums->avoidable_s / v->time->value, v->of_time);
+	SAY(v, ")");
+	if (fact_is_known(&v->diagnosis->inside.fact))
+		SAY(v, "; ");
+	(void)say_inside(v);
+	SAY(v, ".");
 }
 
 /* Programs that read the counter read the clock seldom, to set it by. */
@@ -375,6 +398,8 @@ static void answer(struct report *report, const struct view *v)
 		{!fact_is_known(&trace->method_fact), TRACE_UNKNOWN, say_not_counted},
 		{counts_others, TRACE_COUNTED, say_count},
 		{!is_proven, TRACE_UNKNOWN, say_not_proven},
+		{v->sums->avoidable && v->host_is_ok && trace->request->system_wide, TRACE_OK,
+			say_bypassed},
 		{v->sums->avoidable > (may_be_start ? START_CALLS : 0), TRACE_FALLBACK,
 			say_avoidable},
 		{v->misses_calls, TRACE_UNKNOWN, say_none},

@@ -22,9 +22,19 @@ static uint64_t values[EVENT_VALUE_COUNT];
 
 static struct {
 	uint64_t numbers[EVENT_NUMBER_COUNT];
-	uint64_t followed[8];
-	struct event_counts counts; /* of the only CPU */
-	uint64_t task, registers;
+	struct {
+		uint64_t task, image;
+	} followed[8];
+	struct {
+		struct event_key key;
+		uint64_t count; /* of the only CPU; 0: there is no such key */
+	} counts[8];
+	uint64_t rest[2 * EVENT_INDEXES];
+	struct {
+		uint32_t process;
+		struct event_process is;
+	} last; /* of those that were inserted */
+	uint64_t task, registers, now_ns;
 	uint32_t process;
 	uint32_t in_namespace[2]; /* thread and process */
 } kernel;
@@ -32,8 +42,22 @@ static struct {
 static uint64_t *find_followed(uint64_t task)
 {
 	for (size_t i = 0; i < COUNT(kernel.followed); i++) {
-		if (kernel.followed[i] == task)
-			return &kernel.followed[i];
+		if (kernel.followed[i].task == task)
+			return &kernel.followed[i].task;
+	}
+	return NULL;
+}
+
+static uint64_t *image_of(uint64_t task)
+{
+	return find_followed(task) ? find_followed(task) + 1 : NULL;
+}
+
+static uint64_t *find_count(const struct event_key *key)
+{
+	for (size_t i = 0; i < COUNT(kernel.counts); i++) {
+		if (kernel.counts[i].count && memcmp(&kernel.counts[i].key, key, sizeof(*key)) == 0)
+			return &kernel.counts[i].count;
 	}
 	return NULL;
 }
@@ -55,25 +79,53 @@ static uint64_t look_up(uint64_t map, const void *key)
 
 	if (map == FILE_OF(EVENT_FOLLOWED)) {
 		memcpy(&task, key, sizeof(task));
-		return to_number(find_followed(task));
+		return to_number(image_of(task));
 	}
-	memcpy(&index, key, sizeof(index));
 	if (map == FILE_OF(EVENT_COUNTS))
-		return index ? 0 : to_number(&kernel.counts);
+		return to_number(find_count(key));
+	memcpy(&index, key, sizeof(index));
+	if (map == FILE_OF(EVENT_REST))
+		return index < COUNT(kernel.rest) ? to_number(&kernel.rest[index]) : 0;
 	return index < EVENT_NUMBER_COUNT ? to_number(&kernel.numbers[index]) : 0;
 }
 
-/* Returns what the helper does: an error if there is no room. */
-static uint64_t follow(const void *key)
+/* These return what the helper does: an error if there is no room. */
+static uint64_t follow(const void *key, const void *image)
 {
 	uint64_t task, *place;
 
 	memcpy(&task, key, sizeof(task));
 	place = find_followed(task);
 	place = place ? place : find_followed(0);
-	if (place)
-		*place = task;
-	return place ? 0 : (uint64_t)-7;
+	if (!place)
+		return (uint64_t)-7;
+	place[0] = task;
+	memcpy(&place[1], image, sizeof(*place));
+	return 0;
+}
+
+static uint64_t begin_count(const void *key, const void *count)
+{
+	for (size_t i = 0; i < COUNT(kernel.counts); i++) {
+		if (kernel.counts[i].count)
+			continue;
+		memcpy(&kernel.counts[i].key, key, sizeof(kernel.counts[i].key));
+		memcpy(&kernel.counts[i].count, count, sizeof(uint64_t));
+		return 0;
+	}
+	return (uint64_t)-7;
+}
+
+static uint64_t insert(uint64_t map, const void *key, const void *value)
+{
+	if (map == FILE_OF(EVENT_FOLLOWED))
+		return follow(key, value);
+	if (map == FILE_OF(EVENT_COUNTS))
+		return begin_count(key, value);
+	assert_int_equal(map, FILE_OF(EVENT_PROCESSES));
+	memcpy(&kernel.last.process, key, sizeof(kernel.last.process));
+	memcpy(&kernel.last.is, value, sizeof(kernel.last.is));
+	return 0;
 }
 
 static uint64_t call(int helper, const uint64_t *arguments)
@@ -84,8 +136,7 @@ static uint64_t call(int helper, const uint64_t *arguments)
 	case BPF_FUNC_map_lookup_elem:
 		return look_up(arguments[1], to_pointer(arguments[2]));
 	case BPF_FUNC_map_update_elem:
-		assert_int_equal(arguments[1], FILE_OF(EVENT_FOLLOWED));
-		return follow(to_pointer(arguments[2]));
+		return insert(arguments[1], to_pointer(arguments[2]), to_pointer(arguments[3]));
 	case BPF_FUNC_map_delete_elem:
 		memcpy(&task, to_pointer(arguments[2]), sizeof(task));
 		if (find_followed(task))
@@ -103,7 +154,10 @@ static uint64_t call(int helper, const uint64_t *arguments)
 		return kernel.registers;
 	case BPF_FUNC_get_current_pid_tgid:
 		return (uint64_t)kernel.process << 32;
-	case BPF_FUNC_get_smp_processor_id:
+	case BPF_FUNC_ktime_get_ns:
+		return kernel.now_ns;
+	case BPF_FUNC_get_current_comm:
+		memcpy(to_pointer(arguments[1]), "caller", sizeof("caller"));
 		return 0;
 	case BPF_FUNC_get_current_cgroup_id:
 		return 77;
@@ -227,7 +281,6 @@ static void prepare(int traits)
 	kernel.numbers[NATIVE] = wanted;
 	kernel.numbers[COMPAT] = wanted << EVENT_COMPAT_SHIFT;
 	kernel.numbers[59] = EVENT_EXECUTES;
-	kernel.numbers[EVENT_READING] = EVENT_IDLE;
 	kernel.process = 1000;
 	kernel.task = 0xa000;
 	for (unsigned map = 0; map < EVENT_MAP_COUNT; map++)
@@ -259,14 +312,16 @@ static void enter(uint64_t number, struct user_regs_struct registers)
 }
 
 /* Of a call that takes a clock; `compat` is EVENT_IS_COMPAT or 0. */
-static uint64_t count_of(uint64_t where, uint32_t process, uint64_t clock, uint64_t compat)
+static uint64_t count_of(uint64_t where, uint32_t maker, uint64_t clock, uint64_t compat)
 {
-	uint64_t key = (compat | (INDEX + clock)) << 32 | process, count = 0;
+	uint64_t count = 0;
 
-	for (size_t i = 0; i < EVENT_SLOTS; i++) {
-		const struct event_slot *slot = &kernel.counts.slots[i];
+	for (size_t i = 0; i < COUNT(kernel.counts); i++) {
+		const struct event_key *key = &kernel.counts[i].key;
 
-		count += slot->where == where && slot->key == key ? slot->count : 0;
+		if (key->where == where && key->maker == maker &&
+			key->call == (compat | (INDEX + clock)))
+			count += kernel.counts[i].count;
 	}
 	return count;
 }
@@ -275,8 +330,8 @@ static uint64_t count_of_all(void)
 {
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < EVENT_SLOTS; i++)
-		count += kernel.counts.slots[i].count;
+	for (size_t i = 0; i < COUNT(kernel.counts); i++)
+		count += kernel.counts[i].count;
 	return count;
 }
 
@@ -309,9 +364,9 @@ static void registers_show_whose_call_it_is(void **state)
 		enter(COMPAT, registers);
 		enter_by(EVENT_PERF_ENTER, COMPAT, registers);
 		/* The clock is in another register. */
-		assert_int_equal(count_of(0x5000, 1000, 1, 0), !entries[i].is_compat);
+		assert_int_equal(count_of(0x5000, 0, 1, 0), !entries[i].is_compat);
 		assert_int_equal(
-			count_of(0x5000, 1000, 9, EVENT_IS_COMPAT), entries[i].is_compat ? 2 : 0);
+			count_of(0x5000, 0, 9, EVENT_IS_COMPAT), entries[i].is_compat ? 2 : 0);
 		assert_int_equal(count_of_all(), entries[i].is_compat ? 2 : 1);
 	}
 }
@@ -324,7 +379,7 @@ static void other_numbers_are_not_counted(void **state)
 	enter(NATIVE + 1, by_syscall(1));
 	enter(NATIVE | 0x40000000, by_syscall(1)); /* x32 */
 	enter(UINT64_MAX, by_syscall(1));
-	enter(EVENT_READING, by_syscall(1)); /* is in the same map */
+	enter(EVENT_UNFOLLOWED, by_syscall(1)); /* is in the same map */
 	assert_int_equal(count_of_all(), 0);
 	enter(NATIVE, by_syscall((uint64_t)-6));
 	assert_int_equal(count_of(0, 1000, EVENT_CLOCK_OTHER, 0), 1);
@@ -336,72 +391,24 @@ static void other_numbers_are_not_counted(void **state)
 	assert_int_equal(count_of(77, 1000, 4, 0), 1);
 }
 
-static void keys_have_slots_of_their_own(void **state)
-{
-	(void)state;
-	prepare(EVENTS_OF_HOST);
-	values[EVENT_PROCESS] = 1;
-	for (uint32_t i = 0; i < 3000; i++) {
-		kernel.process = 1000 + i / 3;
-		enter(NATIVE, by_syscall(i % 3));
-		enter(NATIVE, by_syscall(i % 3));
-	}
-	for (uint32_t i = 0; i < 200; i++)
-		assert_int_equal(count_of(0, 1000 + i / 3, i % 3, 0), 2);
-}
-
-static void places_near_each_other_have_slots_of_their_own(void **state)
+static void what_does_not_fit_is_counted_without_its_origin(void **state)
 {
 	(void)state;
 	prepare(EVENTS_OF_PROCESS);
-	for (uint64_t i = 0; i < 100; i++) {
+	for (uint64_t i = 0; i < COUNT(kernel.counts) + 3; i++) {
 		struct user_regs_struct registers = by_syscall(1);
 
 		registers.rip = registers.rcx = 0x5000 + i * 24;
 		enter(NATIVE, registers);
+		enter(NATIVE, registers);
 	}
-	for (uint64_t i = 0; i < 100; i++)
-		assert_int_equal(count_of(0x5000 + i * 24, 1000, 1, 0), 1);
-}
-
-/* The slots are those of another key, which was counted last in this reading. */
-static void fill(uint64_t reading)
-{
-	prepare(EVENTS_OF_PROCESS);
-	for (size_t i = 0; i < EVENT_SLOTS; i++)
-		kernel.counts.slots[i] =
-			(struct event_slot){.where = 1, .key = 1, .count = 7, .last = reading};
-	kernel.numbers[EVENT_READING] = reading + EVENT_IDLE;
-}
-
-static void an_idle_slot_gets_another_key_and_its_count_goes_on(void **state)
-{
-	(void)state;
-	fill(10);
-	for (int i = 0; i < 3; i++)
-		enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1000, 1, 0), 7 + 3);
-	assert_int_equal(kernel.numbers[EVENT_TAKEN], 1);
-	assert_int_equal(kernel.counts.rest[INDEX + 1], 0);
-	/* It was in use at the reading before, and is not read yet. */
-	fill(10);
-	kernel.numbers[EVENT_READING]--;
-	enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1000, 1, 0), 0);
-}
-
-static void what_does_not_fit_is_counted_without_its_origin(void **state)
-{
-	(void)state;
-	fill(10);
-	kernel.numbers[EVENT_READING] = 10;
-	for (int i = 0; i < 3; i++)
-		enter(NATIVE, by_syscall(1));
 	kernel.process = 1001; /* is not followed */
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(kernel.counts.rest[INDEX + 1], 3);
-	for (size_t i = 0; i < EVENT_SLOTS; i++)
-		assert_int_equal(kernel.counts.slots[i].count, 7);
+	for (uint64_t i = 0; i < COUNT(kernel.counts); i++)
+		assert_int_equal(count_of(0x5000 + i * 24, 0, 1, 0), 2);
+	assert_int_equal(kernel.rest[INDEX + 1], 6);
+	assert_int_equal(kernel.last.process, 1000);
+	assert_string_equal(kernel.last.is.name, "caller");
 }
 
 static void go(enum event_tracepoint tracepoint, uint64_t one, uint64_t other)
@@ -421,11 +428,11 @@ static void a_call_by_the_vsyscall_page_is_counted_by_its_number(void **state)
 	go(EVENT_PAGE, 1, 0); /* time() is not wanted */
 	go(EVENT_PAGE, 2, 0);
 	go(EVENT_PAGE, 2, 0);
-	assert_int_equal(count_of(0, 1000, 30, 0), 1);
-	assert_int_equal(count_of(0, 1000, 31, 0), 2);
+	assert_int_equal(count_of(0, 0, 30, 0), 1);
+	assert_int_equal(count_of(0, 0, 31, 0), 2);
 	assert_int_equal(count_of_all(), 3);
 	enter(96, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1000, 30, 0), 1);
+	assert_int_equal(count_of(0x5000, 0, 30, 0), 1);
 }
 
 static void a_program_is_followed_from_its_execve_on(void **state)
@@ -441,18 +448,45 @@ static void a_program_is_followed_from_its_execve_on(void **state)
 	kernel.process = 1000;
 	enter(59, by_syscall(1));
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1000, 1, 0), 1);
+	assert_int_equal(count_of(0x5000, 0, 1, 0), 1);
 	go(EVENT_FORK, kernel.task, 0xc000);
 	kernel.process = 1002;
 	kernel.task = 0xb000; /* of another program */
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1002, 1, 0), 0);
+	assert_int_equal(count_of_all(), 1);
 	kernel.task = 0xc000;
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1002, 1, 0), 1);
+	assert_int_equal(count_of(0x5000, 1, 1, 0), 1);
 	go(EVENT_EXIT, 0xc000, 0);
 	assert_null(find_followed(0xc000));
 	assert_non_null(find_followed(0xa000));
+}
+
+/* The address may be that of another function then. */
+static void calls_before_and_after_an_execve_are_counted_apart(void **state)
+{
+	(void)state;
+	prepare(EVENTS_OF_PROCESS);
+	enter(NATIVE, by_syscall(1));
+	go(EVENT_FORK, kernel.task, 0xb000);
+	kernel.now_ns = 5;
+	go(EVENT_EXEC, kernel.task, 1000);
+	enter(NATIVE, by_syscall(1));
+	enter(NATIVE, by_syscall(1));
+	assert_int_equal(kernel.counts[0].count, 1);
+	assert_int_equal(kernel.counts[0].key.image, 0);
+	assert_int_equal(kernel.counts[1].count, 2);
+	assert_int_equal(kernel.counts[1].key.image, 5 << EVENT_IMAGE_SHIFT | 1000);
+	/* A child has the memory that its parent had. */
+	kernel.process = 1001;
+	kernel.task = 0xb000;
+	enter(NATIVE, by_syscall(1));
+	assert_int_equal(kernel.last.process, 1001);
+	assert_int_equal(kernel.last.is.image, 0);
+	kernel.process = 1002;
+	kernel.task = 0xc000; /* is not followed */
+	go(EVENT_EXEC, kernel.task, 1002);
+	assert_null(find_followed(0xc000));
 }
 
 static void threads_that_there_is_no_room_to_follow_are_counted(void **state)
@@ -475,12 +509,12 @@ static void a_process_is_followed_at_once(void **state)
 	go(EVENT_FORK, kernel.task, 0xb000);
 	kernel.process = 1001;
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1001, 1, 0), 0);
+	assert_int_equal(count_of_all(), 0);
 	go(EVENT_FORK, kernel.task, 0xc000);
 	assert_null(find_followed(0xc000));
 	kernel.task = 0xb000;
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 1001, 1, 0), 1);
+	assert_int_equal(count_of(0x5000, 1, 1, 0), 1);
 }
 
 static void process_ids_are_those_of_our_namespace(void **state)
@@ -495,7 +529,7 @@ static void process_ids_are_those_of_our_namespace(void **state)
 	kernel.in_namespace[0] = 13;
 	kernel.in_namespace[1] = 12;
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(count_of(0x5000, 12, 1, 0), 1);
+	assert_int_equal(count_of(0x5000, 0, 1, 0), 1);
 }
 
 int main(void)
@@ -503,12 +537,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(registers_show_whose_call_it_is),
 		cmocka_unit_test(other_numbers_are_not_counted),
-		cmocka_unit_test(keys_have_slots_of_their_own),
-		cmocka_unit_test(places_near_each_other_have_slots_of_their_own),
-		cmocka_unit_test(an_idle_slot_gets_another_key_and_its_count_goes_on),
 		cmocka_unit_test(what_does_not_fit_is_counted_without_its_origin),
 		cmocka_unit_test(a_call_by_the_vsyscall_page_is_counted_by_its_number),
 		cmocka_unit_test(a_program_is_followed_from_its_execve_on),
+		cmocka_unit_test(calls_before_and_after_an_execve_are_counted_apart),
 		cmocka_unit_test(threads_that_there_is_no_room_to_follow_are_counted),
 		cmocka_unit_test(a_process_is_followed_at_once),
 		cmocka_unit_test(process_ids_are_those_of_our_namespace),

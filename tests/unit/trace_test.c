@@ -298,7 +298,35 @@ static void there_is_no_share_of_a_time_that_others_are_not_in(void **state)
 	request->system_wide = true;
 	fact_set_real(&trace->duration_s, 0.05);
 	trace_judge(&run);
-	assert_non_null(strstr(run.report.summary, "53.0 ms (106% of one CPU)"));
+	assert_non_null(strstr(run.report.summary, "(100,000 calls, 106% of one CPU)"));
+}
+
+/* What is asked of the whole host is the host. */
+static void programs_that_bypass_the_vdso_of_a_host_are_said_and_it_is_ok(void **state)
+{
+	(void)state;
+	make_host(false);
+	request->system_wide = true;
+	set_count("gettimeofday", 100000);
+	fact_set_real(&trace->duration_s, 100);
+	trace->callers.bypassing = 1;
+	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_OK);
+	assert_string_equal(run.report.summary,
+		"the vDSO serves this host; 1 process bypasses it (100,000 calls, 0.053% of one "
+		"CPU).");
+	trace->callers.bypassing = 2;
+	trace->calls_missed = 1;
+	trace_judge(&run);
+	assert_non_null(
+		strstr(run.report.summary, "; 2 processes bypass it (at least 100,000 calls,"));
+	trace->calls_missed = 0;
+	make_host(true);
+	set_count("gettimeofday", 100000);
+	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_FALLBACK);
+	trace->callers.bypassing = 0;
+	request->system_wide = false;
 }
 
 static void no_system_calls_are_the_good_news(void **state)
@@ -352,16 +380,62 @@ static void lost_samples_are_like_the_others_and_bound_by_all(void **state)
 {
 	(void)state;
 	set_samples(1600);
-	trace->sampled.taken = 4000;
-	trace->sampled.lost = 12000;
+	trace->sampled.taken = 10000;
+	trace->sampled.lost = 6000;
 	trace_judge(&run);
-	assert_true(fabs(diagnosis->inside.share_percent - 40) < 1e-9);
-	assert_true(fabs(diagnosis->inside.error_percent - 1) < 1e-9);
-	/* 13,600 samples and three errors in 20,000, by 28 ns. */
-	assert_true(diagnosis->inside.reads_per_s_most > (0.68 + 0.006) / 28e-9);
-	trace->sampled.lost = 1000000; /* of others */
+	assert_true(fabs(diagnosis->inside.share_percent - 16) < 1e-9);
+	assert_true(fabs(diagnosis->inside.error_percent - 0.4) < 1e-9);
+	/* 7,600 samples and three errors in 20,000, by 28 ns. */
+	assert_true(diagnosis->inside.reads_per_s_most > (0.38 + 0.006) / 28e-9);
+	/* Where more are lost than taken, a bound says nothing. */
+	trace->sampled.lost = 10001;
 	trace_judge(&run);
-	assert_true(fabs(diagnosis->inside.share_percent - 40) < 1e-9);
+	assert_false(fact_is_known(&diagnosis->inside.fact));
+	assert_null(strstr(run.report.summary, "at most"));
+}
+
+static void a_bound_is_below_all_and_has_no_exponent(void **state)
+{
+	(void)state;
+	set_samples(0);
+	fact_set_real(&trace->cpu_s, 2 * sample_s);
+	trace_judge(&run);
+	assert_string_equal(run.report.summary,
+		"this program made no clock system call that the vDSO could serve.");
+	fact_set_real(&trace->cpu_s, 4 * sample_s);
+	trace_judge(&run);
+	assert_non_null(strstr(run.report.summary, "; less than 75% of its CPU time"));
+	fact_set_real(&trace->cpu_s, 1e7 * sample_s);
+	trace_judge(&run);
+	assert_non_null(strstr(run.report.summary, "; less than 0.0001% of its CPU time"));
+}
+
+/* Their CPU time is not in that of the process. */
+static void samples_of_children_are_a_share_of_all_samples(void **state)
+{
+	(void)state;
+	set_samples(1600);
+	trace->sampled.taken = 32000;
+	trace->sampled.of_others = 16000;
+	trace_judge(&run);
+	assert_true(fabs(diagnosis->inside.share_percent - 5) < 1e-9);
+	trace->cpu_s.value = 0; /* of a process that waits for its children */
+	trace_judge(&run);
+	assert_true(fabs(diagnosis->inside.share_percent - 5) < 1e-9);
+}
+
+/* Their vDSO is another one, which is not looked for. */
+static void samples_in_32_bit_code_are_no_share(void **state)
+{
+	(void)state;
+	set_samples(0);
+	trace->sampled.of_32_bit = 1;
+	trace_judge(&run);
+	assert_false(fact_is_known(&diagnosis->inside.fact));
+	request->system_wide = true;
+	trace_judge(&run);
+	assert_true(fact_is_known(&diagnosis->inside.fact));
+	request->system_wide = false;
 }
 
 static void samples_are_not_in_step_with_what_wakes_each_millisecond(void **state)
@@ -751,6 +825,10 @@ int main(void)
 		cmocka_unit_test(there_is_no_share_of_a_time_that_others_are_not_in),
 		cmocka_unit_test(no_system_calls_are_the_good_news),
 		cmocka_unit_test(samples_in_the_vdso_are_a_share_with_its_error),
+		cmocka_unit_test(programs_that_bypass_the_vdso_of_a_host_are_said_and_it_is_ok),
+		cmocka_unit_test(a_bound_is_below_all_and_has_no_exponent),
+		cmocka_unit_test(samples_of_children_are_a_share_of_all_samples),
+		cmocka_unit_test(samples_in_32_bit_code_are_no_share),
 		cmocka_unit_test(samples_are_not_in_step_with_what_wakes_each_millisecond),
 		cmocka_unit_test(lost_samples_are_like_the_others_and_bound_by_all),
 		cmocka_unit_test(few_samples_in_the_vdso_are_a_bound_alone),
