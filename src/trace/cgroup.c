@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 
@@ -126,46 +127,128 @@ void cgroup_read(pid_t pid, char path[CGROUP_SIZE])
 	span_free(text);
 }
 
-/* Goes on in `path`, a directory with room for CGROUP_SIZE bytes. */
-static bool find_directory(char *path, uint64_t id)
+/* ---- by ID ---- */
+
+/* A look at all groups may take so long, and looks for those that are not found so much of our
+ * time. */
+#define LISTING_NS 200000000
+#define LISTING_PART 20
+
+struct cgroups {
+	struct cgroup {
+		uint64_t id;
+		char *path; /* owned */
+	} * list;
+	size_t count, room;
+	int64_t next_ns; /* time of the next look, by CLOCK_MONOTONIC */
+};
+
+/* Goes on in `path`, a directory with room for CGROUP_SIZE bytes, which begins with `root`. */
+static void list_directory(
+	struct cgroups *groups, char *path, size_t root, const struct deadline *deadline)
 {
 	const size_t length = strlen(path);
 	DIR *directory = opendir(path);
 	struct dirent *entry;
-	bool is_found = false;
 
-	while (directory && !is_found && (entry = readdir(directory))) {
+	while (directory && deadline_left_ns(deadline) && (entry = readdir(directory))) {
+		struct cgroup *group;
+
 		if (entry->d_type != DT_DIR || *entry->d_name == '.' ||
 			length + strlen(entry->d_name) + 2 > CGROUP_SIZE)
 			continue;
 		snprintf(path + length, CGROUP_SIZE - length, "/%s", entry->d_name);
-		/* Before Linux 5.5 the inode number is the low half of the ID. */
-		is_found = entry->d_ino == id || entry->d_ino == (uint32_t)id ||
-		           find_directory(path, id);
+		groups->list = array_grow(
+			groups->list, groups->count, &groups->room, sizeof(*groups->list));
+		group = &groups->list[groups->count++];
+		*group = (struct cgroup){entry->d_ino, xstrdup(path + root)};
+		list_directory(groups, path, root, deadline);
 	}
 	if (directory)
 		closedir(directory);
-	if (!is_found)
-		path[length] = '\0';
-	return is_found;
+	path[length] = '\0';
 }
 
-bool cgroup_find_below(const char *root, uint64_t id, char path[CGROUP_SIZE])
+static int by_id(const void *left, const void *right)
 {
-	text_clean(path, CGROUP_SIZE, root);
-	find_directory(path, id);
-	text_clean(path, CGROUP_SIZE, path + strlen(root));
-	return *path;
+	const struct cgroup *a = left, *b = right;
+
+	return (a->id > b->id) - (a->id < b->id);
 }
 
-void cgroup_find(uint64_t id, char path[CGROUP_SIZE])
+static void forget(struct cgroups *groups)
+{
+	while (groups->count)
+		free(groups->list[--groups->count].path);
+}
+
+/* Looks at the groups below these folders. */
+static void list_all(struct cgroups *groups, const char *const *roots, size_t count)
+{
+	const struct deadline deadline = deadline_after(LISTING_NS);
+	const int64_t begin_ns = trace_clock_ns(CLOCK_MONOTONIC);
+	int64_t end_ns;
+
+	forget(groups);
+	for (size_t i = 0; i < count; i++) {
+		char path[CGROUP_SIZE];
+
+		text_clean(path, sizeof(path), roots[i]);
+		list_directory(groups, path, strlen(path), &deadline);
+	}
+	if (groups->count)
+		qsort(groups->list, groups->count, sizeof(*groups->list), by_id);
+	end_ns = trace_clock_ns(CLOCK_MONOTONIC);
+	groups->next_ns = end_ns + LISTING_PART * (end_ns - begin_ns);
+}
+
+/* Before Linux 5.5 the inode number is the low half of the ID. */
+static const struct cgroup *find(const struct cgroups *groups, uint64_t id)
+{
+	const struct cgroup whole = {.id = id}, half = {.id = (uint32_t)id};
+	const struct cgroup *found = NULL;
+
+	if (groups->count)
+		found = bsearch(&whole, groups->list, groups->count, sizeof(whole), by_id);
+	if (groups->count && !found)
+		found = bsearch(&half, groups->list, groups->count, sizeof(half), by_id);
+	return found;
+}
+
+void cgroup_find_below(struct cgroups **groups, const char *const *roots, size_t count, uint64_t id,
+	char path[CGROUP_SIZE])
+{
+	const struct cgroup *group;
+
+	if (!*groups)
+		*groups = xcalloc(1, sizeof(**groups));
+	group = find(*groups, id);
+	if (!group && trace_clock_ns(CLOCK_MONOTONIC) >= (*groups)->next_ns) {
+		list_all(*groups, roots, count);
+		group = find(*groups, id);
+	}
+	text_clean(path, CGROUP_SIZE, group ? group->path : "");
+}
+
+void cgroup_find(struct cgroups **groups, uint64_t id, char path[CGROUP_SIZE])
 {
 	static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
+	const char *found[ARRAY_SIZE(roots)];
 	struct statfs status;
+	size_t count = 0;
 
-	*path = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(roots) && !*path; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
 		if (statfs(roots[i], &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC)
-			cgroup_find_below(roots[i], id, path);
+			found[count++] = roots[i];
 	}
+	cgroup_find_below(groups, found, count, id, path);
+}
+
+void cgroups_free(struct cgroups *groups)
+{
+	if (!groups)
+		return;
+	forget(groups);
+	free(groups->list);
+	free(groups);
 }

@@ -28,6 +28,12 @@
  *	caller swap N             N times to another context and back by swapcontext()
  *	caller busy SECONDS       in two threads, most of the time, for that time at most
  *	caller slow SECONDS       1,000 every 20 ms, for that time at most
+ *	caller headless SECONDS   clock_gettime() by libc in a loop, while its first thread has ended
+ *	caller forks SECONDS      children one after the other, with 400,000 of these each
+ *	caller crowded SECONDS    nothing, in a loop, with 64,000 mappings; and so does a child whose ID
+ *	                          is the same modulo 1,024
+ *	caller unmapped SECONDS   900 clock_gettime() by code made at run time at as many addresses,
+ *	                          which is unmapped then, each quarter of a second; with these mappings
  *	caller int80 N            N gettimeofday by the 32-bit entry of x86
  *	caller vsyscall N         N gettimeofday by the vsyscall page of x86-64
  *	caller refused N ACTION   N clock_gettime(CLOCK_MONOTONIC) by libc, under a seccomp filter that
@@ -321,6 +327,96 @@ static int be_slow(long seconds)
 	return 0;
 }
 
+static void *keep_reading_in_thread(void *seconds)
+{
+	exit(keep_reading(*(long *)seconds));
+}
+
+static int read_headless(void)
+{
+	pthread_t id;
+
+	pthread_create(&id, NULL, keep_reading_in_thread, &count);
+	pthread_exit(NULL);
+}
+
+static int fork_for(long seconds)
+{
+	time_t end = time(NULL) + seconds;
+
+	count = 400000;
+	while (time(NULL) < end) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			read_clock(NULL);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	return 0;
+}
+
+/* Two pages of different protection are two mappings. */
+static void map_much(void)
+{
+	enum { MAPPINGS = 64000, PAGE = 4096 };
+	char *pages =
+		mmap(NULL, (size_t)MAPPINGS * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (long i = 0; i < MAPPINGS; i += 2)
+		mprotect(pages + i * PAGE, PAGE, PROT_READ);
+}
+
+static int be_crowded(long seconds)
+{
+	time_t end = time(NULL) + seconds;
+	pid_t pid;
+
+	while ((pid = fork()) > 0 && (pid - getpid()) % 1024 != 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	while (pid == 0 && (getpid() - getppid()) % 1024 != 0)
+		pause();
+	map_much();
+	while (time(NULL) < end)
+		;
+	return 0;
+}
+
+static int call_unmapped(long seconds)
+{
+#if defined(__x86_64__)
+	/* mov $228, %eax; syscall; ret */
+	static const unsigned char code[] = {0xb8, 228, 0, 0, 0, 0x0f, 0x05, 0xc3};
+	enum { CALLS = 900, SIZE = 16, LENGTH = CALLS * SIZE };
+	time_t end = time(NULL) + seconds;
+
+	map_much();
+	while (time(NULL) < end) {
+		char *made = mmap(NULL, LENGTH, PROT_READ | PROT_WRITE | PROT_EXEC,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		struct timespec now;
+
+		for (int i = 0; i < CALLS; i++) {
+			const char *copy = made + (long)i * SIZE;
+			int (*function)(int, struct timespec *);
+
+			memcpy(made + (long)i * SIZE, code, sizeof(code));
+			memcpy(&function, &copy, sizeof(function));
+			function(CLOCK_MONOTONIC, &now);
+		}
+		munmap(made, LENGTH);
+		usleep(250000);
+	}
+	return 0;
+#else
+	(void)seconds;
+	return 77;
+#endif
+}
+
 static ucontext_t here, there;
 
 static void swap_back(void)
@@ -469,6 +565,14 @@ int main(int argc, char **argv)
 		return swap_contexts();
 	} else if (strcmp(what, "slow") == 0) {
 		return be_slow(count);
+	} else if (strcmp(what, "headless") == 0) {
+		return read_headless();
+	} else if (strcmp(what, "forks") == 0) {
+		return fork_for(count);
+	} else if (strcmp(what, "crowded") == 0) {
+		return be_crowded(count);
+	} else if (strcmp(what, "unmapped") == 0) {
+		return call_unmapped(count);
 	} else if (strcmp(what, "busy") == 0) {
 		return be_busy(count);
 	} else if (strcmp(what, "int80") == 0) {

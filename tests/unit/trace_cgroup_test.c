@@ -91,6 +91,8 @@ static void the_path_of_a_group_has_no_control_characters(void **state)
 		{"/a.slice/b\x1b[2J\n.service/\xc2\x9b\r\t\x7f", "/a.slice/b?[2J?.service/?????"},
 	};
 	const struct fake_root *fake = *state;
+	const char *root = fake->path;
+	struct cgroups *listed = NULL;
 	char path[CGROUP_SIZE];
 	struct stat status;
 
@@ -98,10 +100,12 @@ static void the_path_of_a_group_has_no_control_characters(void **state)
 	fake_root_add(fake, "/c.slice/cgroup.procs", "");
 	for (size_t i = 0; i < COUNT(groups); i++) {
 		assert_int_equal(stat(fake_root_place(fake, groups[i].made), &status), 0);
-		assert_true(cgroup_find_below(fake->path, status.st_ino, path));
+		cgroup_find_below(&listed, &root, 1, status.st_ino, path);
 		assert_string_equal(path, groups[i].path);
 	}
-	assert_false(cgroup_find_below(fake->path, UINT64_MAX, path));
+	cgroup_find_below(&listed, &root, 1, UINT64_MAX, path);
+	assert_string_equal(path, "");
+	cgroups_free(listed);
 }
 
 static struct trace_request request;
