@@ -69,8 +69,11 @@ struct elf_dynamic {
 /* Returns false without symbols and their names. All `count` symbols lie within the image. */
 bool elf_read_dynamic(const struct elf *elf, struct elf_dynamic *dynamic);
 
-/* Returns the build ID, which also names the file with its symbols; empty: it has none. */
-struct span elf_build_id(const struct elf *elf);
+/*
+ * Returns what a note of GNU's tools has, by its type: NT_GNU_BUILD_ID, which also names the file
+ * with its symbols. Empty: there is none.
+ */
+struct span elf_note(const struct elf *elf, uint32_t type);
 
 struct elf_function {
 	uint64_t start, size; /* address, and bytes */

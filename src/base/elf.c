@@ -178,8 +178,10 @@ uint64_t elf_section(const struct elf *elf, const char *name)
 }
 
 /* Notes have their sizes and type, a name and a description, each aligned to four bytes. */
-struct span elf_build_id(const struct elf *elf)
+struct span elf_note(const struct elf *elf, uint32_t type)
 {
+	static const struct elf gnu = {.bytes = (const unsigned char *)"GNU", .length = 4};
+
 	for (uint64_t segment = 0; (segment = elf_segment(elf, PT_NOTE, segment));) {
 		uint64_t at = ELF_READ(elf, segment, Phdr, p_offset);
 		uint64_t size = ELF_READ(elf, segment, Phdr, p_filesz);
@@ -189,8 +191,9 @@ struct span elf_build_id(const struct elf *elf)
 			uint64_t name = elf_number(elf, at, 4), length = elf_number(elf, at + 4, 4);
 			uint64_t content = at + 12 + (name + 3) / 4 * 4;
 
-			if (elf_number(elf, at + 8, 4) == NT_GNU_BUILD_ID && content < end &&
-				length <= end - content)
+			if (elf_number(elf, at + 8, 4) == type &&
+				elf_number(elf, at + 12, 4) == elf_number(&gnu, 0, 4) &&
+				content < end && length <= end - content)
 				return (struct span){
 					(const char *)elf->bytes + content, (size_t)length};
 			at = content + (length + 3) / 4 * 4;

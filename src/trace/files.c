@@ -211,7 +211,7 @@ static bool open_apart(int root, const char *path, struct span id, struct code_f
 	if (file < 0)
 		return false;
 	if (elf_map(&apart, file))
-		other = elf_build_id(&apart);
+		other = elf_note(&apart, NT_GNU_BUILD_ID);
 	if (!other.at || other.length != id.length || memcmp(other.at, id.at, id.length) != 0) {
 		close(file);
 		return false;
@@ -228,7 +228,7 @@ static void find_apart(int root, const char *path, struct code_file *code)
 	static const char *const folders[][2] = {{"", ""}, {"", ".debug/"}, {DEBUG_FILES, ""}};
 	uint64_t link = elf_section(&code->elf, ".gnu_debuglink");
 	struct span name = elf_name(&code->elf, ELF_READ(&code->elf, link, Shdr, sh_offset), 0);
-	struct span id = elf_build_id(&code->elf);
+	struct span id = elf_note(&code->elf, NT_GNU_BUILD_ID);
 	const char *slash = strrchr(path, '/');
 	char other[PATH_MAX];
 

@@ -74,6 +74,7 @@ struct trace_program {
 	char file[PATH_MAX]; /* what is executed, byte for byte */
 	char path[1024];     /* of its file, for the report */
 	bool is_static;      /* its file is an ELF file that names no dynamic loader */
+	bool has_glibc;      /* and has glibc in it */
 	bool calls_ptrace;   /* by its symbols: it cannot do so while it is traced */
 	bool reads_counter;  /* its code reads the CPU's counter itself, which is not a call; of a
 	                        program that is started */

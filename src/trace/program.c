@@ -129,6 +129,18 @@ static bool has_counter(const unsigned char *code, size_t length)
 	return false;
 }
 
+/* Others have the first mark, too: Free Pascal's programs. Each glibc reads one of these variables.
+ */
+static bool has_glibc(const struct elf *elf)
+{
+	static const char *const words[] = {"GLIBC_TUNABLES", "LIBC_FATAL_STDERR_"};
+	bool is_found = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(words) && !is_found; i++)
+		is_found = memmem(elf->bytes, elf->length, words[i], strlen(words[i]));
+	return is_found;
+}
+
 void trace_program_read(struct trace_program *program, const unsigned char *bytes, size_t length)
 {
 	static const char *const loaders[] = {"ld-", "ld.so", "ld64.so", NULL};
@@ -139,6 +151,8 @@ void trace_program_read(struct trace_program *program, const unsigned char *byte
 	/* A dynamic loader names none, and may be executed to load a program. */
 	program->is_static = !elf_segment(&elf, PT_INTERP, 0) &&
 	                     !files_is_named(text_span(program->path), loaders);
+	program->has_glibc =
+		program->is_static && elf_note(&elf, NT_GNU_ABI_TAG).length && has_glibc(&elf);
 	program->calls_ptrace = calls_ptrace(&elf);
 	/* The code of a large program takes long to read, and is not asked for of others. */
 	for (uint64_t at = 0; !program->pid && (at = elf_segment(&elf, PT_LOAD, at));) {

@@ -96,8 +96,12 @@ static void find_hints(const struct view *v, struct trace_diagnosis *diagnosis)
 
 	if (origin != TRACE_FROM_VDSO && origin != TRACE_FROM_SYSCALL_FUNCTION &&
 		trace->program.is_static)
-		ADD(hints, "It is statically linked: its libc does not use the vDSO if it "
-			   "is glibc older than 2.31. Link it against a newer libc.");
+		ADD(hints,
+			trace->program.has_glibc
+				? "It is statically linked: glibc before 2.31 does not use the "
+				  "vDSO then. Link it against a newer one."
+				: "It is statically linked, without glibc: its runtime makes the "
+				  "calls itself. clock_gettime() of a C library uses the vDSO.");
 	if (!hints->count)
 		ADD(hints, v->has_reads && !trace->uncounted
 				   ? "They did not go through the vDSO, which the program has: it "
@@ -356,9 +360,8 @@ static void say_none(const struct view *v)
 {
 	say_subject(v);
 	if (v->misses_calls)
-		SAY(v,
-			" may have made clock system calls that the vDSO could serve: not all "
-			"system calls were counted");
+		SAY(v, " may have made clock system calls that the vDSO could serve: not all "
+		       "system calls were counted");
 	else
 		SAY(v, " made no clock system call that the vDSO could serve%s",
 			v->host_is_ok ? ""
@@ -385,8 +388,8 @@ static void answer(struct report *report, const struct view *v)
 	const bool knows_reads =
 		v->has_reads &&
 		(v->sums->reads || (v->host_is_ok && !trace->uncounted && !trace->let_go));
-	const bool may_be_start = v->host_is_ok && v->has_reads && !trace->uncounted &&
-	                          trace->program.is_static;
+	const bool may_be_start =
+		v->host_is_ok && v->has_reads && !trace->uncounted && trace->program.is_static;
 	const struct rule {
 		bool applies;
 		enum trace_verdict verdict;

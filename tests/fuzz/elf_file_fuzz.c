@@ -27,7 +27,7 @@ static void read_file(const unsigned char *bytes, size_t size)
 
 	if (elf_start(&elf, file, size)) {
 		elf_find(&elf, &(uint64_t){0x1234}, 1, &name);
-		if (name.length > size || elf_build_id(&elf).length > size)
+		if (name.length > size || elf_note(&elf, NT_GNU_BUILD_ID).length > size)
 			abort();
 	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && elf_start(&elf, file, size); i++) {

@@ -475,7 +475,7 @@ static void a_function_is_found_in_the_file(void **state)
 		elf_find(&elf, &start, 1, &name);
 		assert_true(name.length <= (size_t)status.st_size);
 		find_frames(&elf, (const char *const[]){"main", NULL}, dice_roll(&dice, 2), frames);
-		assert_true(elf_build_id(&elf).length <= (size_t)status.st_size);
+		assert_true(elf_note(&elf, NT_GNU_BUILD_ID).length <= (size_t)status.st_size);
 	}
 	close(file);
 }

@@ -500,7 +500,11 @@ static void why_only_this_program(void **state)
 	trace->program.is_static = true;
 	trace_judge(&run);
 	assert_int_equal(diagnosis->hints.count, 1);
-	assert_non_null(strstr(diagnosis->hints.list[0], "statically"));
+	assert_non_null(strstr(diagnosis->hints.list[0], "without glibc"));
+	assert_null(strstr(diagnosis->hints.list[0], "newer"));
+	trace->program.has_glibc = true;
+	trace_judge(&run);
+	assert_non_null(strstr(diagnosis->hints.list[0], "Link it against a newer one"));
 	make_host(false);
 	set_count("gettimeofday", 100);
 	trace_judge(&run);
