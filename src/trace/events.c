@@ -28,6 +28,7 @@
 
 /* Older headers lack it. */
 #ifndef CAP_BPF
+#define CAP_PERFMON 38
 #define CAP_BPF 39
 #endif
 
@@ -415,11 +416,52 @@ static void check_rate(struct fact *why)
 	span_free(text);
 }
 
+static bool is_in_user_namespace(void)
+{
+	static const uint64_t first = 0xeffffffd; /* PROC_USER_INIT_INO, since 3.8 */
+	struct stat status;
+
+	return stat("/proc/self/ns/user", &status) == 0 && status.st_ino != first;
+}
+
+/* Returns what refuses bpf(2), which is not the same where root is that of a container. */
+static const char *find_refusal(void)
+{
+	const bool has_own = privileges_have(PRIVILEGES(CAP_BPF) | PRIVILEGES(CAP_PERFMON)) ||
+	                     privileges_have(PRIVILEGES(CAP_SYS_ADMIN));
+
+	if (geteuid() != 0 && !has_own)
+		return ": it needs root, or CAP_BPF and CAP_PERFMON";
+	if (is_in_user_namespace())
+		return " in a user namespace: it needs root, or CAP_BPF and CAP_PERFMON, of the host";
+	if (!has_own)
+		return ": root lacks CAP_BPF and CAP_PERFMON, as in most containers; run it on the "
+		       "host";
+	if (status_number(0, "Seccomp", 0))
+		return " by a seccomp filter, such as a container's: run it on the host";
+	return " by a security module";
+}
+
+/* In this mode of lockdown(7), no program may read the kernel's memory. */
+static bool is_locked_down(void)
+{
+	struct span text = files_take(
+		open("/sys/kernel/security/lockdown", O_RDONLY | O_CLOEXEC), PROGRAM_TEXT_SIZE);
+	static const char mode[] = "[confidentiality]";
+	bool is_found = text.length && memmem(text.at, text.length, mode, sizeof(mode) - 1);
+
+	span_free(text);
+	return is_found;
+}
+
 static void explain(int error, struct fact *why)
 {
-	if (error == EPERM || error == EACCES)
+	if (is_locked_down())
 		fact_set(why, FACT_DENIED,
-			"bpf(2) is refused: it needs root, or CAP_BPF and CAP_PERFMON");
+			"bpf(2) is refused: the kernel is locked down (confidentiality), see "
+			"kernel_lockdown(7)");
+	else if (error == EPERM || error == EACCES)
+		fact_set(why, FACT_DENIED, "bpf(2) is refused%s", find_refusal());
 	else if (error == ENOSYS || error == EINVAL || error == ENOENT)
 		fact_set(why, FACT_ABSENT,
 			"the kernel does not take our BPF program, which needs Linux 4.18, or 5.7 "
