@@ -56,6 +56,12 @@ void container_collect(const struct root *root, struct text_fact *container);
 void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log);
 
 /*
+ * Completes the facts about the host by what its log says: the hypervisor where no file names it
+ * precisely, and the boot parameters where /proc/cmdline could not be read.
+ */
+void host_take_log(struct host_evidence *host, const struct kernel_log_evidence *log);
+
+/*
  * Opens the live host's /dev/kmsg for each later kernel_log_collect() of a process that gives up
  * its privileges first. Returns false with the reason if it cannot be opened: syslog(2) is used
  * then, with CAP_SYSLOG.

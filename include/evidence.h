@@ -106,7 +106,7 @@ struct host_evidence {
 	struct text_fact cpu;           /* brand */
 	struct text_fact cpu_model;     /* x86: family, model, stepping, microcode */
 	struct number_fact cpu_count;   /* online */
-	struct text_fact hypervisor;    /* systemd-detect-virt --vm's word; absent: bare metal */
+	struct text_fact hypervisor;    /* systemd-detect-virt --vm's word; absent: none is there */
 	struct text_fact hypervisor_version; /* x86: its version by its CPUID leaves */
 	struct text_fact container;      /* systemd-detect-virt --container's word; absent: none */
 	struct text_fact platform;       /* the cloud or product around us, a word of platform.c */
@@ -146,8 +146,10 @@ struct kernel_log_line {
 
 /* The lines of the kernel's log about clocksources, the oldest first. */
 struct kernel_log_evidence {
-	struct fact fact; /* known: the log was read, though its beginning may be lost */
-	char source[32];  /* place: "/dev/kmsg", "syslog(2)", KERNEL_LOG_AT_BOOT, ... */
+	struct fact fact;            /* known: the log was read, though its beginning may be lost */
+	char source[32];             /* place: "/dev/kmsg", "syslog(2)", KERNEL_LOG_AT_BOOT, ... */
+	struct text_fact hypervisor; /* that it names, for host_take_log(): not in a document */
+	struct text_fact boot;       /* the same of its command line */
 	size_t count;
 	struct kernel_log_line lines[KERNEL_LOG_MAX];
 };

@@ -281,6 +281,7 @@ static void gather_with_log(void *argument)
 
 	gather_evidence(child->root, &child->evidence, false, &child->deadline);
 	kernel_log_collect(child->root, &child->evidence.kernel_log);
+	host_take_log(&child->evidence.host, &child->evidence.kernel_log);
 }
 
 void check_in_child(const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis)

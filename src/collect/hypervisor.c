@@ -5,6 +5,7 @@
  */
 #include "parts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -99,6 +100,27 @@ static const struct dmi_name *find_in_dmi(const struct root *root)
 	return NULL;
 }
 
+/*
+ * The name stands in front or behind a blank. Those of clouds are on their bare machines, too, and
+ * only EC2's have it in the product's name.
+ */
+const char *hypervisor_find_in_dmi_line(struct span names)
+{
+	char behind[FACT_TEXT_SIZE];
+
+	for (size_t i = 0; i < ARRAY_SIZE(dmi_names); i++) {
+		const struct dmi_name *name = &dmi_names[i];
+
+		snprintf(behind, sizeof(behind), " %s", name->start);
+		if (!text_starts(names, name->start) && !text_contains(names, behind))
+			continue;
+		if (!name->is_cloud ||
+			(strcmp(name->word, "amazon") == 0 && !text_contains(names, ".metal")))
+			return name->word;
+	}
+	return NULL;
+}
+
 /* An sosreport has the output of lscpu(1), which reads CPUID (lscpu-virt.c of util-linux). */
 static const char *word_by_lscpu(const struct root *root)
 {
@@ -166,7 +188,29 @@ static const char *find_word(const struct root *root)
 	return word;
 }
 
+/* True if something was read that shows the hypervisor of a guest. */
+static bool would_show(const struct root *root)
+{
+	static const char *const places[] = {"/sys/class/dmi/id", "/proc/device-tree",
+		"/proc/sysinfo", "/sos_commands/processor/lscpu"};
+	char buffer[FILE_SIZE];
+	struct span cpuinfo, value;
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		if (root_exists(root, places[i]))
+			return true;
+	}
+	return root->live || (root_read_head(root, "/proc/cpuinfo", buffer, sizeof(buffer),
+				      &cpuinfo, &(struct fact){0}) &&
+				     text_find_value(cpuinfo, "flags", &value));
+}
+
 void hypervisor_collect(const struct root *root, struct text_fact *hypervisor)
 {
-	fact_set_found(hypervisor, find_word(root), "no sign of a hypervisor");
+	const char *word = find_word(root);
+
+	if (!word && !would_show(root))
+		fact_set(&hypervisor->fact, FACT_UNREAD, "no file that would show a hypervisor");
+	else
+		fact_set_found(hypervisor, word, "no sign of a hypervisor");
 }

@@ -204,6 +204,7 @@ static bool add_line(struct kernel_log_evidence *log, double seconds, struct spa
 {
 	struct kernel_log_line *line;
 
+	log_host_take(log, text);
 	if (!is_about_clocks(text))
 		return false;
 	if (text_contains(text, TRAPPING) && is_kept(log, TRAPPING))
@@ -284,7 +285,7 @@ static bool read_line(struct reader *reader, struct span text)
 	is_first = may_be_kernels && text_starts(line.text, FIRST_LINE);
 	/* The first line of a boot begins a new log. */
 	if (is_first)
-		reader->log->count = 0;
+		*reader->log = (struct kernel_log_evidence){.fact = reader->log->fact};
 	is_kept = may_be_kernels && add_line(reader->log, line.seconds, line.text);
 	reader->has_prefixes |= !is_bare;
 	reader->is_understood |= line.kind == LOG_LINE_KERNEL || is_first || is_kept;

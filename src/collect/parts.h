@@ -31,14 +31,27 @@ struct mark {
 /* Returns the word of the first mark that is found, or NULL. */
 const char *mark_find(const struct root *root, const struct mark *marks, size_t count);
 
-/* Finds systemd-detect-virt --vm's word. Absent: no sign of a hypervisor. */
+/*
+ * Finds systemd-detect-virt --vm's word. Absent: what was read would show a hypervisor, and shows
+ * none. Unread: nothing that would show one was there.
+ */
 void hypervisor_collect(const struct root *root, struct text_fact *hypervisor);
+
+/*
+ * Finds the same in what stands behind "DMI: " in the kernel's log, vendor, product and board
+ * (dmi_format_ids() of drivers/firmware/dmi_scan.c); NULL: it names none.
+ */
+const char *hypervisor_find_in_dmi_line(struct span names);
+
+/* Takes from a line of the kernel's log what it says about the host, into log->hypervisor or boot.
+ */
+void log_host_take(struct kernel_log_evidence *log, struct span text);
 
 /*
  * Fills host->platform from DMI, ACPI, kernel strings and marker files; host->hypervisor is
  * filled before. One of: aws-xen, azure, oracle-cloud and the other clouds of platform.c, whose
  * machines may be without a hypervisor; vmware, firecracker, cloud-hypervisor, microvm (KVM without
- * firmware tables), lpar, qubes, wsl1, wsl2, gvisor, bare-metal. Absent: none of them.
+ * firmware tables), lpar, qubes, xen-dom0, wsl1, wsl2, gvisor, bare-metal. Absent: none of them.
  */
 void platform_collect(const struct root *root, struct host_evidence *host);
 

@@ -20,6 +20,7 @@ static const struct mark platforms[] = {
 	{"/proc/sys/kernel/osrelease", "-microsoft-standard", "wsl2"},
 	{"/proc/sys/kernel/osrelease", "-Microsoft", "wsl1"},
 	{"/usr/share/qubes/marker-vm", "", "qubes"},
+	{"/proc/xen/capabilities", "control_d", "xen-dom0"},
 	{"/sys/class/dmi/id/bios_version", "amazon", "aws-xen"},
 	/* Azure gives this number to the chassis of all its machines. */
 	{"/sys/class/dmi/id/chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77", "azure"},
@@ -101,9 +102,26 @@ static bool is_ec2_uuid(const struct root *root)
 			       uuid.value[4] == '2'));
 }
 
+/*
+ * XENFEAT_dom0 (include/xen/interface/features.h, 3.10 to 7.3), where /proc/xen is not mounted.
+ * Xen's dom0 drives the machine and starts the guests.
+ */
+#define XEN_FEATURE_DOM0 (1 << 11)
+
+static bool is_dom0(const struct root *root)
+{
+	struct text_fact features;
+	uint64_t bits;
+
+	root_read_line(root, "/sys/hypervisor/properties/features", &features);
+	return fact_is_known(&features.fact) &&
+	       number_parse_hex(text_span(features.value), &bits) && bits & XEN_FEATURE_DOM0;
+}
+
 static const char *find_platform(const struct root *root, const struct host_evidence *host)
 {
-	const char *word = mark_find(root, platforms, ARRAY_SIZE(platforms));
+	const char *word =
+		is_dom0(root) ? "xen-dom0" : mark_find(root, platforms, ARRAY_SIZE(platforms));
 	bool is_virtual = fact_is_known(&host->hypervisor.fact);
 	bool has_names = root_exists(root, "/sys/class/dmi/id");
 

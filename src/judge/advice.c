@@ -152,9 +152,14 @@ static const struct advice_row accelerate_guest = {"accelerate-guest", RANK_UPDA
 		"several CPUs, with a single one.",
 	.where = HERE};
 
+static const struct advice_row show_where_it_runs = {"show-where-it-runs", RANK_LOOK,
+	.text = "The remedy differs for a machine and for a guest, and nothing shows which of them "
+		"this is: run vdsocheck on it, or give its /proc/cpuinfo and /sys/class/dmi/id, "
+		"too."};
+
 const struct advice_row *const advice_general[ADVICE_GENERAL] = {&switch_to_paravirtual,
-	&switch_to_tsc, &switch_to_tsc_on_ec2, &accelerate_guest, &allow_processes, &give_cpu_time,
-	&allow_proof};
+	&switch_to_tsc, &switch_to_tsc_on_ec2, &show_where_it_runs, &accelerate_guest,
+	&allow_processes, &give_cpu_time, &allow_proof};
 
 /*
  * The proof runs in a child, so it may lack a process instead of a permission; a crash lacks
@@ -168,9 +173,9 @@ static bool general_fits(const struct view *v, size_t place)
 	bool has_lost_tsc = v->unsupported_on_x86 && !v->tsc_avoided && !v->clocks_disabled &&
 	                    v->boot_rates.stated <= 0 && (v->tsc_distrusted || v->tsc_delay);
 	const bool fits[ADVICE_GENERAL] = {v->paravirtual, v->tsc_advisable && !is_ec2(v->evidence),
-		v->tsc_advisable && is_ec2(v->evidence), v->on_tcg && has_lost_tsc,
-		is_unknown && proof == FACT_NO_CHILD, is_unknown && proof == FACT_LATE,
-		is_unknown && lacks_permission};
+		v->tsc_advisable && is_ec2(v->evidence), !v->guest && !v->machine && has_lost_tsc,
+		v->on_tcg && has_lost_tsc, is_unknown && proof == FACT_NO_CHILD,
+		is_unknown && proof == FACT_LATE, is_unknown && lacks_permission};
 
 	return fits[place];
 }

@@ -109,6 +109,20 @@ bool clocksource_is_other(const struct evidence *evidence, const char *name)
 	       !clocksource_is(evidence, name);
 }
 
+bool host_is_guest(const struct evidence *evidence)
+{
+	static const char *const clocks[] = {"kvm-clock", "hyperv_clocksource_tsc_page",
+		"hyperv_clocksource_msr", "hyperv_clocksource", "xen"};
+	const struct fact *hypervisor = &evidence->host.hypervisor.fact;
+
+	/* Without the host's files its clocks show it. */
+	for (size_t i = 0; hypervisor->state == FACT_UNREAD && i < ARRAY_SIZE(clocks); i++) {
+		if (clocksource_is_offered(evidence, clocks[i]))
+			return true;
+	}
+	return fact_is_known(hypervisor) && !platform_is(evidence, "xen-dom0");
+}
+
 /* Returns the first line from this place on that holds the text, or NULL. */
 static const struct kernel_log_line *find_from(
 	const struct kernel_log_evidence *log, size_t place, const char *text)

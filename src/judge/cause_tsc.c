@@ -209,7 +209,7 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			FITS(hypervisor_is(evidence, "acrn"), !v->clocks_disabled,
 				!v->clocks_disabled)},
 		{&tsc_unverified, .applies = is_unverified(v),
-			FITS(v->guest && !v->clocks_disabled, !v->guest && !v->clocks_disabled)},
+			FITS(v->guest && !v->clocks_disabled, v->machine && !v->clocks_disabled)},
 		{&tsc_not_invariant,
 			.applies = fact_is_flag(invariant, false) && !is_unbound(v) && !is_said &&
 	                           ((v->falls_back && v->on_xen) ||
@@ -227,7 +227,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 		{&tsc_dropped,
 			.applies = is_missing && is_trusted && !v->tsc_delay && was_in_use &&
 	                           !is_log_whole(&evidence->kernel_log),
-			.line = was_in_use, FITS(v->tsc_lost, !v->guest, v->guest && !v->tsc_lost)},
+			.line = was_in_use,
+			FITS(v->tsc_lost, v->machine, v->guest && !v->tsc_lost)},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));

@@ -86,7 +86,7 @@ static void write_marked(const struct view *v, char text[CAUSE_TEXT_SIZE])
 		append_intervals(text, report);
 	text_append(text, CAUSE_TEXT_SIZE, "%s%s", explanations[report->culprit].text,
 		counter_standing_find(v) == COUNTER_FAULTY ? TSC_READERS_AFFECTED : "");
-	if (report->culprit == WATCHDOG_STOPPED && !v->guest &&
+	if (report->culprit == WATCHDOG_STOPPED && v->machine &&
 		strcmp(report->reference.name, "hpet") == 0)
 		text_append(text, CAUSE_TEXT_SIZE, " On some CPUs hpet stops in deep idle states.");
 }
@@ -458,21 +458,21 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 		{&tsc_guest_moved, .applies = culprit == WATCHDOG_MOVED, .text = marked,
 			FITS(v->tsc_lost, has_host)},
 		{&tsc_jumped, .applies = culprit == WATCHDOG_TSC_JUMPED, .text = marked,
-			FITS(!v->guest && is_long_after_boot, v->tsc_lost, !v->guest, has_host)},
+			FITS(v->machine && is_long_after_boot, v->tsc_lost, v->machine, has_host)},
 		{&tsc_rate_misstated,
 			.applies =
 				is_misstated && (is_wanted || clocksource_is(v->evidence, "tsc")),
 			.text = misstated,
 			.line = log_find(v->evidence, "TSC freq recalibrated by"),
-			FITS(!v->guest, has_host)},
+			FITS(v->machine, has_host)},
 		{&tsc_too_slow, .applies = culprit == WATCHDOG_TSC_SLOW && !is_misstated,
 			.text = marked,
-			FITS(!v->guest && is_long_after_boot, v->tsc_lost, !v->guest, has_host)},
+			FITS(v->machine && is_long_after_boot, v->tsc_lost, v->machine, has_host)},
 		{&tsc_skewed, .applies = culprit == WATCHDOG_TSC_SKEWED && !is_misstated,
 			.text = marked,
-			FITS(v->tsc_lost, is_rate_stated(v) && !v->guest, !v->guest, has_host)},
+			FITS(v->tsc_lost, is_rate_stated(v) && v->machine, v->machine, has_host)},
 		{&tsc_distrusted, .applies = is_unexplained, .text = marked,
-			FITS(v->tsc_lost, !v->guest, has_host)},
+			FITS(v->tsc_lost, v->machine, has_host)},
 	};
 
 	write_marked(v, marked);

@@ -263,7 +263,7 @@ struct word {
 bool words_fill(const char *text, const struct word *words, char *filled, size_t size);
 
 /* The advice that is tied to no cause. */
-#define ADVICE_GENERAL 7
+#define ADVICE_GENERAL 8
 extern const struct advice_row *const advice_general[ADVICE_GENERAL];
 
 /* Finds the cost; none is known where the verdict is unknown or wrong. */

@@ -73,7 +73,7 @@ static bool is_counter_trapped(const struct evidence *evidence)
 static bool is_rented(const struct host_evidence *host)
 {
 	static const char others[] = "bare-metal lpar gvisor wsl1 wsl2 qubes firecracker "
-				     "cloud-hypervisor microvm vmware";
+				     "cloud-hypervisor microvm vmware xen-dom0";
 
 	return host->hypervisor.fact.state == FACT_ABSENT && fact_is_known(&host->platform.fact) &&
 	       !text_has_word(text_span(others), host->platform.value);
@@ -85,7 +85,9 @@ static void add_host(struct view *v)
 	const struct host_evidence *host = &evidence->host;
 	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
 
-	v->guest = fact_is_known(&host->hypervisor.fact);
+	v->guest = host_is_guest(evidence);
+	v->on_dom0 = platform_is(evidence, "xen-dom0");
+	v->machine = !v->guest && (v->on_dom0 || host->hypervisor.fact.state == FACT_ABSENT);
 	v->is_rented = is_rented(host);
 	v->ec2_xen = platform_is(evidence, "aws-xen");
 	v->gvisor = platform_is(evidence, "gvisor");

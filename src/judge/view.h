@@ -104,7 +104,9 @@ struct view {
 	enum verdict_kind expected; /* as in struct verdict */
 
 	/* The host and this process. */
-	bool guest, ec2_xen, gvisor, emulated, on_powerpc;
+	bool guest, machine; /* neither: nothing shows whether there is a hypervisor below */
+	bool on_dom0;        /* Xen's, which is the machine's: Xen itself is below it */
+	bool ec2_xen, gvisor, emulated, on_powerpc;
 	bool on_tcg;                /* QEMU emulates this guest's CPUs */
 	bool is_rented;             /* a cloud's machine without a hypervisor */
 	bool may_be_restored;       /* from snapshots, as a matter of course */
@@ -190,6 +192,9 @@ void view_follow(struct view *v);
 
 /* Returns the verdict to expect where nothing was measured; needs the other facts of the view. */
 enum verdict_kind verdict_expected(const struct view *v);
+
+/* True if there is a hypervisor below this host, by its files, its log or its clocks. */
+bool host_is_guest(const struct evidence *evidence);
 
 bool platform_is(const struct evidence *evidence, const char *word);
 bool hypervisor_is(const struct evidence *evidence, const char *word);

@@ -295,8 +295,8 @@ static bool is_past_half(const struct watchdog_counter *counter)
 /* A hypervisor's clock shows a guest, too. */
 static bool is_guest(const struct evidence *evidence, const struct watchdog_counter *reference)
 {
-	return fact_is_known(&evidence->host.hypervisor.fact) ||
-	       find_reference(reference->name)->paravirtual;
+	return host_is_guest(evidence) ||
+	       (!platform_is(evidence, "xen-dom0") && find_reference(reference->name)->paravirtual);
 }
 
 /* Lists the rates that the reference may have, and returns how many; 0: unknown. */

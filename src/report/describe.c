@@ -90,6 +90,7 @@ static const struct {
 	{"lpar", .product = "LPAR of IBM Z"},
 	{"microvm", .product = "microVM"},
 	{"qubes", .product = "Qubes OS"},
+	{"xen-dom0", .product = "Xen's dom0"},
 	{"wsl1", .product = "WSL 1"},
 	{"wsl2", .product = "WSL 2"},
 };
@@ -97,7 +98,8 @@ static const struct {
 /* "Xen guest on Amazon EC2", "KVM guest (Firecracker)", "guest of an unknown hypervisor" */
 static void add_machine(const struct host_evidence *host, struct strbuf *sb)
 {
-	bool is_guest = fact_is_known(&host->hypervisor.fact);
+	bool is_guest =
+		fact_is_known(&host->hypervisor.fact) && !fact_is_text(&host->platform, "xen-dom0");
 	const char *hypervisor = host->hypervisor.value, *cloud = NULL, *product = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -108,7 +110,7 @@ static void add_machine(const struct host_evidence *host, struct strbuf *sb)
 			product = names[i].product;
 		}
 	}
-	if (fact_is_text(&host->hypervisor, "vm-other"))
+	if (is_guest && fact_is_text(&host->hypervisor, "vm-other"))
 		strbuf_add(sb, cloud ? "guest" : "guest of an unknown hypervisor");
 	else if (is_guest)
 		strbuf_add(sb, "%s guest", hypervisor);

@@ -104,6 +104,18 @@ static const struct machine {
 			{DMI "bios_version", "4.11.amazon\n"}, {"/sys/hypervisor/type", "xen\n"}},
 		"xen", NULL, "aws-xen"},
 	{"Xen PV without DMI", {{"/sys/hypervisor/type", "xen\n"}}, "xen", NULL, NULL},
+	{"Xen's dom0",
+		{{"/sys/hypervisor/type", "xen\n"}, {"/proc/xen/capabilities", "control_d\n"},
+			{DMI "sys_vendor", "Dell Inc.\n"}},
+		"xen", NULL, "xen-dom0"},
+	{"Xen's dom0 without /proc/xen",
+		{{"/sys/hypervisor/type", "xen\n"},
+			{"/sys/hypervisor/properties/features", "000029fe\n"}},
+		"xen", NULL, "xen-dom0"},
+	{"a Xen guest with features",
+		{{"/sys/hypervisor/type", "xen\n"},
+			{"/sys/hypervisor/properties/features", "00002705\n"}},
+		"xen", NULL, NULL},
 	{"Hyper-V",
 		{{DMI "sys_vendor", "Microsoft Corporation\n"},
 			{DMI "product_name", "Virtual Machine\n"}},
@@ -184,7 +196,7 @@ static const struct machine {
 static void assert_word(const struct text_fact *fact, const char *wanted)
 {
 	if (!wanted) {
-		assert_int_equal(fact->fact.state, FACT_ABSENT);
+		assert_false(fact_is_known(&fact->fact));
 		assert_true(*fact->fact.reason);
 		return;
 	}
@@ -210,6 +222,37 @@ static void the_host_is_described(void **state)
 	assert_word(&host.hypervisor, machine->hypervisor);
 	assert_word(&host.container, machine->container);
 	assert_word(&host.platform, machine->platform);
+}
+
+/* Files that are not there do not show a machine. */
+static void what_shows_no_hypervisor_is_told_from_nothing(void **state)
+{
+	static const struct {
+		const char *path, *text;
+		enum fact_state wanted;
+	} rows[] = {
+		{"/proc/cpuinfo", "", FACT_UNREAD},
+		{"/proc/cpuinfo", "flags\t\t: fpu tsc\n", FACT_ABSENT},
+		{"/proc/cpuinfo", "flags\t\t: fpu tsc hypervisor\n", FACT_KNOWN},
+		{"/proc/cmdline", "quiet", FACT_UNREAD},
+		{DMI "sys_vendor", "Dell Inc.\n", FACT_ABSENT},
+		{"/proc/device-tree/compatible", "raspberrypi,4-model-b", FACT_ABSENT},
+		{"/proc/sysinfo", "LPAR Name: PROD1", FACT_ABSENT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct text_fact hypervisor = {0};
+		const struct fake_root *fake;
+		void *tree;
+
+		assert_int_equal(fake_root_setup(&tree), 0);
+		fake = tree;
+		fake_root_add(fake, rows[i].path, rows[i].text);
+		hypervisor_collect(&fake->root, &hypervisor);
+		assert_int_equal(hypervisor.fact.state, rows[i].wanted);
+		assert_int_equal(fake_root_teardown(&tree), 0);
+	}
 }
 
 static const struct {
@@ -590,6 +633,7 @@ int main(void)
 		IN_TREE(an_instance_is_named_on_its_own_platform_alone),
 		IN_TREE(the_region_is_the_one_that_cloud_init_was_told),
 		IN_TREE(a_large_file_of_cloud_init_is_refused),
+		cmocka_unit_test(what_shows_no_hypervisor_is_told_from_nothing),
 		cmocka_unit_test(a_hypervisor_that_imitates_hyperv_is_named_itself),
 		IN_TREE(a_cpu_without_name_has_its_machine_s),
 		IN_TREE(a_huge_cpuinfo_is_read_from_its_head),

@@ -725,6 +725,107 @@ static void noise_in_the_log_is_ignored(void **state)
 
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
 
+/* The words are those of detect_hypervisor_vendor() and the others in collect/log_host.c. */
+static void the_log_names_the_hypervisor(void **state)
+{
+	static const struct {
+		const char *lines, *word;
+		enum fact_state state;
+	} rows[] = {
+		{"Hypervisor detected: KVM", "kvm", FACT_KNOWN},
+		{"Hypervisor detected: Xen PV", "xen", FACT_KNOWN},
+		{"Hypervisor detected: Microsoft HyperV", "microsoft", FACT_KNOWN},
+		{"Hypervisor detected: VMware", "vmware", FACT_KNOWN},
+		{"Hypervisor detected: ACRN", "acrn", FACT_KNOWN},
+		{"Hypervisor detected: Jailhouse", "vm-other", FACT_KNOWN},
+		{"Booting paravirtualized kernel on Xen HVM", "xen", FACT_KNOWN},
+		{"Booting paravirtualized kernel on VMware hypervisor", "vmware", FACT_KNOWN},
+		{"Booting paravirtualized kernel on bare hardware", NULL, FACT_UNREAD},
+		{"Xen version: 4.17 (preserve-AD)", "xen", FACT_KNOWN},
+		{"vmware: TSC freq read from hypervisor : 2095.079 MHz", "vmware", FACT_KNOWN},
+		{"kvm-clock: Using msrs 4b564d01 and 4b564d00", "kvm", FACT_KNOWN},
+		{"clocksource: hyperv_clocksource_tsc_page: mask: 0xff", "microsoft", FACT_KNOWN},
+		{"Linux is running under KVM in 64-bit mode", "kvm", FACT_KNOWN},
+		{"Linux is running natively in 64-bit mode", NULL, FACT_UNREAD},
+		{"Machine model: linux,dummy-virt", "qemu", FACT_KNOWN},
+		{"DMI: innotek GmbH VirtualBox/VirtualBox, BIOS 1 12/01/2006", "oracle",
+			FACT_KNOWN},
+		{"DMI: Red Hat KVM, BIOS 0.5.1 01/01/2011", "kvm", FACT_KNOWN},
+		{"DMI: Amazon EC2 c5.large/, BIOS 1.0 10/16/2017", "amazon", FACT_KNOWN},
+		{"DMI: Amazon EC2 c5.metal/, BIOS 1.0 10/16/2017", NULL, FACT_ABSENT},
+		{"DMI: Google Google Compute Engine/x, BIOS Google 01/01/2011", NULL, FACT_ABSENT},
+		{"DMI: Dell Inc. PowerEdge R6615/0Y7G, BIOS 1.2", NULL, FACT_ABSENT},
+		{"DMI: Dell Inc. R1/0Y7G, BIOS 1\n[    0.100000] Hypervisor detected: KVM", "kvm",
+			FACT_KNOWN},
+		{"prog: Hypervisor detected: KVM", NULL, FACT_UNREAD},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct kernel_log_evidence log = {.count = 0};
+		char line[256];
+
+		snprintf(line, sizeof(line), "[    0.000000] %s\n", rows[i].lines);
+		kernel_log_add_dmesg(&log, text_span(line));
+		if (log.hypervisor.fact.state != rows[i].state ||
+			(rows[i].word && !fact_is_text(&log.hypervisor, rows[i].word)))
+			fail_msg("%s: %s", rows[i].lines, log.hypervisor.value);
+	}
+}
+
+/* It completes what the files do not say, and takes nothing back. */
+static void the_log_completes_the_host(void **state)
+{
+	static struct kernel_log_evidence log;
+	static struct host_evidence host;
+
+	(void)state;
+	kernel_log_add_dmesg(&log,
+		text_span(
+			"[    0.000000] Command line: root=/dev/vda1 notsc pw=x clocksource=hpet\n"
+			"[    0.000000] Hypervisor detected: KVM\n"));
+	fact_set_text(&host.hypervisor, "amazon");
+	host_take_log(&host, &log);
+	assert_true(fact_is_text(&host.hypervisor, "amazon"));
+	assert_string_equal(host.boot.value, "notsc clocksource=hpet");
+	fact_set_text(&host.hypervisor, "qemu");
+	fact_set_text(&host.boot, "");
+	host_take_log(&host, &log);
+	assert_true(fact_is_text(&host.hypervisor, "kvm"));
+	assert_string_equal(host.boot.value, "");
+	fact_set(&host.hypervisor.fact, FACT_ABSENT, "no sign");
+	fact_set_text(&host.platform, "bare-metal");
+	host_take_log(&host, &log);
+	assert_true(fact_is_text(&host.hypervisor, "kvm"));
+	assert_false(fact_is_known(&host.platform.fact));
+	fact_set(&log.hypervisor.fact, FACT_ABSENT, "no name");
+	fact_set(&host.hypervisor.fact, FACT_UNREAD, "no file");
+	host_take_log(&host, &log);
+	assert_int_equal(host.hypervisor.fact.state, FACT_ABSENT);
+}
+
+/* Half of it would prove that a parameter is absent; a later boot has another. */
+static void a_command_line_in_the_log_is_whole_and_the_last(void **state)
+{
+	struct kernel_log_evidence log = {.count = 0};
+	char line[1200];
+
+	(void)state;
+	kernel_log_add_dmesg(&log, text_span("[    0.000000] Command line: notsc \\\n"));
+	assert_int_equal(log.boot.fact.state, FACT_FAILED);
+	kernel_log_add_dmesg(&log, text_span("[    0.000000] Kernel command line: tsc=reliable\n"));
+	assert_string_equal(log.boot.value, "tsc=reliable");
+	kernel_log_add_dmesg(&log,
+		text_span(
+			"[    0.000000] Linux version 6.1.0\n[    0.000000] Command line: quiet\n"));
+	assert_string_equal(log.boot.value, "");
+	assert_true(fact_is_known(&log.boot.fact));
+	memset(&log, 0, sizeof(log));
+	snprintf(line, sizeof(line), "[    0.000000] Command line: notsc %0*d\n", 1000, 0);
+	kernel_log_add_dmesg(&log, text_span(line));
+	assert_int_equal(log.boot.fact.state, FACT_FAILED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -733,6 +834,9 @@ int main(void)
 		cmocka_unit_test(any_command_line_fits_its_room),
 		IN_TREE(parameters_that_do_not_fit_are_not_known),
 		IN_TREE(an_empty_command_line_is_not_known),
+		cmocka_unit_test(the_log_names_the_hypervisor),
+		cmocka_unit_test(the_log_completes_the_host),
+		cmocka_unit_test(a_command_line_in_the_log_is_whole_and_the_last),
 		IN_TREE(a_captured_kernel_is_read_from_its_files),
 		cmocka_unit_test(a_personality_does_not_change_the_architecture),
 		IN_TREE(the_version_line_will_do),
