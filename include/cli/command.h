@@ -157,6 +157,7 @@ bool parse_next(struct span *list, struct span *word);
 
 /* These parse option values; false after an error message that names option, value and limits. */
 bool take_duration(const char *option, const char *value, int64_t *ns);
+bool take_ns(const char *option, const char *value, double *ns); /* ns without a unit */
 bool take_count(const char *option, struct span value, const char *what, uint64_t *count);
 
 /* Calls take() for each word of a list, until it returns false. */

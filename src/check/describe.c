@@ -306,10 +306,7 @@ static void add_rate(const struct cost *cost, double ns, struct strbuf *sb)
 	double most = cost_calls_per_thread(cost);
 
 	if (given || rate <= most) {
-		if (rate < 10)
-			strbuf_add(sb, ": at %.2g calls/s, ", rate);
-		else
-			strbuf_add(sb, ": at %s calls/s, ", as_count((uint64_t)rate));
+		strbuf_add(sb, ": at %s calls/s, ", as_count((uint64_t)rate));
 		add_cpu_share(sb, ns, rate);
 	}
 	if (rate > most)

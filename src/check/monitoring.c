@@ -50,7 +50,7 @@ static void write_status(const struct check_request *request, FILE *out)
 static void write_perfdata(const struct check_request *request, FILE *out)
 {
 	const struct evidence *evidence = &request->evidence;
-	double most = (double)request->policy.max_ns / NS_PER_US;
+	double most = request->policy.max_ns / NS_PER_US;
 	uint64_t entered = 0, attempts = 0;
 	const char *separator = " |";
 

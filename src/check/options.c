@@ -18,8 +18,8 @@ enum id {
 /* Each row is one line of --help, which has to fit a terminal; the manual has the rest. */
 const struct option_row check_options[] = {
 	{OPTION_FROM, "from", "FILE...", "judge documents that --json wrote; - is standard input"},
-	{OPTION_RATE, "rate", "CALLS[/s]",
-		"estimate the CPU cost at this rate, such as 485k; "
+	{OPTION_RATE, "rate", "CALLS",
+		"estimate the CPU cost of this many calls per second, such as 485k; "
 		"'vdsocheck trace' counts a program's"},
 	{OPTION_REQUIRE, "require", "LIST",
 		"exit with 1 unless one of these clocksources is used and, with 'time', the clock is right"},
@@ -73,32 +73,19 @@ bool check_clocksources_exist(const struct policy *policy, const struct evidence
 bool check_take(struct cli *cli, int id, const char *value)
 {
 	struct check_request *request = cli->data;
-	struct span text = text_span(value);
-	uint64_t unit, count;
+	uint64_t count;
 
 	switch (id) {
 	case OPTION_RATE:
-		unit = text_take_suffix(&text, "/min") ? 60 : 1;
-		if (unit == 1)
-			text_take_suffix(&text, "/s");
-		if (!take_count("--rate", text,
-			    "calls per second from 1 to 1000G, such as 485000, 485k, 5e6 or "
-			    "100/min",
-			    &count))
+		if (!take_count("--rate", text_span(value),
+			    "calls per second from 1 to 1000G, such as 485000, 485k or 5M", &count))
 			return false;
-		request->rate = (double)count / (double)unit;
+		request->rate = (double)count;
 		return true;
 	case OPTION_REQUIRE:
 		return take_list(value, take_clocksource, cli);
 	case OPTION_MAX_NS:
-		unit = text_take_suffix(&text, "us") ? 1000 : 1;
-		if (unit == 1)
-			text_take_suffix(&text, "ns");
-		if (!take_count("--max-ns", text, "nanoseconds, such as 60 or 1us",
-			    &request->policy.max_ns))
-			return false;
-		request->policy.max_ns *= unit;
-		return true;
+		return take_ns("--max-ns", value, &request->policy.max_ns);
 	default:
 		return request->identity = true;
 	}

@@ -5,7 +5,6 @@
  */
 #include "model.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -76,9 +75,9 @@ static void judge_time(const struct policy *policy, const struct evidence *evide
 		}
 	}
 	requirement->option = "max-ns";
-	text_append(requirement->value, sizeof(requirement->value), "%" PRIu64, policy->max_ns);
-	requirement->met = slowest && !untimed && most <= (double)policy->max_ns;
-	if (slowest && (requirement->met || most > (double)policy->max_ns))
+	text_append(requirement->value, sizeof(requirement->value), "%.15g", policy->max_ns);
+	requirement->met = slowest && !untimed && most <= policy->max_ns;
+	if (slowest && (requirement->met || most > policy->max_ns))
 		text_append(requirement->reason, sizeof(requirement->reason), "%s takes %s ns",
 			policy_call_name(slowest), as_ns(most));
 	else

@@ -39,10 +39,10 @@ void cli_write_help(const struct command *command, bool first, FILE *out);
 /* The largest count that is accepted: 10^12. */
 #define PARSE_COUNT_MAX 1000000000000u
 
-/* Parses 1 to 10^12: digits, and k, M or G, in either case, for 10^3, 10^6 and 10^9, or "5e6". */
+/* Parses 1 to 10^12, a whole number: "5000", "485k", "1.5M", "2G". */
 bool parse_count(struct span text, uint64_t *count);
 
-/* Parses 10 ms to 24 h: "2", "0.5", "500ms", "2s", "5m", "1.5h"; seconds without a unit. */
+/* Parses 10 ms to 24 h: "2", "0.5", "500ms", "5m", "1.5h"; seconds without a unit. */
 bool parse_duration(struct span text, int64_t *ns);
 
 /* ---- terminal.c ---- */

@@ -3,6 +3,7 @@
  * Parses the values of options as people write them: "5M", "500ms", "1,2,3". A value that is not
  * wholly understood is refused, with the limits in the message.
  */
+#include <math.h>
 #include <string.h>
 
 #include "driver.h"
@@ -10,63 +11,54 @@
 #define DURATION_MIN (10 * NS_PER_MS)
 #define DURATION_MAX (24 * 3600 * NS_PER_SECOND)
 
+/* All options have the same units: "m" is minutes, and never millions. */
 struct unit {
 	const char *name;
 	int64_t value;
 };
 
-static const struct unit count_units[] = {
-	{"k", 1000},
-	{"K", 1000},
-	{"m", 1000000},
-	{"M", 1000000},
-	{"g", 1000000000},
-	{"G", 1000000000},
-	{"", 1},
-};
+static const struct unit count_units[] = {{"k", 1000}, {"M", 1000000}, {"G", 1000000000}, {"", 1}};
 
-/* "ms" comes before the "s" and the "m" that it ends and begins with. */
-static const struct unit time_units[] = {
-	{"ms", NS_PER_MS},
-	{"s", NS_PER_SECOND},
-	{"m", 60 * NS_PER_SECOND},
-	{"h", 3600 * NS_PER_SECOND},
-	{"", NS_PER_SECOND},
-};
+/* "ns", "us" and "ms" come before the "s" that they end with. */
+static const struct unit time_units[] = {{"ns", 1}, {"us", NS_PER_US}, {"ms", NS_PER_MS},
+	{"s", NS_PER_SECOND}, {"m", 60 * NS_PER_SECOND}, {"h", 3600 * NS_PER_SECOND}, {"", 0}};
 
-/* Takes the unit off the end of the text: the first of the table that is there. */
-static int64_t take_unit(struct span *text, const struct unit *unit)
+/* Parses a decimal number and its unit; one without a unit has `bare` of the smallest. */
+static bool parse_value(struct span text, const struct unit *unit, int64_t bare, double least,
+	double most, double *value)
 {
-	while (!text_take_suffix(text, unit->name))
+	double number;
+
+	while (!text_take_suffix(&text, unit->name))
 		unit++;
-	return unit->value;
+	if (!number_parse_decimal(text, &number))
+		return false;
+	number *= (double)(*unit->name ? unit->value : bare);
+	if (number < least || number > most)
+		return false;
+	*value = number;
+	return true;
 }
+
+/* A fraction of a unit, as in "1.5M", is computed with the error of a double. */
+#define WHOLE_ERROR 1e-3
 
 bool parse_count(struct span text, uint64_t *count)
 {
-	uint64_t unit = (uint64_t)take_unit(&text, count_units);
-	struct span exponent = text, digits = text_take_until(&exponent, 'e');
-	uint64_t number, zeros = 0;
+	double value;
 
-	if (digits.length < text.length && (unit > 1 || !number_parse(exponent, &zeros)))
+	if (!parse_value(text, count_units, 1, 1, PARSE_COUNT_MAX, &value) ||
+		fabs(value - round(value)) > WHOLE_ERROR)
 		return false;
-	for (; zeros && unit <= PARSE_COUNT_MAX; zeros--)
-		unit *= 10;
-	if (!number_parse(digits, &number) || number == 0 || number > PARSE_COUNT_MAX / unit)
-		return false;
-	*count = number * unit;
+	*count = (uint64_t)round(value);
 	return true;
 }
 
 bool parse_duration(struct span text, int64_t *ns)
 {
-	int64_t unit = take_unit(&text, time_units);
 	double value;
 
-	if (!number_parse_decimal(text, &value))
-		return false;
-	value *= (double)unit;
-	if (value < DURATION_MIN || value > DURATION_MAX)
+	if (!parse_value(text, time_units, NS_PER_SECOND, DURATION_MIN, DURATION_MAX, &value))
 		return false;
 	*ns = (int64_t)(value + 0.5);
 	return true;
@@ -97,6 +89,14 @@ bool take_count(const char *option, struct span value, const char *what, uint64_
 		return true;
 	return cli_usage_error(
 		"%s: '%.*s' is not a number of %s", option, (int)value.length, value.at, what);
+}
+
+bool take_ns(const char *option, const char *value, double *ns)
+{
+	if (parse_value(text_span(value), time_units, 1, 1, NS_PER_SECOND, ns))
+		return true;
+	return cli_usage_error(
+		"%s: '%s' is not a time from 1ns to 1s, such as 60, 60.5 or 1.5us", option, value);
 }
 
 bool take_list(const char *value, bool (*take)(struct cli *cli, struct span word), struct cli *cli)

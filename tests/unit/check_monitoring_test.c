@@ -46,7 +46,7 @@ static void roll(struct dice *dice)
 	if (dice_roll(dice, 2))
 		strcpy(request.evidence.host.name.value, name);
 	strcpy(request.evidence.proof.fact.reason, name);
-	request.policy = (struct policy){.max_ns = dice_roll(dice, 2) * 50};
+	request.policy = (struct policy){.max_ns = dice_roll(dice, 2) ? 50 : 0};
 	if (dice_roll(dice, 2))
 		strcpy(request.policy.clocksources[request.policy.clocksource_count++], name);
 }
