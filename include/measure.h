@@ -38,13 +38,11 @@ enum proof_place {
 void proof_take(const struct call_table *table, enum proof_place place,
 	struct proof_evidence *proof, struct call_evidence *calls, const struct deadline *deadline);
 
-/* ---- timing: used for cost; it may clear a host, but never shows that it falls back ---- */
+/* ---- timing: used for cost; it proves nothing by itself ---- */
 
 enum timing_options {
 	TIMING_WHOLE = 0,      /* about 0.6 ms for each call and path: 24 ms for all */
-	TIMING_BRIEF = 1 << 0, /* only for the verdict: about 0.5 ms with a proof */
-	/* Without a proof the times decide alone: 40 ms more, on a noisy machine up to 0.9 s. */
-	TIMING_ALONE = 1 << 1,
+	TIMING_BRIEF = 1 << 0, /* only for the verdict: about 0.5 ms */
 };
 
 /*

@@ -92,8 +92,6 @@ static void measure_times(struct measuring *measuring, unsigned options)
 
 	if (!may_begin(measuring, &evidence->timing.fact))
 		return;
-	if (!fact_is_known(&evidence->proof.fact))
-		options |= TIMING_ALONE;
 	timing_measure(&measuring->calls, options, &evidence->timing, evidence->calls,
 		measuring->deadline);
 }

@@ -17,7 +17,7 @@ struct verdict_row {
 	void (*write)(const struct view *v, char *summary, size_t size);
 };
 
-#define VERDICT_ROWS 18
+#define VERDICT_ROWS 17
 
 /* Decides by them, and sets the view's verdict. */
 void verdict_find(struct view *v, struct verdict *verdict);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the verdict by a table of rules over the evidence, of which the first that applies decides.
- * The proof comes first; without one, timing can only clear a host, and names alone decide nothing.
+ * The proof comes first; without one, neither times nor names decide anything.
  */
 #include "rules.h"
 
@@ -176,7 +176,7 @@ static void write_slower(const struct view *v, char *summary, size_t size)
 #define CLEARING_MARGIN 0.75
 
 /*
- * Returns whether timing alone shows that the vDSO serves the deciding calls: the p99 of their
+ * Returns whether timing supports a proof that the vDSO serves the deciding calls: the p99 of their
  * batches is well below the least time of any system call. The minimum would clear a clock that
  * falls back half of the time. It takes a vDSO, or nothing in user space could have served the
  * call; and a kernel where reading the clock costs about as much as any other system call:
@@ -251,13 +251,6 @@ void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS])
 	 */
 	bool is_slower = is_counter_timed && raw &&
 	                 vdso->min_ns - timing->counter_ns.value >= SEVERAL_CALLS * raw->min_ns;
-	/*
-	 * After a change that no proof followed the times are those of another clocksource. A proof
-	 * of some calls does not count, but a call that entered the kernel is not cleared by its
-	 * times.
-	 */
-	bool is_cleared = evidence->clocksource.changes == 0 && v->decided.entered == 0 &&
-	                  !libc_enters && timing_clears(evidence);
 	const struct verdict_row all[VERDICT_ROWS] = {
 		{"captured-tree", !evidence->live, VERDICT_UNKNOWN, EVIDENCE_NAME,
 			.write = write_captured},
@@ -296,9 +289,6 @@ void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS])
 			.write = write_slower},
 		{"served", has_proof, VERDICT_OK, EVIDENCE_PROOF,
 			.sentence = "gettimeofday() and clock_gettime() are served by the vDSO."},
-		{"cheaper-than-entry", is_cleared, VERDICT_OK, EVIDENCE_TIMING,
-			.sentence = "gettimeofday() and clock_gettime() take less time than any "
-				    "system call."},
 		{"no-proof", true, VERDICT_UNKNOWN, 0, .write = write_unproven},
 	};
 

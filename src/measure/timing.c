@@ -5,10 +5,8 @@
  */
 #include "parts.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/child.h"
 #include "base/memory.h"
@@ -28,16 +26,6 @@
 #define CASE_NS 570000
 #define BRIEF_BATCH_NS 5000
 #define BRIEF_CASE_NS 40000
-
-/*
- * These hold where the times decide alone. On a guest whose CPU is taken away unseen, one batch in
- * 500 is several times too long: the 99th percentile of 50 batches is the longest, that of 1,000
- * leaves out ten.
- */
-#define CLEARING_ROUNDS 1000
-#define CLEARING_PASSES 4
-#define CLEARING_BATCH_NS 10000
-#define CLEARING_NS 200000000
 
 /* The cases: each call by each path, then these. */
 enum { SYSCALL_FLOOR = CALL_MAX * PATH_COUNT, COUNTER, COUNTER_ORDERED, CASE_COUNT };
@@ -80,47 +68,6 @@ static void report_other(const struct timed_call *timed, double ns_per_tick, str
 		fact_set(&ns->fact, FACT_FAILED, "every measurement was disturbed");
 }
 
-/*
- * Times many batches of the deciding calls by the vDSO alone; a p99 found before is not raised.
- * True if they clear the host, or cannot.
- */
-static bool measure_clearing_pass(struct timing_job *job)
-{
-	struct timed_call cases[CALL_MAX];
-	double(*samples)[CLEARING_ROUNDS] = xcalloc(CALL_MAX, sizeof(*samples));
-	struct sampler sampler = {.cases = cases, .count = job->table->count};
-	const struct sampler_limits limits = {
-		.ns = CLEARING_NS, .rounds_least = ROUNDS_LEAST, .rounds_most = CLEARING_ROUNDS};
-	double ns_per_tick;
-	bool clear = true;
-
-	for (size_t i = 0; i < sampler.count; i++) {
-		const struct call_evidence *call = &job->calls[i];
-
-		cases[i] = (struct timed_call){.samples = samples[i], .capacity = CLEARING_ROUNDS};
-		if (call->decides && fact_is_known(&call->path[PATH_VDSO].fact))
-			cases[i].call = job->table->rows[i].path[PATH_VDSO];
-	}
-	if (!sampler_start(&sampler, CLEARING_BATCH_NS, &(struct fact){0})) {
-		free(samples);
-		return true;
-	}
-	sampler_run(&sampler, &limits);
-	ns_per_tick = timebase_ns_per_tick(&sampler.timebase);
-	for (size_t i = 0; i < sampler.count; i++) {
-		struct path_evidence *path = &job->calls[i].path[PATH_VDSO];
-		struct ns_stats stats;
-
-		ns_stats_compute(&cases[i], ns_per_tick, &stats);
-		if (!fact_is_known(&stats.fact))
-			continue;
-		path->p99_ns = fmin(path->p99_ns, statistics_in_tenths(stats.ns.p99));
-		clear = clear && path->p99_ns < job->timing.syscall_floor_ns.value / 2;
-	}
-	free(samples);
-	return clear;
-}
-
 static void fill_cases(struct timing_job *job, struct timed_call cases[CASE_COUNT])
 {
 	struct timing_evidence *timing = &job->timing;
@@ -128,12 +75,9 @@ static void fill_cases(struct timing_job *job, struct timed_call cases[CASE_COUN
 
 	for (size_t i = 0; i < job->table->count; i++) {
 		const struct call_row *row = &job->table->rows[i];
-		/*
-		 * With a proof, the verdict (slow, or a contradiction to be settled) rests on the
-		 * times of one call; without one, on those of each; never on those by libc.
+		/* The verdict slow, or a contradiction to be settled, rests on those of one call.
 		 */
-		bool decides =
-			job->options & TIMING_ALONE || strcmp(row->clock, "CLOCK_MONOTONIC") == 0;
+		bool decides = strcmp(row->clock, "CLOCK_MONOTONIC") == 0;
 
 		for (size_t path = 0; path < PATH_COUNT; path++) {
 			if (!is_brief || (decides && path != PATH_LIBC))
@@ -187,7 +131,6 @@ static void time_calls(void *argument)
 	struct timing_job *job = argument;
 	double(*samples)[ROUNDS_MAX] = xcalloc(CASE_COUNT, sizeof(*samples));
 	int cpu = cpus_pin_here();
-	bool is_timed;
 
 	if (cpu >= 0)
 		fact_set_number(&job->timing.cpu, cpu);
@@ -195,19 +138,9 @@ static void time_calls(void *argument)
 		fact_set(&job->timing.cpu.fact, FACT_DENIED,
 			"the process could not be pinned to a CPU");
 	values_compare(job->table, job->calls);
-	is_timed = time_cases(job, samples);
+	if (time_cases(job, samples))
+		fact_set_known(&job->timing.fact);
 	free(samples);
-	if (!is_timed)
-		return;
-	/* Noise comes in bursts: another pass a little later may have none. */
-	for (int i = 0; i < CLEARING_PASSES && job->options & TIMING_ALONE; i++) {
-		struct timespec pause = {.tv_nsec = 20000000};
-
-		if (measure_clearing_pass(job))
-			break;
-		nanosleep(&pause, NULL);
-	}
-	fact_set_known(&job->timing.fact);
 }
 
 void timing_measure(const struct call_table *table, unsigned options,

@@ -42,34 +42,8 @@ static void every_available_path_is_timed_and_no_other(void **state)
 	}
 }
 
-static bool is_judged_by(const struct call_evidence *call, int path)
-{
-	return path == (call->path[PATH_VDSO].available ? PATH_VDSO : PATH_LIBC);
-}
-
-/* For --quiet: what a verdict needs is there. */
-static void brief_timing_has_what_a_verdict_needs(void **state)
-{
-	(void)state;
-	evidence_list_live_calls(&evidence, &image, &calls);
-	measure(TIMING_BRIEF | TIMING_ALONE);
-	assert_true(fact_is_known(&evidence.timing.fact));
-	assert_true(evidence.timing.syscall_floor_ns.value > 0);
-	for (size_t i = 0; i < evidence.call_count; i++) {
-		const struct call_evidence *call = &evidence.calls[i];
-
-		for (int path = 0; path < PATH_COUNT; path++) {
-			if (call->decides && is_judged_by(call, path))
-				assert_true(fact_is_known(&call->path[path].fact));
-			/* The passes that look for quiet batches are of deciding calls alone. */
-			if (fact_is_known(&call->path[path].fact))
-				assert_true(call->path[path].p99_ns > 0);
-		}
-	}
-}
-
-/* For --quiet with a proof: the times of one call, by the vDSO and by system call. */
-static void brief_timing_after_a_proof_is_of_one_call(void **state)
+/* For --quiet: the times of one call, by the vDSO and by system call. */
+static void brief_timing_is_of_one_call(void **state)
 {
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
@@ -136,8 +110,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_available_path_is_timed_and_no_other),
-		cmocka_unit_test(brief_timing_has_what_a_verdict_needs),
-		cmocka_unit_test(brief_timing_after_a_proof_is_of_one_call),
+		cmocka_unit_test(brief_timing_is_of_one_call),
 		cmocka_unit_test(times_are_in_tenths_of_a_nanosecond),
 		cmocka_unit_test(a_call_that_crashes_is_reported_and_the_others_are_timed),
 	};
