@@ -10,14 +10,14 @@
  * written.
  *
  * A regular file is replaced by a new one, with a mode by the umask; until that is whole, readers
- * see the old one. Character devices, FIFOs and descriptors (/dev/stdout, /dev/fd/N) are written
- * in place; a FIFO that nothing reads from is a failure. So is a symbolic link to a regular file.
+ * see the old one. What is not a regular file (a link, a device, a FIFO, /dev/stdout) is refused. A
+ * file of ours that cannot be removed again is named in the reason.
  */
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why);
 
 /*
  * Says whether output_write() could replace the file, for a run that takes long: a file is created
- * beside it and removed. What is not a regular file is not tried. False with the reason.
+ * beside it and removed. False with the reason.
  */
 bool output_check(const char *path, struct fact *why);
 

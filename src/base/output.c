@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes a finished document. A file is written beside the old one and renamed, so that a reader
- * never sees half of it. Nothing is changed by its path, and a symbolic link to a file is not
- * followed: in a directory that others can write to, they could swap what the path names at any
- * moment.
+ * never sees half of it; what is not a regular file is refused. Nothing is changed by its path, and
+ * a symbolic link to a file is not followed: in a directory that others can write to, they could
+ * swap what the path names at any moment.
  */
 #include "base/output.h"
 
@@ -12,7 +12,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,7 +76,8 @@ static bool replace_file(const char *path, const char *bytes, size_t length, str
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 	char folder[PATH_MAX], beside[NAME_MAX + 1];
-	int directory, file, error = 0;
+	int directory, file, error;
+	bool written = false;
 	sigset_t all, before;
 
 	snprintf(
@@ -97,36 +97,18 @@ static bool replace_file(const char *path, const char *bytes, size_t length, str
 		error = write_and_close(file, bytes, length);
 		if (bytes && !error && renameat(directory, beside, directory, name) < 0)
 			error = errno;
-		if (!bytes || error)
-			unlinkat(directory, beside, 0);
+		written = !error;
 		if (error)
 			fact_set(why, FACT_FAILED, "%s", strerror(error));
+		if ((!bytes || error) && unlinkat(directory, beside, 0) < 0) {
+			fact_set(why, FACT_FAILED, "cannot remove %s%s again: %s",
+				slash ? folder : "", beside, strerror(errno));
+			written = false;
+		}
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(directory);
-	return file >= 0 && !error;
-}
-
-/* Returns the number in /dev/stdout, /dev/fd/N and the like; -1 for other paths. */
-static int descriptor_of(const char *path)
-{
-	struct span number = text_span(path);
-	uint64_t file;
-
-	if (strcmp(path, "/dev/stdout") == 0)
-		return STDOUT_FILENO;
-	if (strcmp(path, "/dev/stderr") == 0)
-		return STDERR_FILENO;
-	if ((text_take_prefix(&number, "/dev/fd/") ||
-		    text_take_prefix(&number, "/proc/self/fd/")) &&
-		number_parse(number, &file) && file <= INT_MAX)
-		return (int)file;
-	return -1;
-}
-
-static bool is_in_place(const struct stat *status)
-{
-	return S_ISCHR(status->st_mode) || S_ISFIFO(status->st_mode);
+	return written;
 }
 
 /* Sets in *why that the file at the path, or a new one, is to be replaced, or why it cannot be. */
@@ -142,55 +124,22 @@ static bool may_replace(const char *path, struct fact *why)
 	else if (S_ISDIR(status.st_mode))
 		fact_set(why, FACT_FAILED, "%s", strerror(EISDIR));
 	else if (S_ISLNK(status.st_mode))
-		fact_set(why, FACT_FAILED, "a symbolic link; name the file that it leads to");
+		fact_set(why, FACT_FAILED,
+			"a symbolic link; name the file that it leads to, or redirect standard "
+			"output");
 	else
-		fact_set(why, FACT_FAILED, "not a regular file, FIFO or character device");
+		fact_set(why, FACT_FAILED, "not a regular file; redirect standard output instead");
 	return fact_is_known(why);
-}
-
-/*
- * A descriptor is duplicated: opening it anew would lose its position, and fail for a socket.
- * Opening waits for no reader of a FIFO, and for no modem's carrier.
- */
-static int open_in_place(const char *path, int descriptor)
-{
-	struct stat status;
-	int file = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-	                           : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-	/* Another file may have come to the path. */
-	if (file >= 0 && descriptor < 0 && (fstat(file, &status) < 0 || !is_in_place(&status))) {
-		close(file);
-		errno = EAGAIN;
-		file = -1;
-	}
-	return file;
 }
 
 bool output_check(const char *path, struct fact *why)
 {
-	struct stat status;
-
-	if (descriptor_of(path) >= 0 || (stat(path, &status) == 0 && is_in_place(&status)))
-		return true;
 	return may_replace(path, why) && replace_file(path, NULL, 0, why);
 }
 
 bool output_write(const char *path, const char *bytes, size_t length, struct fact *why)
 {
-	int file, error, descriptor = descriptor_of(path);
-	struct stat status;
-
-	if (descriptor < 0 && (stat(path, &status) < 0 || !is_in_place(&status)))
-		return may_replace(path, why) && replace_file(path, bytes, length, why);
-	file = open_in_place(path, descriptor);
-	error = file < 0 ? errno : write_and_close(file, bytes, length);
-	if (!error)
-		fact_set_known(why);
-	else
-		fact_set(why, FACT_FAILED, "%s",
-			error == ENXIO ? "nothing reads from it" : strerror(error));
-	return !error;
+	return may_replace(path, why) && replace_file(path, bytes, length, why);
 }
 
 bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why)
