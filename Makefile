@@ -16,7 +16,7 @@
 
 # Tests (see tests/README.md):
 #
-#   make check-unit check-hosts check-cli check-live check-trace check-watch
+#   make check-unit check-hosts check-cli check-live check-trace
 #        check-compare-fake check-fuzz check-loop check-man  a suite of make check
 #   make check-package   run the suites that builders of packages can run
 #   make check-sanitized run make check with ASan and UBSan

@@ -10,7 +10,6 @@ extern const struct command bench_command;
 extern const struct command warp_command;
 extern const struct command compare_command;
 extern const struct command trace_command;
-extern const struct command watch_command;
 
 /* All of them, ended by NULL; the first is the default. */
 extern const struct command *const command_list[];

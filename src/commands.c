@@ -10,6 +10,5 @@ const struct command *const command_list[] = {
 	&warp_command,
 	&compare_command,
 	&trace_command,
-	&watch_command,
 	NULL,
 };

@@ -12,7 +12,7 @@ UNIT_HELPERS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%.o,\
 PRINTED_TEST := $(BUILD)/tests/printed/printed
 PRINTED_OBJECTS := $(patsubst tests/printed/%.c,$(BUILD)/tests/printed/%.o,$(wildcard tests/printed/*.c))
 SCHEMA_TOOL := $(BUILD)/tests/tools/schema
-SCHEMAS := check:vdsocheck $(foreach name,bench compare trace warp watch,$(name):vdsocheck-$(name))
+SCHEMAS := check:vdsocheck $(foreach name,bench compare trace warp,$(name):vdsocheck-$(name))
 COMPLETIONS_TOOL := $(BUILD)/tests/tools/completions
 CAUSES_TOOL := $(BUILD)/tests/tools/causes
 TEST_TOOLS := $(addprefix $(BUILD)/tests/tools/,oracle sandbox document hanging)
@@ -21,7 +21,7 @@ CLI_PRELOADS := $(addprefix $(BUILD)/tests/,cli/children_stop.so cli/counter_off
 include tests/fuzz/fuzz.mk
 
 # All suites but the slow ones, and the same with the sanitizers watching. The longest come first.
-SUITES := check-cli check-trace check-live check-watch check-unit check-hosts check-fuzz check-man
+SUITES := check-cli check-trace check-live check-unit check-hosts check-fuzz check-man
 .PHONY: check test check-sanitized
 test: check
 # Two at a time, since most wait more than they compute. Each prints at its end; the last line has the sums of all.
@@ -39,7 +39,6 @@ check-sanitized:
 TRACE_CALLER := $(BUILD)/tests/trace/caller
 TRACE_CONTRACT := $(BUILD)/tests/trace/contract
 TRACE_PRELOAD := $(BUILD)/tests/trace/late_forks.so
-WATCH_SLEEPER := $(BUILD)/tests/watch/sleeper
 
 .PHONY: check-trace
 # CYCLES=500: times that a process is attached to and let go. ONLY: tests of the first suite alone.
@@ -47,10 +46,6 @@ WATCH_SLEEPER := $(BUILD)/tests/watch/sleeper
 check-trace: $(TEST_BINARY) $(TRACE_CALLER) $(TRACE_CONTRACT) $(TRACE_PRELOAD) $(TEST_TOOLS)
 	$(QUIET)tests/trace/run $(TEST_BINARY) $(BUILD)/tests $(CYCLES)
 	$(if $(ONLY)$(SANITIZE),,$(QUIET)tests/trace/same $(TEST_BINARY) $(BUILD)/tests)
-
-.PHONY: check-watch
-check-watch: $(TEST_BINARY) $(TEST_TOOLS) $(WATCH_SLEEPER)
-	$(QUIET)tests/watch/run $(TEST_BINARY) $(BUILD)/tests
 
 # What counting costs, beside strace: a table. ROUNDS=7
 .PHONY: trace-overhead
@@ -182,7 +177,6 @@ check-release: $(TEST_TOOLS) $(CLI_PRELOADS)
 # Everything that the suites run, without running it.
 .PHONY: test-programs
 test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) $(TRACE_CONTRACT) $(TRACE_PRELOAD) \
-	$(WATCH_SLEEPER) \
 	$(FUZZERS:%=$(BUILD)/tests/fuzz/%)
 
 $(BUILD)/tests/flags: FORCE
@@ -217,7 +211,7 @@ $(UNIT_TESTS): %: %.o $(MODULES)
 TEST_OUTSIDER = $(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2
 
 $(BUILD)/tests/tools/document: OUTSIDER_LIBS = $(shell $(PKG_CONFIG) --cflags --libs jansson)
-$(TEST_TOOLS) $(WATCH_SLEEPER): $(BUILD)/tests/%: tests/%.c
+$(TEST_TOOLS): $(BUILD)/tests/%: tests/%.c
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) $< $(OUTSIDER_LIBS) -o $@

@@ -122,7 +122,6 @@ struct cli {
 	const char **operands;
 	int64_t duration_ns; /* the option 'd' or, without it, the command's default */
 	unsigned depth;      /* depth of measurement; 0: only for the status */
-	bool ends_regularly; /* the run ends by its status, although a signal was caught */
 	struct style style;
 	struct root root;
 	struct deadline deadline; /* deadline of the run; begins before its first child */
@@ -143,12 +142,6 @@ void cli_restore_signals(void);
 
 /* Renders the result, which is written when the command is done. */
 void cli_print(struct cli *cli, const void *result);
-
-/*
- * Writes what was printed so far, for a command that does not end: to standard output, or to
- * cli->output in place of all earlier output. Returns false after an error message.
- */
-bool cli_flush(struct cli *cli);
 
 /* ---- parse.c: values as people write them, all of the text or nothing ---- */
 
@@ -207,12 +200,6 @@ void interrupts_catch(volatile bool *stop);
 
 /* Stops setting *stop. If no signal was caught yet, the next one ends the process at once. */
 void interrupts_release(void);
-
-/*
- * Blocks the signals until ppoll(2) or the like sets the mask *before, so that none arrives between
- * reading *stop and the wait.
- */
-void interrupts_block(sigset_t *before);
 
 /* Returns the first signal that was caught; 0: none. */
 int interrupts_first(void);

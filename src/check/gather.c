@@ -225,7 +225,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 				? PRIVILEGES_WRITE
 				: PRIVILEGES_WRITE | PRIVILEGES_SYSLOG);
 	start_measuring(&measuring, all ? NULL : keep_shown_calls);
-	/* These take less than a millisecond, and are the first that a watch asks for. */
+	/* These take less than a millisecond, and come before what takes long. */
 	ntp_collect(&evidence->ntp, deadline);
 	if (may_begin(&measuring, &evidence->vclock.fact))
 		witnesses_measure(root, &measuring.vdso, evidence, deadline);
@@ -260,43 +260,4 @@ void gather_verdict(
 		return;
 	measure_times(&measuring, TIMING_BRIEF);
 	settle(&measuring);
-}
-
-/* ---- for a long-running process ---- */
-
-/* This part of the limit is left for what follows the measurements. */
-#define REST_NS 400000000
-
-struct check_child {
-	const struct root *root;
-	struct deadline deadline;
-	struct evidence evidence;
-};
-
-static void gather_with_log(void *argument)
-{
-	struct check_child *child = argument;
-
-	gather_evidence(child->root, &child->evidence, false, &child->deadline);
-	kernel_log_collect(child->root, &child->evidence.kernel_log);
-	host_take_log(&child->evidence.host, &child->evidence.kernel_log);
-}
-
-void check_in_child(const struct root *root, struct evidence *evidence, struct diagnosis *diagnosis)
-{
-	struct check_child child = {
-		.root = root, .deadline = deadline_after(CHECK_LIMIT_NS - REST_NS)};
-	struct deadline whole = deadline_after(CHECK_LIMIT_NS);
-	struct fact why = {0};
-
-	if (!child_call(gather_with_log, &child, sizeof(child), &whole, &why))
-		child.evidence = (struct evidence){.live = root->live,
-			.proof.fact = why,
-			.vclock.fact = why,
-			.timing.fact = why,
-			.clocksource.current_fact = why,
-			.kernel_log.fact = why};
-	*evidence = child.evidence;
-	memset(diagnosis, 0, sizeof(*diagnosis));
-	diagnose(evidence, diagnosis);
 }

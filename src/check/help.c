@@ -9,7 +9,7 @@
 #include "model.h"
 
 #define LABEL_INDENT 9
-#define LIST_INDENT 32
+#define LIST_INDENT 34
 #define TERMS_INDENT 15
 
 /* No list and no term has the name of a cause or of advice. */

@@ -142,16 +142,6 @@ static int write_output(struct cli *cli, int status)
 	return status;
 }
 
-bool cli_flush(struct cli *cli)
-{
-	if (!cli->out)
-		return true;
-	if (write_output(cli, EXIT_SUCCESS) != EXIT_SUCCESS)
-		return false;
-	cli->out = memory_stream_open(&cli->collected);
-	return true;
-}
-
 /* Some formats have readers that do not see standard error. */
 static void report_failure(struct cli *cli)
 {
@@ -278,7 +268,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	}
 	report_failure(&cli);
 	cli_free(&cli);
-	if (interrupts_first() && !cli.ends_regularly)
+	if (interrupts_first())
 		return end_by_signal(interrupts_first());
 	return status;
 }

@@ -247,16 +247,6 @@ void interrupts_release(void)
 		set_action((struct sigaction){.sa_handler = SIG_DFL});
 }
 
-void interrupts_block(sigset_t *before)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaddset(&set, signals[i]);
-	sigprocmask(SIG_BLOCK, &set, before);
-}
-
 int interrupts_first(void)
 {
 	return interrupts.caught;

@@ -166,9 +166,9 @@ static void describe_restore(const struct evidence *evidence, struct wall_clock 
 	                    strcmp(evidence->vclock.name, "hvclock") == 0;
 	const struct witness *reference = find_reference(evidence);
 	const char *signs[] = {
-		fact_is_known(&evidence->base.fact) ? "the pvclock page (vdsocheck watch)" : NULL,
+		fact_is_known(&evidence->base.fact) ? "the pvclock page" : NULL,
 		reference && reference->source != WITNESS_NTP
-			? "comparing with the other clock (vdsocheck watch)"
+			? "comparing with the other clock"
 			: NULL,
 		fact_is_flag(&evidence->host.vmclock, true) ? "/dev/vmclock0" : NULL,
 		fact_is_flag(&evidence->host.vmgenid, true)

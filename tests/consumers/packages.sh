@@ -69,7 +69,7 @@ try_package() {
 	verify "$1: is installed again without a unit stopped" '[ "$status" -eq 0 ]' '[ ! -e "$root/asked" ]'
 	step "$1_remove"
 	verify "$1: stops its units and is removed without a trace" '[ "$status" -eq 0 ]' \
-		'grep -qE "(disable --now|stop) .*vdsocheck-watch.service" "$root/asked"' 'has_no_trace "$root"'
+		'grep -qE "(disable --now|stop) .*vdsocheck.timer" "$root/asked"' 'has_no_trace "$root"'
 }
 
 try_packages() {

@@ -19,7 +19,7 @@ check_metrics() {
 	fi
 	run sh -c 'vdsocheck --format prometheus --require tsc | promtool check metrics'
 	verify "$name of this host" '[ "$status" -eq 0 ]' '[ ! -s "$out" ]' '[ ! -s "$err" ]'
-	for command in bench compare trace warp watch; do
+	for command in bench compare trace warp; do
 		vdsocheck "$command" --help | grep -q prometheus || continue
 		vdsocheck "$command" --format prometheus -d 10ms -o "$work/sample" || :
 		run promtool check metrics <"$work/sample"
@@ -68,9 +68,6 @@ check_exporter() {
 	vdsocheck --format prometheus -o "$metrics/here/vdsocheck.prom" || :
 	vdsocheck --from "$hosts/case-01-ec2-xen/document.json" --require tsc --format prometheus \
 		-o "$metrics/there/vdsocheck.prom" || :
-	vdsocheck watch --format prometheus -d 10ms -o "$metrics/here/vdsocheck-watch.prom" || :
-	# What watch writes after a change, see unit/watch_test.
-	echo "vdsocheck_last_change_timestamp_seconds $(date +%s)" >"$metrics/there/vdsocheck-watch.prom"
 	start_exporter there
 	there=$exporter
 	start_exporter here

@@ -83,7 +83,7 @@ check_shell() {
 		verify 'zsh: prints no error while it completes' '! grep -qE "_[a-z]+:[0-9]+: " "$out"'
 	fi
 	offers 'offers those of check without a command' 'vdsocheck --' "$(long_options check)"
-	offers 'offers a command as the first word' 'vdsocheck wa' 'warp watch'
+	offers 'offers a command as the first word' 'vdsocheck wa' 'warp'
 	offers 'offers no command behind an option' 'vdsocheck -q wa' ''
 	offers 'offers the formats of the command' 'vdsocheck warp -q --format ' 'text json'
 	offers 'offers what --color takes' 'vdsocheck warp --color ' 'auto always never'

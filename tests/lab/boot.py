@@ -19,7 +19,7 @@ from machines import MACHINES
 from shell import Unavailable, call
 
 DONE = b"@@lab done@@"
-OF_STEPS = {"counts": "caller", "stood": "outside"}  # steps with a program of another name
+OF_STEPS = {"counts": "caller"}  # steps with a program of another name
 REPORT = re.compile(r"@@lab begin (\S+)@@\n(.*?)\n?@@lab end \1 (\d+)@@", re.DOTALL)
 
 
@@ -89,11 +89,6 @@ def guest_archive(environment, with_vdsocheck):
     add_programs(archive, environment, with_vdsocheck)
     for name in named(environment, "insmod"):
         archive.file(f"/lab/modules/{name}.ko", module.build(name, environment))
-    for name in named(environment, "modprobe"):
-        files = fetch.module_with_needs(environment.suite, environment.arch, environment.flavour, name)
-        archive.data(f"/lab/modules/{name}.order", "".join(f"{need}\n" for need in files).encode())
-        for need, file in files.items():
-            archive.file(f"/lab/modules/{need}.ko", file)
     return archive
 
 

@@ -184,16 +184,6 @@ def kernel_modules(suite, arch, flavour, names):
     return {name: _plain(file) for name, file in files.items()}
 
 
-def module_with_needs(suite, arch, flavour, name):
-    """Name -> file of a module of the kernel's and those that it needs, in the order to insert them."""
-    file = kernel_modules(suite, arch, flavour, (name,))[name]
-    needs = output(["modinfo", "-F", "depends", file]).strip().split(",")
-    found = {}
-    for need in filter(None, needs):
-        found.update(module_with_needs(suite, arch, flavour, need))
-    return {**found, name: file}
-
-
 def _plain(file):
     """The file without its compression."""
     name, kind = os.path.splitext(file)

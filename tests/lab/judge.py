@@ -5,7 +5,6 @@ import json
 import re
 
 import measured
-import watched
 
 # The only verdicts and exit statuses that do justice to each truth.
 VERDICTS = {"ok": "ok", "slow": "slow", "fallback": "fallback", "sometimes": "fallback", "no-vdso": "fallback",
@@ -28,16 +27,12 @@ class Row:
         self.environment = environment.name
         steps = {words[0]: words[1:] for words in environment.steps_after(number)}
         self.measures = [name for name in steps if name in measured.STEPS]
-        self.watches = "watch" in steps
-        self.stood = [words[1] for words in environment.steps_after(number) if words[0] == "stood"]
-        self.lost = []  # a dictionary for each of them
         self.warp = steps.get("warp")  # verdict
         self.counts = steps.get("counts", ["0"])[0]  # times
         self.arch = environment.arch
         self.expectation = expectation
         self.clocksource = self.mode = self.how = self.truth = self.verdict = self.status = None
         self.oracle = self.document = self.article = self.measured = self.copy = None
-        self.noticed = None  # seconds from each switch to the event of `watch`
         self.causes = self.advice = None
         self.log = []
         self.problems = []
@@ -58,7 +53,6 @@ class Row:
                 "exit_status": self.status, "causes": self.causes, "advice": self.advice,
                 "seconds": round(self.seconds, 1),
                 "article": self.article, "measured": self.measured, "copy": self.copy,
-                "noticed_s": self.noticed, "stood": self.lost,
                 "log": self.log, "oracle": self.oracle, "document": self.document}
 
 
@@ -243,32 +237,6 @@ def _judge_measured(row, reports):
         row.blame(str(error))
 
 
-def _judge_watch(row, reports):
-    """Each switch is an event of `vdsocheck watch`, in time, with its verdict."""
-    if "watch" not in reports or "switches" not in reports:
-        row.blame("watch did not run to its end")
-        return
-    events, switches = reports["watch"][0], reports["switches"][0]
-    try:
-        for problem in watched.problems(events, switches):
-            row.blame(f"watch: {problem}")
-        row.noticed = watched.latencies(events, switches)
-    except (ValueError, KeyError, TypeError) as error:
-        row.blame(f"watch: {error!r} in {events[:200]!r}")
-
-
-def _judge_stood(row, reports):
-    """What the host did is one event, with what the clock lost by it."""
-    for kind in row.stood:
-        try:
-            stood = watched.Stood(kind, reports)
-            row.lost.append(stood.as_dict())
-            for problem in stood.problems():
-                row.blame(f"{kind}: {problem}")
-        except (ValueError, KeyError, TypeError) as error:
-            row.blame(f"{kind}: {error!r}")
-
-
 def _judge_warp(row, reports):
     """The verdict is that of the step, and the independent test sees warps where ours does."""
     document = _document(reports.get("warp", ("", 1)), "warp", row)
@@ -292,10 +260,6 @@ def judge(row, reports, with_vdsocheck):
         _judge_measured(row, reports)
     if with_vdsocheck and row.warp:
         _judge_warp(row, reports)
-    if with_vdsocheck and row.watches:
-        _judge_watch(row, reports)
-    if with_vdsocheck:
-        _judge_stood(row, reports)
     if not with_vdsocheck or not row.oracle:
         return row
     row.document = _document(reports.get("vdsocheck"), "vdsocheck", row)

@@ -130,14 +130,6 @@ def run(environments, with_vdsocheck):
         for row in examine(environment, with_vdsocheck):
             _print_row(row)
             rows.append(row)
-    for row in rows:
-        if row.noticed:
-            print(f"{row.name}: watch noticed the switches after",
-                  ", ".join(f"{seconds} s" for seconds in row.noticed))
-        for stood in row.lost:
-            print(f"{row.name}: {stood['kind']}: the clock lost {stood['lost_s']:.2f} s, reported"
-                  f" {stood['stood_s']}; {stood['offset_s']:.2f} s ahead, reported"
-                  f" {stood['found_offset_s']} by {stood['source']}; dated {stood['late_s']} s late")
     _print_articles(rows)
     _print_copies(rows)
     for line in measured.tables([row.as_dict() for row in rows]):

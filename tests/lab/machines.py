@@ -113,8 +113,6 @@ def _xen(seconds):
 MACHINES = {
     "kvm-on-tsc": _nested("tsc", "-cpu host"),
     "kvm-on-tsc-patient": _nested("tsc", "-cpu host", seconds=400),
-    "kvm-restored": _nested("tsc", "-cpu host -drive if=none,file=/guest/disk,format=qcow2",
-                            seconds=1500),
     "kvm-on-hpet": _nested("hpet", "-cpu host"),
     "hyperv-on-tsc": _nested("tsc", _HYPERV),
     "hyperv-on-hpet": _nested("hpet", _HYPERV),

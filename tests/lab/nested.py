@@ -7,7 +7,6 @@ QEMU comes from trixie, for the one of bookworm cannot emulate Xen.
 """
 
 import os
-import struct
 
 import build
 import emulator
@@ -18,16 +17,6 @@ EMULATOR = ("qemu-system-x86", "qemu-system-x86_64")
 FIRMWARE = {"seabios": ("bios-256k.bin",),
             "qemu-system-data": ("kvmvapic.bin", "linuxboot_dma.bin", "linuxboot.bin")}
 MODULES = ("irqbypass", "ccp", "kvm", "kvm-amd")
-
-
-def _snapshot_disk():
-    """An empty disk of QEMU's, in which it keeps snapshots: docs/interop/qcow2.txt, version 2."""
-    cluster = 1 << 16
-    header = struct.pack(">4sIQIIQIIQQIIQ", b"QFI\xfb", 2, 0, 0, 16, 1 << 20, 0, 1, 3 * cluster,
-                         cluster, 1, 0, 0)
-    refcounts = struct.pack(">4H", 1, 1, 1, 1)
-    parts = (header, struct.pack(">Q", 2 * cluster), refcounts, b"")
-    return b"".join(part.ljust(cluster, b"\0") for part in parts)
 
 
 def _add_emulator(archive):
@@ -49,14 +38,12 @@ def write_host(archive, machine, words, kernel, initrd, path):
     archive.file("/bin/busybox", fetch.busybox("bookworm", "amd64"), 0o755)
     archive.file("/init", os.path.join(LAB, "guest", "host"), 0o755)
     archive.file("/bin/vdsocheck", build.vdsocheck("amd64"), 0o755)
-    archive.file("/bin/outside", build.program("outside", "amd64"), 0o755)
     _add_emulator(archive)
     for name, file in fetch.kernel_modules(suite, "amd64", flavour, MODULES).items():
         archive.file(f"/modules/{name}.ko", file)
     archive.data("/modules/order", "".join(name + "\n" for name in MODULES).encode())
     archive.file("/guest/kernel", kernel)
     archive.file("/guest/initrd", initrd)
-    archive.data("/guest/disk", _snapshot_disk())
     archive.data("/guest/command", "".join(word + "\n" for word in words).encode())
     archive.write(path, level=0)
 

@@ -10,7 +10,6 @@
 #include "commands.h"
 #include "document/field.h"
 #include "report.h"
-#include "watch/model.h"
 
 /* The exit statuses of the command, in words. */
 static const char *status;
@@ -261,8 +260,6 @@ static bool print_schema(const char *name)
 
 	if (strcmp(name, "check") == 0)
 		return write_schema(DOCUMENT_SCHEMA, check_fields, stdout);
-	if (strcmp(name, "watch") == 0)
-		return write_schema(WATCH_JSON_SCHEMA, watch_event_fields, stdout);
 	for (size_t i = 0; command_list[i]; i++) {
 		const struct command *command = command_list[i];
 

@@ -260,8 +260,8 @@ static void the_symbols_of_the_vdso_lead_to_jumps_within_its_image(void **state)
 			continue;
 		led++;
 		assert_in_range(elf_offset(&elf, value), room, size - 1);
-		for (stub = elf_offset(&elf, value); elf_number(&elf, stub, 8) - STUBS_AT >=
-						     stubs * SERVED_STUB_SIZE;)
+		for (stub = elf_offset(&elf, value);
+			elf_number(&elf, stub, 8) - STUBS_AT >= stubs * SERVED_STUB_SIZE;)
 			assert_in_range(++stub, room, size - 8);
 		memcpy(image + at, before + at, sizeof(Elf64_Sym));
 	}

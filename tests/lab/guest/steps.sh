@@ -24,7 +24,7 @@ report() {
 	shift
 	echo "@@lab begin $report_name@@"
 	case $1 in
-	clock_log | check_clock | trace_article | count_programs) "$@" 2>$errors ;; # functions, which timeout(1) cannot start
+	clock_log | trace_article | count_programs) "$@" 2>$errors ;; # functions, which timeout(1) cannot start
 	*) timeout $seconds "$@" 2>$errors ;;
 	esac
 	report_status=$?
@@ -135,96 +135,6 @@ check() {
 	flapper=
 }
 
-# watch NAME...: vdsocheck watches while the clocksource is switched to each of them in turn, beside
-# a bare sleep of its interval, since a loaded machine makes both late. With
-# host=NAME the host of a nested guest switches its own.
-watch() {
-	[ -x $LAB/$build/vdsocheck ] || return 0
-	$prefix $LAB/$build/vdsocheck watch --json >/tmp/events 2>$errors &
-	watcher=$!
-	: >/tmp/switches
-	await_events 1
-	events=1
-	for name; do
-		from=$(cat $clocksource/current_clocksource)
-		read -r uptime _ </proc/uptime
-		case $name in
-		host=*) host "${name#host=}" && name="$from -" ;;
-		*)
-			(sleep 1 && cat /proc/uptime >/tmp/slept) &
-			sleeper=$!
-			echo "$name" >$clocksource/current_clocksource && name="$name $uptime"
-			;;
-		esac
-		events=$((events + 1))
-		await_events $events
-		[ -z "$sleeper" ] || { wait "$sleeper" && read -r slept _ </tmp/slept; }
-		echo "$from $name ${sleeper:+$slept}" >>/tmp/switches
-		sleeper=
-	done
-	kill $watcher
-	wait $watcher
-	echo "end $?" >>/tmp/switches
-	report switches cat /tmp/switches
-	report watch cat /tmp/events
-}
-
-# modprobe NAME: a module of the kernel's own, after those that it needs.
-modprobe_() {
-	while read -r needed; do
-		insmod "$LAB/modules/$needed.ko" || echo "@@lab trouble insmod $needed@@"
-	done <"$LAB/modules/$1.order"
-}
-
-# stood KIND SECONDS: vdsocheck watches while the host of a nested guest pauses it for that time, takes
-# it back to a snapshot of that age, starts it again from a file, or leaves its own TSC.
-# The clock is compared with the host's before and after.
-stood() {
-	[ -x $LAB/$build/vdsocheck ] || return 0
-	start_watch --recheck 10s
-	report "stood-$1-before" $LAB/$build/outside 9
-	echo "@@lab $1 $2@@"
-	read -r ended
-	# Nothing may be reported of a host that leaves its TSC where the clocksource is tsc.
-	if [ "$1" = away ]; then sleep 5; else await_events 2; fi
-	kill $watcher
-	wait $watcher
-	report "stood-$1-after" $LAB/$build/outside 9
-	report "stood-$1-ended" echo "$ended"
-	report "stood-$1-check" check_clock
-	report "stood-$1-watch" cat /tmp/events
-}
-
-# A guest in a guest of a loaded machine may have too little time for all of a check.
-start_watch() {
-	for try in 1 2 3 4 5; do
-		: >/tmp/events
-		$prefix $LAB/$build/vdsocheck watch --json "$@" >/tmp/events 2>$errors &
-		watcher=$!
-		await_events 1
-		if [ "$try" = 5 ] || grep -q '"clock":"[abr]' /tmp/events; then break; fi
-		kill $watcher
-		wait $watcher
-	done
-}
-
-check_clock() {
-	for try in 1 2 3 4 5; do
-		$LAB/$build/vdsocheck --json >/tmp/check
-		if [ "$try" = 5 ] || grep -q '"state": "[abr]' /tmp/check; then break; fi
-	done
-	cat /tmp/check
-}
-
-await_events() {
-	tries=0
-	until [ "$(grep -c '"event"' /tmp/events)" -ge "$1" ]; do
-		tries=$((tries + 1))
-		[ $tries -gt 200 ] && return 1
-		usleep 100000
-	done
-}
-
 # article CALLS: the article's experiment, on what the last check looked at.
 article() {
 	report article $prefix $LAB/$build/article "$1"
@@ -327,7 +237,7 @@ hand_turn() {
 # Words of the table that are words of the shell too.
 take_step() {
 	case $1 in
-	source | insmod | modprobe) word=$1_ && shift && $word "$@" ;;
+	source | insmod) word=$1_ && shift && $word "$@" ;;
 	*) "$@" ;;
 	esac
 }
