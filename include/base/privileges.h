@@ -21,7 +21,7 @@
 
 /*
  * From now on the process has no other capabilities than these, of those that it has. Changes
- * nothing where a seccomp filter is around it.
+ * nothing where a seccomp filter around it forbids that.
  */
 void privileges_keep(uint64_t kept);
 

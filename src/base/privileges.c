@@ -6,22 +6,23 @@
  */
 #include "base/privileges.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 
-void privileges_keep(uint64_t kept)
+static void drop(uint64_t kept)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
 	uint32_t lost = 0;
 
-	/* A filter may kill for capset(2), as systemd's SystemCallFilter=~@privileged does. */
-	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0 || syscall(SYS_capget, &header, sets) < 0)
+	if (syscall(SYS_capget, &header, sets) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
 		uint32_t keep = (uint32_t)(kept >> (32 * i));
@@ -36,17 +37,56 @@ void privileges_keep(uint64_t kept)
 		syscall(SYS_capset, &header, sets);
 }
 
-bool privileges_are_filtered(void)
+/* Looks for a line of /proc/self/status by its beginning. */
+static bool status_has(const char *beginning)
 {
 	FILE *status = fopen("/proc/self/status", "re");
 	char line[128];
-	bool filtered = false;
+	bool found = false;
 
-	while (status && !filtered && fgets(line, sizeof(line), status))
-		filtered = strncmp(line, "Seccomp:\t2", strlen("Seccomp:\t2")) == 0;
+	while (status && !found && fgets(line, sizeof(line), status))
+		found = strncmp(line, beginning, strlen(beginning)) == 0;
 	if (status)
 		(void)fclose(status);
-	return filtered;
+	return found;
+}
+
+/*
+ * A filter may kill for capset(2), as systemd's SystemCallFilter=~@privileged does: a child tries
+ * it, once for this process and its children. It leaves no core dump, but a line in the audit log,
+ * so it is not made where there is nothing to lose.
+ */
+static bool may_drop(void)
+{
+	static enum { UNTRIED, ALLOWED, FORBIDDEN } state;
+	int status = 0;
+	pid_t pid;
+
+	if (state == UNTRIED && status_has("CapPrm:\t0000000000000000"))
+		state = FORBIDDEN;
+	if (state != UNTRIED)
+		return state == ALLOWED;
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_DUMPABLE, 0);
+		drop(PRIVILEGES_NONE);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	state = pid > 0 && status == 0 ? ALLOWED : FORBIDDEN;
+	return state == ALLOWED;
+}
+
+void privileges_keep(uint64_t kept)
+{
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) <= 0 || may_drop())
+		drop(kept);
+}
+
+bool privileges_are_filtered(void)
+{
+	return status_has("Seccomp:\t2");
 }
 
 bool privileges_have(uint64_t wanted)
