@@ -149,12 +149,6 @@ bool trace_signals_stop(int number);
  */
 bool trace_started(struct trace_run *run, int *error, struct fact *why);
 
-/*
- * Runs the program again, as often as is asked for, each time with standard input from this offset
- * on, and compares the times.
- */
-void trace_compare(const struct trace_run *run, off_t input);
-
 /* ---- running.c: what runs already ---- */
 
 /*

@@ -321,18 +321,6 @@ const struct field trace_fields[] = {
 	{LIST("calls", diagnosis.lines, diagnosis.line_count, trace_line_fields),
 		.fact = FACT(trace.method_fact), .reason = "reason",
 		.doc = "system calls that were counted"},
-	{WHOLE("repeats_reason", trace.repeated),
-		.doc = "why no more runs were compared; null: they were"},
-	{INTEGER("repeats", request.repeats, INT64_MAX),
-		.doc = "runs as this host is, and as many as if it fell back, that were compared"},
-	{REAL("untouched_s", trace.untouched.wall_s, 6),
-		.doc = "least seconds of a run as this host is"},
-	{REAL("untouched_cpu_s", trace.untouched.cpu_s, 6),
-		.doc = "least seconds of CPU time of these"},
-	{REAL("as_if_fallback_s", trace.fallen_back.wall_s, 6),
-		.doc = "least seconds of a run as if this host fell back"},
-	{REAL("as_if_fallback_cpu_s", trace.fallen_back.cpu_s, 6),
-		.doc = "least seconds of CPU time of these"},
 	{0},
 };
 

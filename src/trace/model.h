@@ -60,8 +60,6 @@ struct trace_request {
 	bool leaves_untouched;              /* the calls into the vDSO are not counted */
 	bool locates_calls;                 /* the places of system calls are looked for */
 	bool as_if_fallback; /* a system call takes the place of each call into the vDSO */
-	bool is_baseline;    /* to compare with: the stubs are mapped, and not used */
-	uint64_t repeats;    /* more runs of each kind, to compare */
 	uint64_t shown;      /* places of each list, or processes or control groups */
 	int64_t limit_ns;    /* 0: no limit */
 	bool warns;          /* on standard error, where the report goes, too */
@@ -145,10 +143,6 @@ struct trace_places {
 	size_t count;
 };
 
-struct trace_times {
-	double wall_s, cpu_s; /* NAN: none was measured */
-};
-
 /*
  * A sample of what runs stands for this CPU time: a golden part of a millisecond, for programs that
  * are woken once in each would be sampled in a few places alone by what divides it.
@@ -204,10 +198,6 @@ struct trace_evidence {
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
 	bool is_strict;                /* that was strict mode, by SIGKILL */
 	uint64_t strict_refused;       /* programs that our filter kept from strict mode */
-
-	/* The runs that were compared. */
-	struct fact repeated; /* known: request->repeats of each kind; unread: not asked for */
-	struct trace_times untouched, fallen_back; /* the least of them */
 };
 
 /* A row with its counts, and what one call costs. A number that is not known is NAN. */

@@ -59,22 +59,6 @@ static void write_samples(const struct trace_report *report, struct page *page)
 			inside->fallback_percent_most < 10, inside->fallback_percent_most);
 }
 
-static void write_repeats(const struct trace_evidence *trace, struct page *page)
-{
-	const struct trace_times *before = &trace->untouched, *after = &trace->fallen_back;
-
-	if (!fact_is_known(&trace->repeated)) {
-		page_line(page, "repeated", "not compared: %s", trace->repeated.reason);
-		return;
-	}
-	page_line(page, "repeated",
-		"as this host is %s, %s of CPU time; as if this host fell back %s (%+.0f%%), %s "
-		"(%+.0f%%): the least of %s runs each",
-		as_seconds(before->wall_s), as_seconds(before->cpu_s), as_seconds(after->wall_s),
-		100 * (after->wall_s / before->wall_s - 1), as_seconds(after->cpu_s),
-		100 * (after->cpu_s / before->cpu_s - 1), as_count(trace->request->repeats));
-}
-
 static int by_count(const void *left, const void *right)
 {
 	const struct trace_line *a = left, *b = right;
@@ -159,8 +143,6 @@ void trace_text(const void *data, struct page *page)
 	write_run(report, page);
 	if (trace->sampled.fact.state != FACT_UNREAD)
 		write_samples(report, page);
-	if (trace->repeated.state != FACT_UNREAD)
-		write_repeats(trace, page);
 	page_table(page, &(struct table){.fields = trace_caller_fields,
 				 TABLE_ROWS(trace->callers.list, trace->callers.count)});
 	page_table(page, &(struct table){.fields = trace_line_fields,

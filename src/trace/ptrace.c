@@ -133,7 +133,6 @@ bool tracer_seize(struct tracer *tracer, bool serves, struct fact *why)
 	struct rlimit limit;
 	struct fact ignored;
 
-	signal(SIGCHLD, SIG_DFL); /* after another run */
 	tracer->options = FOLLOW;
 	if (serves)
 		tracer->options |= PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXIT;
@@ -152,8 +151,8 @@ bool tracer_seize(struct tracer *tracer, bool serves, struct fact *why)
 		tracer->filters = 1;
 	tracer->filters += tracer->has_filter;
 	/* Each program that is counted has a descriptor here. This one has its own limit by now. */
-	if (getrlimit(RLIMIT_NOFILE, &tracer->files) == 0) {
-		limit = (struct rlimit){tracer->files.rlim_max, tracer->files.rlim_max};
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
 	tracer_add(tracer, run->program, NULL);
@@ -211,8 +210,6 @@ void tracer_release(struct tracer *tracer)
 		sigaction(SIGCHLD, &action, NULL);
 		raise(SIGCHLD); /* some may have stopped before */
 	}
-	if (tracer->files.rlim_max) /* the next run inherits it */
-		setrlimit(RLIMIT_NOFILE, &tracer->files);
 	while (tracer->threads)
 		drop(tracer, &tracer->threads);
 	while (tracer->left)

@@ -250,8 +250,7 @@ static int give_stubs(struct target *target, int *table)
 	memcpy(changed, image, target->size);
 	served_stubs_make(&stubs, changed, target->size, target->vdso);
 	if (write_changes(target->thread, stubs.to, none, code, stubs.used) &&
-		(target->trace->request->is_baseline ||
-			write_changes(target->thread, target->vdso, image, changed, target->size)))
+		write_changes(target->thread, target->vdso, image, changed, target->size))
 		return 0;
 	error = errno;
 	(void)write_changes(target->thread, target->vdso, changed, image, target->size);

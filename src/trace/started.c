@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <linux/seccomp.h>
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -20,7 +19,6 @@
 #include "base/privileges.h"
 #include "count.h"
 #include "files.h"
-#include "places.h"
 #include "served.h"
 #include "tracer.h"
 
@@ -193,8 +191,7 @@ static void give_up_privileges(const struct trace_run *run, bool serves)
 	/* To suspend the seccomp filters of programs whose calls into the vDSO are counted. */
 	if (serves)
 		kept |= PRIVILEGES(CAP_SYS_ADMIN);
-	if (!run->trace->request->repeats)
-		privileges_keep(kept);
+	privileges_keep(kept);
 }
 
 /*
@@ -219,7 +216,7 @@ static bool run_program(
 	tracer.has_filter = !is_counted && may_filter(trace, refused);
 	if (is_counted ? serves : tracer.has_filter)
 		is_seized = tracer_seize(&tracer, serves, refused);
-	if (!is_seized && (trace->request->as_if_fallback || trace->request->is_baseline)) {
+	if (!is_seized && trace->request->as_if_fallback) {
 		*why = *refused;
 		leave_child(run, file);
 		return false;
@@ -265,63 +262,4 @@ bool trace_started(struct trace_run *run, int *error, struct fact *why)
 	if (trace->served.state == FACT_UNREAD)
 		trace->served = trace->method_fact;
 	return is_run;
-}
-
-/* ---- more runs, to compare ---- */
-
-/*
- * Runs the program once more, and keeps its times if they are the least. False if it did not end as
- * the counted run did.
- */
-static bool time_run(const struct trace_run *of, bool as_if_fallback, struct trace_times *least)
-{
-	struct trace_evidence *trace = xcalloc(1, sizeof(*trace));
-	struct trace_request request = *of->trace->request;
-	struct fact *why = &of->trace->repeated;
-	struct trace_run run = *of;
-	int error;
-	bool is_timed = false;
-
-	request.as_if_fallback = as_if_fallback;
-	request.is_baseline = !as_if_fallback;
-	trace->request = &request;
-	trace->program = of->trace->program;
-	run.trace = trace;
-	if (run_program(&run, false, true, &error, why)) {
-		if (error)
-			fact_set_errno(why, error, "a run");
-		else if (run.status != of->status)
-			fact_set(why, FACT_FAILED, "a run %s did not end as the first one",
-				as_if_fallback ? "as if this host fell back" : "as this host is");
-		else
-			is_timed = true;
-	}
-	if (is_timed) {
-		least->wall_s = fmin(least->wall_s, trace->duration_s.value);
-		least->cpu_s = fmin(least->cpu_s, trace->cpu_s.value);
-	}
-	places_free(&trace->places);
-	free(trace);
-	return is_timed;
-}
-
-/* Takes turns, so that what changes on the host during the runs changes both. */
-void trace_compare(const struct trace_run *run, off_t input)
-{
-	struct trace_evidence *trace = run->trace;
-	const uint64_t repeats = trace->request->repeats;
-	const off_t end = lseek(STDIN_FILENO, 0, SEEK_CUR);
-	bool is_timed = true;
-
-	trace->untouched = trace->fallen_back = (struct trace_times){NAN, NAN};
-	for (uint64_t i = 0; i < repeats && is_timed; i++) {
-		lseek(STDIN_FILENO, input, SEEK_SET);
-		is_timed = time_run(run, false, &trace->untouched);
-		lseek(STDIN_FILENO, input, SEEK_SET);
-		is_timed = is_timed && time_run(run, true, &trace->fallen_back);
-	}
-	/* Here the first run has left it, and the next reader goes on. */
-	lseek(STDIN_FILENO, end, SEEK_SET);
-	if (is_timed)
-		fact_set_known(&trace->repeated);
 }

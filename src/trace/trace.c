@@ -22,8 +22,7 @@ enum trace_option {
 	OPTION_TOP = OPTION_OWN,
 	OPTION_NO_SERVED,
 	OPTION_BY,
-	OPTION_AS_IF,
-	OPTION_REPEAT
+	OPTION_AS_IF
 };
 
 struct trace_work {
@@ -59,9 +58,6 @@ static bool take_option(struct cli *cli, int id, const char *value)
 		request->as_if_fallback = strcmp(value, "fallback") == 0;
 		return request->as_if_fallback ||
 		       cli_usage_error("--as-if: '%s' is not known; use fallback", value);
-	case OPTION_REPEAT:
-		return take_count(
-			"--repeat", text_span(value), "runs, such as 10", &request->repeats);
 	case OPTION_TOP:
 		return take_count("--top", text_span(value), "rows, such as 20", &request->shown);
 	case OPTION_BY:
@@ -97,7 +93,6 @@ static bool count_program(struct cli *cli)
 	struct trace_run *run = &work->run;
 	struct trace_evidence *trace = &report->trace;
 	const char *name = cli->operands[0];
-	const off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
 	struct fact why = {0};
 	int error = trace_program_find(name, &trace->program);
 
@@ -111,8 +106,6 @@ static bool count_program(struct cli *cli)
 			why.reason);
 	if (error)
 		return refuse_program(report, name, error);
-	if (report->request.repeats)
-		trace_compare(run, input);
 	privileges_keep(run->privileges);
 	/* Shells report a signal so. */
 	report->report.exit_status = WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
@@ -157,12 +150,6 @@ static bool count_running(struct cli *cli)
 
 /* ---- the command ---- */
 
-/* Says whether each run can have the same standard input. */
-static bool can_repeat_input(void)
-{
-	return lseek(STDIN_FILENO, 0, SEEK_CUR) >= 0 || errno == EBADF || isatty(STDIN_FILENO);
-}
-
 /* Checks what the options exclude or require; false after an error message. */
 static bool check_options(const struct cli *cli)
 {
@@ -179,10 +166,6 @@ static bool check_options(const struct cli *cli)
 		{request->leaves_untouched && !program, "--no-served requires a program"},
 		{request->as_if_fallback && (!program || request->leaves_untouched),
 			"--as-if requires a program, and excludes --no-served"},
-		{request->repeats && !request->as_if_fallback, "--repeat requires --as-if"},
-		{request->repeats && !can_repeat_input(),
-			"--repeat: standard input cannot be read again by each run; use a file or "
-			"</dev/null"},
 		{(request->lists_processes || request->lists_groups) && !all,
 			"--by requires --all"},
 	};
@@ -214,7 +197,6 @@ static bool measure(struct cli *cli)
 	request->lists_processes = request->system_wide && !request->lists_groups;
 	fact_set(&trace->sampled.fact, FACT_UNREAD,
 		"only what runs already is sampled, for calls that a vDSO may serve");
-	fact_set(&trace->repeated, FACT_UNREAD, "--repeat is not given");
 	if (!request->shown)
 		request->shown = DEFAULT_TOP;
 	if (!cli->operand_count && !request->limit_ns)
@@ -254,9 +236,6 @@ static const struct option_row options[] = {
 	{OPTION_AS_IF, "as-if", "fallback",
 		"run the program as if this host fell back: each call that the vDSO would serve is "
 		"a system call"},
-	{OPTION_REPEAT, "repeat", "N",
-		"with --as-if: also run it N times as this host is and N times simulated, and "
-		"compare the times"},
 	{OPTION_TOP, "top", "N",
 		"show N places in the program, processes or control groups (default 5)"},
 	{OPTION_NO_SERVED, "no-served", NULL,

@@ -3,8 +3,6 @@
 #ifndef VDSOCHECK_TRACE_TRACER_H
 #define VDSOCHECK_TRACE_TRACER_H
 
-#include <sys/resource.h>
-
 #include "count.h"
 #include "served.h"
 
@@ -30,7 +28,6 @@ struct tracer {
 	unsigned executions; /* successful execve(2) */
 	unsigned options;    /* of ptrace */
 	uint64_t filters;    /* of the program that are not its own */
-	struct rlimit files; /* limit of our descriptors, before it was raised */
 	struct traced *threads;
 	struct traced *left; /* that were let go, for their tables */
 };

@@ -88,7 +88,6 @@ complete -c vdsocheck -n '__vdsocheck_is trace' -s p -l pid -x -a '(__fish_compl
 complete -c vdsocheck -n '__vdsocheck_is trace' -s a -l all -d 'count those of the whole host'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l by -x -a 'process cgroup' -d 'with --all: list those that take the most time by process'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l as-if -x -a 'fallback' -d 'run the program as if this host fell back: each call that the vDSO would serve is a system call'
-complete -c vdsocheck -n '__vdsocheck_is trace' -l repeat -x -d 'with --as-if: also run it N times as this host is and N times simulated, and compare the times'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l top -x -d 'show N places in the program, processes or control groups'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l no-served -d 'do not count the calls that the vDSO serves: the program is left untouched'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s d -l duration -x -d 'count for TIME'
