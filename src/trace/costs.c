@@ -51,6 +51,7 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 		.is_exported = vdso && vdso->available,
 		.count = trace->counts[TRACE_NATIVE][row] + trace->counts[TRACE_COMPAT][row],
 		.count_32_bit = trace->counts[TRACE_COMPAT][row],
+		.counted = trace->method_fact,
 		.served = {.fact = trace->served},
 		.syscall_ns = NAN,
 		.vdso_ns = NAN};
@@ -65,6 +66,11 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	/* System calls that a filter refuses are not counted as such. */
 	if (trace->request->as_if_fallback && into_vdso > line.count)
 		line.count = into_vdso;
+	/* Where the vDSO makes system calls, each call into it is one. */
+	if (falls_back && !fact_is_known(&line.counted))
+		line.count = into_vdso;
+	if ((falls_back || trace->request->as_if_fallback) && fact_is_known(&trace->served))
+		fact_set_known(&line.counted);
 	/*
 	 * A call into the vDSO that falls back is counted as a system call, too: by its own name,
 	 * or by another (measure/call.c).
@@ -205,11 +211,16 @@ static void judge_inside(const struct trace_evidence *trace, struct trace_inside
 
 void trace_costs_judge(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
+	diagnosis->counted = diagnosis->listed = trace->method_fact;
+	if (fact_is_known(&trace->served))
+		fact_set_known(&diagnosis->listed);
 	for (size_t row = 0; row < trace->request->plan->row_count; row++) {
 		struct trace_line line = make_line(trace, row);
 
 		diagnosis->avoidable[row] = line.avoidable;
 		add_line(diagnosis, &line);
 	}
+	if (diagnosis->sums.avoidable)
+		fact_set_known(&diagnosis->counted);
 	judge_inside(trace, &diagnosis->inside);
 }

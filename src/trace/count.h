@@ -155,7 +155,7 @@ bool trace_started(struct trace_run *run, int *error, struct fact *why);
  * Counts the calls of the running process trace->program.pid and of the children that it starts,
  * until the run is over or the process ends, or those of the whole host, and fills in
  * trace->callers and trace->sampled, too. If only samples of the process could be taken,
- * trace->method_fact says why. False with the reason in trace->bpf.
+ * trace->method_fact says why. False with the reason in trace->method_fact.
  */
 bool trace_running(struct trace_run *run);
 

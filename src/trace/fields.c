@@ -16,7 +16,6 @@
 const char *const trace_method_names[] = {
 	[TRACE_BY_NONE] = "",
 	[TRACE_BY_BPF] = "bpf",
-	[TRACE_BY_SECCOMP] = "seccomp-ptrace",
 	NULL,
 };
 
@@ -76,7 +75,8 @@ CELL(print_all, struct trace_line, fputs(as_short((double)trace_line_calls(row))
 CELL(print_served, struct trace_line,
 	if (has_served(row)) fputs(as_short((double)row->served.value), out))
 CELL(print_system_calls, struct trace_line,
-	if (has_served(row)) fputs(as_short((double)row->count), out))
+	if (has_served(row) && fact_is_known(&row->counted))
+		fputs(as_short((double)row->count), out))
 CELL(print_each, struct trace_line,
 	print_cost(row->is_minimum && row->count, as_ns,
 		trace_line_s(row) * NS_PER_SECOND / (double)trace_line_calls(row), out))
@@ -100,8 +100,9 @@ const struct field trace_line_fields[] = {
 		.doc = "clock that the calls name, or \"other\"; null: the call takes none"},
 	{COLUMN("count", 0, print_all), .width = 7},
 	{COLUMN("per s", FIELD_SPARE, print_rate), .width = 7},
-	{INTEGER("count", count, INT64_MAX), .doc = "system calls that were counted"},
-	{INTEGER("count_32_bit", count_32_bit, INT64_MAX),
+	{INTEGER("count", count, INT64_MAX), .fact = FACT(counted),
+		.doc = "system calls; null: not counted"},
+	{INTEGER("count_32_bit", count_32_bit, INT64_MAX), .fact = FACT(counted),
 		.doc = "how many of these were made by 32-bit code"},
 	{INTEGER("served", served.value, INT64_MAX), .fact = FACT(served.fact), .title = "served",
 		.options = FIELD_RARE, .width = 7, .cell = print_served,
@@ -258,7 +259,7 @@ static const struct field inside_fields[] = {
 
 const struct field trace_fields[] = {
 	{INTEGER("clock_system_calls", diagnosis.sums.avoidable, INT64_MAX),
-		.fact = FACT(trace.method_fact), .reason = "reason",
+		.fact = FACT(diagnosis.counted), .reason = "reason",
 		.doc = "clock system calls that the vDSO serves or could"},
 	{INTEGER("clock_reads", diagnosis.sums.reads, INT64_MAX), .fact = FACT(trace.served),
 		.reason = "served_reason", .doc = "reads of the clock, served by the vDSO or not"},
@@ -266,7 +267,7 @@ const struct field trace_fields[] = {
 		.doc = "seconds that they took; null: not timed"},
 	{REAL("fallback_s", diagnosis.sums.fallback_s, 6), .fact = FACT(trace.served),
 		.doc = "seconds that they would take where the vDSO cannot be used; null: unknown"},
-	{REAL("lost_s", diagnosis.sums.lost_s.value, 6), .whole = FACT(trace.method_fact),
+	{REAL("lost_s", diagnosis.sums.lost_s.value, 6), .whole = FACT(diagnosis.counted),
 		.fact = FACT(diagnosis.sums.lost_s.fact),
 		.doc = "seconds lost by them against the vDSO; null: unknown"},
 	{INLINE(diagnosis.inside, inside_fields)},
@@ -276,9 +277,7 @@ const struct field trace_fields[] = {
 		.doc = "why only this program makes them, as far as it can be seen from outside"},
 	{WORD("method", trace.method, trace_method_names), .fact = FACT(trace.method_fact),
 		.reason = "reason",
-		.doc = "how calls were counted: by a BPF program, or by seccomp and ptrace"},
-	{REASON("bpf_reason"), .fact = FACT(trace.bpf),
-		.doc = "why no BPF program counted them; null: it did"},
+		.doc = "how system calls were counted: by a BPF program"},
 	{LIST("notes", diagnosis.notes.list, diagnosis.notes.count, text_element),
 		.doc = "what else was not counted, or did not go as it would without vdsocheck"},
 	{TEXT("program", trace.program.path),
@@ -290,10 +289,7 @@ const struct field trace_fields[] = {
 	{REAL("duration_s", trace.duration_s.value, 3), .fact = FACT(trace.duration_s.fact),
 		.reason = "reason", .doc = "seconds that calls were counted"},
 	{REAL("cpu_s", trace.cpu_s.value, 3), .fact = FACT(trace.cpu_s.fact), .reason = "reason",
-		.doc = "seconds of CPU time of the program and the children it waited for, by "
-		       "seccomp-ptrace with the stops"},
-	{INTEGER("children_terminated", trace.children_terminated, INT64_MAX),
-		.doc = "processes that the program left running, which were sent SIGTERM"},
+		.doc = "seconds of CPU time of the program and the children it waited for"},
 	{REASON("served_reason"), .doc = "why served calls were not counted; null: they were"},
 	{INTEGER("programs_uncounted", trace.uncounted, INT64_MAX),
 		.doc = "programs that were executed and whose served calls were not counted"},
@@ -319,8 +315,8 @@ const struct field trace_fields[] = {
 		.doc = "control groups that made the most calls, in this order; null: not asked "
 		       "for"},
 	{LIST("calls", diagnosis.lines, diagnosis.line_count, trace_line_fields),
-		.fact = FACT(trace.method_fact), .reason = "reason",
-		.doc = "system calls that were counted"},
+		.fact = FACT(diagnosis.listed), .reason = "reason",
+		.doc = "calls that were counted"},
 	{0},
 };
 

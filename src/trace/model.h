@@ -13,7 +13,6 @@
 #include <sys/types.h>
 
 #include "base/fact.h"
-#include "base/filter.h"
 #include "base/text.h"
 #include "evidence.h"
 #include "measure/call.h"
@@ -65,7 +64,7 @@ struct trace_request {
 	bool warns;          /* on standard error, where the report goes, too */
 };
 
-enum trace_method { TRACE_BY_NONE, TRACE_BY_BPF, TRACE_BY_SECCOMP };
+enum trace_method { TRACE_BY_NONE, TRACE_BY_BPF };
 
 struct trace_program {
 	pid_t pid;
@@ -170,12 +169,10 @@ struct trace_evidence {
 	struct real_fact duration_s;
 	struct real_fact cpu_s;       /* of the program and the children that it waited for */
 	bool cpu_is_partial;          /* others were counted, too */
-	uint64_t children_terminated; /* processes left running, which were sent SIGTERM */
 
 	/* The system calls. */
 	struct fact method_fact;    /* why they were not counted; known: they were */
-	enum trace_method method;   /* by seccomp, the CPU time includes the stops by ptrace */
-	struct fact bpf;            /* why BPF programs did not count them; known: they did */
+	enum trace_method method;
 	uint64_t threads_uncounted; /* that these could not follow: too many run at once */
 	uint64_t calls_missed;      /* of the host: that the kernel did not run them for */
 	uint64_t counts[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
@@ -190,14 +187,12 @@ struct trace_evidence {
 	struct fact uncounted_why;          /* of the last of them */
 	uint64_t let_go;                    /* programs that call ptrace(2) themselves */
 	uint64_t weakened; /* programs that did not get the privileges of their files */
-	uint64_t kept;     /* programs that may call ptrace(2), which fails: they are traced */
 	struct trace_sampled sampled; /* of what ran already */
 
 	/* The program's own filters. */
 	uint64_t refused; /* system calls as if this host fell back that they refused */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
 	bool is_strict;                /* that was strict mode, by SIGKILL */
-	uint64_t strict_refused;       /* programs that our filter kept from strict mode */
 };
 
 /* A row with its counts, and what one call costs. A number that is not known is NAN. */
@@ -207,6 +202,7 @@ struct trace_line {
 	bool reads_clock;
 	bool is_exported;             /* this host's vDSO has the call */
 	bool avoidable;               /* the vDSO serves it here, or could */
+	struct fact counted;          /* known: so are the next two */
 	uint64_t count, count_32_bit; /* system calls, and those by 32-bit code among them */
 	struct number_fact served;    /* calls that the vDSO served */
 	double syscall_ns, vdso_ns;   /* cost of one call by each */
@@ -214,7 +210,14 @@ struct trace_line {
 };
 
 /* The places of the command's answers. */
-enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK, TRACE_COUNTED, TRACE_SIMULATED };
+enum trace_verdict {
+	TRACE_UNKNOWN,
+	TRACE_OK,
+	TRACE_FALLBACK,
+	TRACE_SERVED,
+	TRACE_COUNTED,
+	TRACE_SIMULATED
+};
 
 /* Sentences, of which each is a line of the text. */
 #define TRACE_TEXT_SIZE 640
@@ -248,6 +251,8 @@ struct trace_inside {
 };
 
 struct trace_diagnosis {
+	struct fact counted; /* known: so are the avoidable system calls; all of them, or by the proof */
+	struct fact listed;  /* known: there are lines for the calls that were made */
 	size_t line_count;
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
 	bool avoidable[TRACE_ROW_MAX];          /* calls of a row of the plan are */
@@ -281,18 +286,6 @@ size_t trace_plan_find(
 
 /* Says whether a call in the plan is one that a vDSO of this architecture may have. */
 bool served_has_call(const struct trace_plan *plan);
-
-/*
- * Adds the instructions of the seccomp filter. At a counted call it returns SECCOMP_RET_TRACE with
- * the number of the row, plus TRACE_ROW_MAX for the 32-bit architecture, as data for the tracer;
- * TRACE_FILTER_UNTRACED at a clone(2) whose child would not be traced or a clone3(2), and
- * TRACE_FILTER_STRICT at a request for strict mode. The mark sets these stops apart from those of a
- * filter of the program's own.
- */
-#define TRACE_FILTER_MARK 0xd500
-#define TRACE_FILTER_UNTRACED 0xff
-#define TRACE_FILTER_STRICT 0xfe
-void trace_plan_filter(const struct trace_plan *plan, struct filter *filter);
 
 /* ---- costs.c: pure ---- */
 

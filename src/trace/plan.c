@@ -4,13 +4,9 @@
  * and for the 32-bit one that the same kernel runs. A call that takes a clock has a row for each
  * clock.
  */
-#include <linux/sched.h>
-#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #include "base/memory.h"
@@ -152,95 +148,4 @@ bool served_has_call(const struct trace_plan *plan)
 			return true;
 	}
 	return false;
-}
-
-/* ---- the filter that stops a program at these calls, and at no others ---- */
-
-/* The length of the jump to the next call is known after this call's instructions. */
-static void put_call(struct filter *filter, const struct trace_plan *plan,
-	const struct trace_call *call, enum trace_arch arch)
-{
-	uint32_t action =
-		SECCOMP_RET_TRACE | TRACE_FILTER_MARK | (arch == TRACE_COMPAT ? TRACE_ROW_MAX : 0);
-	size_t at = filter->count;
-
-	filter_unless_skip(filter, (uint32_t)call->number[arch], 0);
-	filter_load_argument(filter, 0);
-	for (size_t row = call->row; row < call->rest; row++) {
-		filter_unless_skip(filter, (uint32_t)plan->rows[row].clock_id, 1);
-		filter_return(filter, action + (uint32_t)row);
-	}
-	filter_return(filter, action + (uint32_t)call->rest);
-	filter->code[at].jf = (uint8_t)(filter->count - at - 1);
-}
-
-/*
- * A child that no tracer follows would fail at the counted calls: clone(2) may ask for one, and
- * clone3(2), whose flags are in memory.
- */
-static void put_untraced(struct filter *filter)
-{
-#if defined(__x86_64__) || defined(__aarch64__)
-	const uint32_t action = SECCOMP_RET_TRACE | TRACE_FILTER_MARK | TRACE_FILTER_UNTRACED;
-
-	filter_unless_skip(filter, SYS_clone3, 1);
-	filter_return(filter, action);
-	filter_unless_skip(filter, SYS_clone, 4);
-	filter_load_argument(filter, 0);
-	filter_put(filter,
-		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_UNTRACED, 0, 1));
-	filter_return(filter, action);
-	filter_load(filter, offsetof(struct seccomp_data, nr));
-#else
-	(void)filter;
-#endif
-}
-
-/* Strict mode is refused under a filter: the tracer notes that a program asks for it. */
-static void put_strict(struct filter *filter)
-{
-	const uint32_t action = SECCOMP_RET_TRACE | TRACE_FILTER_MARK | TRACE_FILTER_STRICT;
-
-	filter_unless_skip(filter, SYS_prctl, 6);
-	filter_load_argument(filter, 0);
-	filter_unless_skip(filter, PR_SET_SECCOMP, 3);
-	filter_load_argument(filter, 1);
-	filter_unless_skip(filter, SECCOMP_MODE_STRICT, 1);
-	filter_return(filter, action);
-	filter_load(filter, offsetof(struct seccomp_data, nr));
-	filter_unless_skip(filter, SYS_seccomp, 4);
-	filter_load_argument(filter, 0);
-	filter_unless_skip(filter, SECCOMP_SET_MODE_STRICT, 1);
-	filter_return(filter, action);
-	filter_load(filter, offsetof(struct seccomp_data, nr));
-}
-
-_Static_assert(TRACE_FILTER_STRICT / TRACE_ARCH_COUNT >= TRACE_ROW_MAX, "a row is not a mark");
-
-void trace_plan_filter(const struct trace_plan *plan, struct filter *filter)
-{
-	for (int arch = 0; arch < TRACE_ARCH_COUNT; arch++) {
-		size_t at;
-
-		if (!plan->arch[arch])
-			continue;
-		/* Jumps on a condition reach 255 instructions, the one to the next part all. */
-		filter_load(filter, offsetof(struct seccomp_data, arch));
-		filter_put(filter, (struct sock_filter)BPF_JUMP(
-					   BPF_JMP | BPF_JEQ | BPF_K, plan->arch[arch], 1, 0));
-		at = filter->count;
-		filter_put(filter, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
-		filter_load(filter, offsetof(struct seccomp_data, nr));
-		if (arch == TRACE_NATIVE) {
-			put_strict(filter);
-			put_untraced(filter);
-		}
-		for (size_t i = 0; i < plan->call_count; i++) {
-			if (plan->calls[i].number[arch] >= 0)
-				put_call(filter, plan, &plan->calls[i], (enum trace_arch)arch);
-		}
-		filter_return(filter, SECCOMP_RET_ALLOW);
-		filter->code[at].k = (uint32_t)(filter->count - at - 1);
-	}
-	filter_return(filter, SECCOMP_RET_ALLOW);
 }

@@ -20,19 +20,12 @@ static void write_run(const struct trace_report *report, struct page *page)
 {
 	const struct trace_evidence *trace = &report->trace;
 
-	page_line(page, "counted by", "%s",
-		fact_is_known(&trace->method_fact) ? trace_method_names[trace->method] : "nothing");
-	/* If nothing was counted, the answer has that reason. */
-	if (!fact_is_known(&trace->bpf) &&
-		strcmp(trace->bpf.reason, trace->method_fact.reason) != 0)
-		page_add(page, "; not by bpf: %s", trace->bpf.reason);
 	page_line(page, "program", "%s",
 		trace->request->system_wide ? "all processes" : trace->program.path);
 	if (fact_is_known(&trace->duration_s.fact))
 		page_add(page, ", %s", as_seconds(trace->duration_s.value));
 	if (fact_is_known(&trace->cpu_s.fact))
-		page_add(page, ", %s of CPU time%s", as_seconds(trace->cpu_s.value),
-			trace->method == TRACE_BY_SECCOMP ? " including ptrace stops" : "");
+		page_add(page, ", %s of CPU time", as_seconds(trace->cpu_s.value));
 	write_texts(page, "note", &report->diagnosis.notes);
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Follows a program that we start by ptrace(2). It is seized (PTRACE_SEIZE), so that group stops
- * are seen as such and kept (PTRACE_LISTEN). Where its system calls are counted so, it runs under a
- * seccomp filter that stops it at these only, and ends when we are killed (PTRACE_O_EXITKILL):
- * without a tracer the kernel fails them with ENOSYS.
+ * are seen as such and kept (PTRACE_LISTEN).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,9 +23,6 @@
 
 #define FOLLOW (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
 
-/* Limits the time that processes which the program left running take to end by SIGTERM. */
-#define TERMINATE_NS 2000000000
-
 /* ---- its threads ---- */
 
 /* Returns the link to a thread, or that to NULL at the end of the list. */
@@ -38,17 +33,6 @@ static struct traced **find(struct tracer *tracer, pid_t id)
 	while (*at && (*at)->id != id)
 		at = &(*at)->next;
 	return at;
-}
-
-/*
- * Once the count is over, ends the process of which this is the first thread: signals are sent to
- * processes. An ID that is not that of a thread traced by us is refused.
- */
-static void terminate(struct tracer *tracer, pid_t id)
-{
-	if (tracer->is_ending && ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 &&
-		syscall(SYS_tgkill, id, id, 0) == 0 && kill(id, SIGTERM) == 0)
-		tracer->run->trace->children_terminated++;
 }
 
 struct traced *tracer_add(struct tracer *tracer, pid_t id, const struct traced *parent)
@@ -63,7 +47,6 @@ struct traced *tracer_add(struct tracer *tracer, pid_t id, const struct traced *
 		thread->id = id;
 		thread->next = tracer->threads;
 		tracer->threads = thread;
-		terminate(tracer, id);
 	}
 	if (parent && !thread->table && !thread->has_executed)
 		thread->table = served_share(parent->table);
@@ -127,29 +110,23 @@ static void explain_refusal(pid_t pid, int error, struct fact *why)
 		fact_set_errno(why, error, "ptrace");
 }
 
-bool tracer_seize(struct tracer *tracer, bool serves, struct fact *why)
+bool tracer_seize(struct tracer *tracer, struct fact *why)
 {
 	struct trace_run *run = tracer->run;
 	struct rlimit limit;
-	struct fact ignored;
 
-	tracer->options = FOLLOW;
-	if (serves)
-		tracer->options |= PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXIT;
-	if (tracer->has_filter)
-		tracer->options |= PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
+	tracer->options = FOLLOW | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXIT;
 	if (ptrace(PTRACE_SEIZE, run->program, NULL, (void *)(uintptr_t)tracer->options) < 0) {
 		explain_refusal(run->program, errno, why);
 		return false;
 	}
 	/* The kernel asks for the capabilities that the tracer has when it attaches. */
-	tracer->is_weak = proc_is_ours(&ignored) && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
-	                  !privileges_have(TRACER_PRIVILEGES(tracer->has_filter));
+	tracer->is_weak = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
+	                  !privileges_have(PRIVILEGES(CAP_SYS_PTRACE));
 	/* If it is not known how many are around us, there is one at least. */
 	tracer->filters = served_count_filters(0);
 	if (tracer->filters == SERVED_SOME_FILTERS)
 		tracer->filters = 1;
-	tracer->filters += tracer->has_filter;
 	/* Each program that is counted has a descriptor here. This one has its own limit by now. */
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
@@ -158,25 +135,6 @@ bool tracer_seize(struct tracer *tracer, bool serves, struct fact *why)
 	tracer_add(tracer, run->program, NULL);
 	trace_run_add(run, &tracer->source);
 	return true;
-}
-
-/*
- * Under our filter they cannot be let go: without a tracer their counted calls would fail. Those
- * that are left then end by PTRACE_O_EXITKILL.
- */
-static void terminate_all(struct tracer *tracer)
-{
-	struct trace_run *run = tracer->run;
-
-	tracer->is_ending = true;
-	run->is_over = false;
-	run->deadline = deadline_after(TERMINATE_NS);
-	trace_run_add(run, &tracer->source);
-	for (struct traced *thread = tracer->threads; thread; thread = thread->next)
-		terminate(tracer, thread->id);
-	if (tracer->threads)
-		trace_run_wait(run);
-	run->sources = NULL;
 }
 
 /* A handler of SIGCHLD: lets go what stops while the report is made. */
@@ -203,13 +161,9 @@ void tracer_release(struct tracer *tracer)
 {
 	struct sigaction action = {.sa_handler = let_stopped_go, .sa_flags = SA_RESTART};
 
-	if (tracer->has_filter) {
-		terminate_all(tracer);
-	} else {
-		sigemptyset(&action.sa_mask);
-		sigaction(SIGCHLD, &action, NULL);
-		raise(SIGCHLD); /* some may have stopped before */
-	}
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGCHLD, &action, NULL);
+	raise(SIGCHLD); /* some may have stopped before */
 	while (tracer->threads)
 		drop(tracer, &tracer->threads);
 	while (tracer->left)

@@ -10,7 +10,6 @@
 #endif
 #include <elf.h>
 #include <errno.h>
-#include <linux/sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -145,51 +144,6 @@ size_t registers_find_row(const struct trace_plan *plan, pid_t thread)
 		return TRACE_ROW_MAX;
 	return trace_plan_find(
 		plan, plan->arch[TRACE_NATIVE], registers.all.NUMBER, registers.all.ARGUMENT);
-}
-
-/* On arm64, registers of 32-bit programs have 32 bits: the next one is in the high half. */
-void registers_refuse_call(pid_t thread)
-{
-	struct registers registers;
-	const int error = registers_get(thread, &registers);
-#if defined(__x86_64__)
-	const uint64_t result = UINT64_MAX;
-#else
-	const uint64_t result = error == ENOEXEC ? UINT32_MAX : UINT64_MAX;
-	int none = -1;
-	struct iovec number = {&none, sizeof(none)};
-#endif
-
-	if (error && error != ENOEXEC)
-		return;
-#if defined(__x86_64__)
-	registers.all.NUMBER = UINT64_MAX;
-#else
-	ptrace(PTRACE_SETREGSET, thread, (void *)NT_ARM_SYSTEM_CALL, &number);
-#endif
-	registers.all.RESULT = (registers.all.RESULT & ~result) | ((uint64_t)-ENOSYS & result);
-	registers_set(thread, &registers);
-}
-
-/* The flags of clone3(2) are the first word of its structure. */
-void registers_trace_child(pid_t thread)
-{
-	struct registers registers;
-	uint64_t flags, at;
-
-	if (registers_get(thread, &registers) != 0)
-		return;
-	if (registers.all.NUMBER == SYS_clone) {
-		registers.all.ARGUMENT &= ~(uint64_t)CLONE_UNTRACED;
-		registers_set(thread, &registers);
-		return;
-	}
-	at = registers.all.ARGUMENT;
-	errno = 0;
-	flags = (uint64_t)ptrace(PTRACE_PEEKDATA, thread, (void *)(uintptr_t)at, NULL);
-	if (!errno && flags & CLONE_UNTRACED)
-		ptrace(PTRACE_POKEDATA, thread, (void *)(uintptr_t)at,
-			(void *)(uintptr_t)(flags & ~(uint64_t)CLONE_UNTRACED));
 }
 
 void registers_restart_call(pid_t thread)

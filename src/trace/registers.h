@@ -37,13 +37,6 @@ int64_t registers_result(const struct registers *registers);
 size_t registers_find_row(const struct trace_plan *plan, pid_t thread);
 
 /*
- * At the stop of a thread by a filter, make the system call that it is in fail with ENOSYS, and
- * take CLONE_UNTRACED away from the flags of its clone(2) or clone3(2).
- */
-void registers_refuse_call(pid_t thread);
-void registers_trace_child(pid_t thread);
-
-/*
  * Makes the kernel restart the system call that a signal has interrupted, at the stop for the
  * signal, if that has no handler. Linux wakes a traced thread for a signal that it ignores, and
  * some calls fail then with EINTR. Those with a time limit still do: it would begin anew. So do

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts a program in a child that waits until all is ready for counting, in the best way that is
- * permitted. A program that cannot be counted runs as it would without us, and the report has the
- * reason.
+ * Starts a program in a child that waits until all is ready for counting. A program that cannot be
+ * counted runs as it would without us, and the report has the reason.
  */
 #include <errno.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -38,29 +35,21 @@ static void set_timers(const struct itimerval values[ARRAY_SIZE(timers)])
 
 static void become_program(const struct trace_evidence *trace, int file)
 {
-	static struct filter filter;
-	bool with_filter;
 	ssize_t length;
-	int error = 0;
+	int error;
+	char byte;
 
 	do
-		length = read(file, &with_filter, sizeof(with_filter));
+		length = read(file, &byte, sizeof(byte));
 	while (length < 0 && errno == EINTR);
 	/* Our parent is gone, or has given up. */
 	if (length == 0)
 		_exit(STATUS_TROUBLE);
 	cli_restore_signals();
-	if (length < 0) {
-		error = errno;
-	} else if (with_filter) {
-		trace_plan_filter(trace->request->plan, &filter);
-		error = -filter_set(&filter);
-	}
-	if (!error) {
-		/* With a slash in it there is one attempt; a script without "#!" is run by sh. */
+	/* With a slash in it there is one attempt; a script without "#!" is run by sh. */
+	if (length > 0)
 		execvp(trace->program.file, trace->request->arguments);
-		error = errno;
-	}
+	error = errno;
 	(void)!write(file, &error, sizeof(error));
 	_exit(STATUS_TROUBLE);
 }
@@ -109,11 +98,10 @@ static void leave_child(struct trace_run *run, int file)
 }
 
 /*
- * Lets the child go on, and waits for its end. Sets *error to that of execve(2), to a negative one
- * of our filter, or to 0. False with the reason if the child could not be followed.
+ * Lets the child go on, and waits for its end. Sets *error to that of execve(2), or to 0. False
+ * with the reason if the child could not be followed.
  */
-static bool run_child(
-	struct trace_run *run, int file, bool with_filter, int *error, struct fact *why)
+static bool run_child(struct trace_run *run, int file, int *error, struct fact *why)
 {
 	bool is_followed;
 	ssize_t length;
@@ -121,7 +109,7 @@ static bool run_child(
 
 	trace_run_begin(run);
 	/* SIGPIPE is ignored; a child that is gone is seen by its status. */
-	is_followed = write(file, &with_filter, sizeof(with_filter)) > 0;
+	is_followed = write(file, "", 1) > 0;
 	if (!is_followed) {
 		fact_set_errno(why, errno, "write");
 		kill(run->program, SIGKILL);
@@ -140,34 +128,7 @@ static bool run_child(
 	return is_followed || *error;
 }
 
-/* ---- the ways to count it ---- */
-
-/* Why a program is left untouched. */
-#define GAINS "it is set-user-ID or set-group-ID or has capabilities, which it would lose"
-#define TRACES "it calls ptrace(2), which fails while it is traced"
-
-/* Says whether the program would lose privileges for lack of ours. */
-static bool loses_privileges(const struct trace_program *program, bool has_filter)
-{
-	return !privileges_have(TRACER_PRIVILEGES(has_filter)) &&
-	       trace_program_gains(program->file);
-}
-
-/* Says whether the program can run under our filter, by which its system calls are counted. */
-static bool may_filter(const struct trace_evidence *trace, struct fact *why)
-{
-	if (loses_privileges(&trace->program, true))
-		fact_set(why, FACT_DENIED, GAINS);
-	else if (trace->program.calls_ptrace)
-		fact_set(why, FACT_DENIED, TRACES);
-	/* A kernel with filters reads their address first. A filter may kill for the attempt. */
-	else if (!served_count_filters(0) &&
-		 prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 && errno == EINVAL)
-		fact_set_errno(why, EINVAL, "seccomp filter");
-	else
-		return true;
-	return false;
-}
+/* ---- counting ---- */
 
 /* Says whether the program is to be seized, to count its calls into the vDSO. */
 static bool counts_served(struct trace_evidence *trace)
@@ -176,8 +137,11 @@ static bool counts_served(struct trace_evidence *trace)
 		fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
 	else if (!served_has_call(trace->request->plan))
 		fact_set(&trace->served, FACT_ABSENT, "none of these calls is in the vDSO");
-	else if (loses_privileges(&trace->program, false))
-		fact_set(&trace->served, FACT_ABSENT, GAINS);
+	else if (!privileges_have(PRIVILEGES(CAP_SYS_PTRACE)) &&
+		 trace_program_gains(trace->program.file))
+		fact_set(&trace->served, FACT_ABSENT,
+			"it is set-user-ID or set-group-ID or has capabilities, which it would "
+			"lose");
 	else if (proc_is_ours(&trace->served))
 		return served_is_harmless(&trace->served);
 	return false;
@@ -194,72 +158,32 @@ static void give_up_privileges(const struct trace_run *run, bool serves)
 	privileges_keep(kept);
 }
 
-/*
- * Runs the program: its system calls are counted if `counts_calls` is set, by BPF programs or at
- * the stops of our filter, and its calls into the vDSO if `serves` is set and it can be traced. A
- * program whose system calls cannot be counted runs untouched, but not as if this host fell back: a
- * normal run would seem to survive that. False with the reason if it was not started.
- */
-static bool run_program(
-	struct trace_run *run, bool counts_calls, bool serves, int *error, struct fact *why)
+bool trace_started(struct trace_run *run, int *error, struct fact *why)
 {
 	struct trace_evidence *trace = run->trace;
 	struct tracer tracer = {.source.change = tracer_take_change, .run = run};
-	bool is_counted, is_seized = false, is_run;
-	struct fact *refused;
+	const bool serves = counts_served(trace);
+	bool is_seized, is_run;
 	int file = fork_child(run, why);
 
 	if (file < 0)
 		return false;
-	is_counted = !counts_calls || trace_events_open(run, &trace->bpf);
-	refused = is_counted ? &trace->served : &trace->method_fact;
-	tracer.has_filter = !is_counted && may_filter(trace, refused);
-	if (is_counted ? serves : tracer.has_filter)
-		is_seized = tracer_seize(&tracer, serves, refused);
-	if (!is_seized && trace->request->as_if_fallback) {
-		*why = *refused;
+	(void)trace_events_open(run, &trace->method_fact);
+	is_seized = serves && tracer_seize(&tracer, &trace->served);
+	/* A run as this host is would seem to survive what it is to show. */
+	if (trace->request->as_if_fallback && !is_seized) {
+		*why = trace->served;
 		leave_child(run, file);
 		return false;
 	}
-	tracer.has_filter &= is_seized;
-	if (tracer.has_filter) {
-		fact_set_known(&trace->method_fact);
-		trace->method = TRACE_BY_SECCOMP;
-	}
 	give_up_privileges(run, serves);
 	run->is_traced = is_seized;
-	run->is_over = !tracer.has_filter;
-	is_run = run_child(run, file, tracer.has_filter, error, why);
+	run->is_over = true; /* with the program */
+	is_run = run_child(run, file, error, why);
 	if (is_seized)
 		tracer_release(&tracer);
 	trace_signals_release();
-	/* An outer seccomp filter may refuse the new one, or end the process for it. */
-	if (*error < 0)
-		fact_set_errno(refused, -*error, "seccomp filter");
-	else if (tracer.has_filter && !tracer.executions && !*error &&
-		 WTERMSIG(run->status) == SIGSYS)
-		child_explain(run->status, DEADLINE_NONE, refused);
-	return is_run;
-}
-
-bool trace_started(struct trace_run *run, int *error, struct fact *why)
-{
-	struct trace_evidence *trace = run->trace;
-	const bool serves = counts_served(trace);
-	bool is_run;
-
-	if (trace->request->as_if_fallback && !serves) {
-		*why = trace->served;
-		return false;
-	}
-	is_run = run_program(run, true, serves, error, why);
-	if (is_run && trace->method == TRACE_BY_SECCOMP && !fact_is_known(&trace->method_fact)) {
-		trace->method = TRACE_BY_NONE;
-		*why = trace->method_fact;
-		is_run = !trace->request->as_if_fallback &&
-		         run_program(run, false, false, error, why);
-	}
 	if (trace->served.state == FACT_UNREAD)
-		trace->served = trace->method_fact;
+		fact_set(&trace->served, FACT_FAILED, "it ended before it was prepared");
 	return is_run;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes the stops of traced threads: at a system call that the filter names, which is counted, when
- * a thread starts, executes or ends, and at a signal, which it gets as it would without us. Each
- * thread belongs to an executed image, whose calls into the vDSO are counted in a table from the
- * end of its execve(2) on. A program that calls ptrace(2) itself is let go.
+ * Takes the stops of traced threads: when a thread starts, executes or ends, and at a signal, which
+ * it gets as it would without us. Each thread belongs to an executed image, whose calls into the
+ * vDSO are counted in a table from the end of its execve(2) on. A program that calls ptrace(2)
+ * itself is let go.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -27,59 +27,7 @@
 /* A loader makes some tens of system calls, and some for each library. */
 #define LOADING_STOPS 2000
 
-/* ---- system calls ---- */
-
-static void count_call(struct tracer *tracer, const struct traced *thread, size_t row,
-	const struct __ptrace_syscall_info *call)
-{
-	struct trace_evidence *trace = tracer->run->trace;
-
-	trace->counts[row / TRACE_ROW_MAX][row % TRACE_ROW_MAX]++;
-	if (call && trace->request->locates_calls)
-		call_sites_add(&trace->call_places, row, 1, tracer_owner(thread), thread->id, NULL,
-			call->instruction_pointer);
-}
-
-/* Says whether our filter gives this row for the call: another filter may have the same mark. */
-static bool is_row_of(
-	const struct trace_plan *plan, size_t row, const struct __ptrace_syscall_info *call)
-{
-	return trace_plan_find(plan, call->arch, call->seccomp.nr, call->seccomp.args[0]) ==
-	       row % TRACE_ROW_MAX;
-}
-
-/*
- * The filter gave the row and its architecture as data. Linux 5.3 and newer give the place, too. A
- * call that a filter of the program's own stops for a tracer fails, as it does without one.
- */
-static void take_filter_stop(struct tracer *tracer, const struct traced *thread)
-{
-	const pid_t id = thread->id;
-	struct __ptrace_syscall_info call;
-	unsigned long data = 0;
-	bool is_known = ptrace(PTRACE_GET_SYSCALL_INFO, id, sizeof(call), &call) > 0 &&
-	                call.op == PTRACE_SYSCALL_INFO_SECCOMP;
-
-	if (is_known)
-		data = call.seccomp.ret_data;
-	else
-		ptrace(PTRACE_GETEVENTMSG, id, NULL, &data);
-	data ^= TRACE_FILTER_MARK;
-	if (data < TRACE_ARCH_COUNT * TRACE_ROW_MAX &&
-		(!is_known || is_row_of(tracer->run->trace->request->plan, data, &call))) {
-		count_call(tracer, thread, data, is_known ? &call : NULL);
-	} else if (data == TRACE_FILTER_UNTRACED) {
-		size_t row = registers_find_row(tracer->run->trace->request->plan, id);
-
-		if (row < TRACE_ROW_MAX)
-			count_call(tracer, thread, row, is_known ? &call : NULL);
-		registers_trace_child(id);
-	} else if (data == TRACE_FILTER_STRICT) {
-		tracer->run->trace->strict_refused++;
-	} else {
-		registers_refuse_call(id);
-	}
-}
+/* ---- filters of its own ---- */
 
 /* A seccomp filter ended the thread, or sent it SIGSYS. */
 static void note_refused_call(struct tracer *tracer, pid_t id)
@@ -153,10 +101,9 @@ static void begin_served(struct tracer *tracer, struct traced *thread)
  */
 static bool count_served(struct tracer *tracer, struct traced *thread)
 {
-	struct trace_evidence *trace = tracer->run->trace;
-	struct trace_program program;
+	struct trace_program program = {.pid = thread->id};
 
-	if (tracer->is_ending || (thread->table && !thread->loading))
+	if (thread->table && !thread->loading)
 		return true;
 	if (!thread->loading) {
 		begin_served(tracer, thread);
@@ -167,17 +114,8 @@ static bool count_served(struct tracer *tracer, struct traced *thread)
 	if (thread->loading)
 		return true;
 	/* A process has one tracer, which is the program itself then, or its own. */
-	program = (struct trace_program){.pid = thread->id};
 	trace_program_inspect(&program);
-	if (!program.calls_ptrace)
-		return true;
-	if (!tracer->has_filter)
-		return false;
-	if (!trace->kept++ && trace->request->warns)
-		cli_error("%s may call ptrace(2), which fails while it is traced: run vdsocheck "
-			  "as root",
-			program.path);
-	return true;
+	return !program.calls_ptrace;
 }
 
 /* ---- starts, ends and signals ---- */
@@ -255,9 +193,7 @@ static void take_stop(struct tracer *tracer, struct traced *thread, int status)
 	bool is_followed = true, to_next_call;
 	long result;
 
-	if (event == PTRACE_EVENT_SECCOMP)
-		take_filter_stop(tracer, thread);
-	else if (event)
+	if (event)
 		note_event(tracer, thread, event);
 	else if (signal == SYSCALL_STOP)
 		is_followed = count_served(tracer, thread);
@@ -266,8 +202,7 @@ static void take_stop(struct tracer *tracer, struct traced *thread, int status)
 	if (!is_followed)
 		return tracer_let_go(tracer, thread, delivered);
 	/* Registers that are set at the event of execve(2) itself would be overwritten. */
-	to_next_call = thread->loading ||
-	               (event == PTRACE_EVENT_EXEC && tracer->options & PTRACE_O_TRACESYSGOOD);
+	to_next_call = thread->loading || event == PTRACE_EVENT_EXEC;
 	if (event == PTRACE_EVENT_STOP && trace_signals_stop(signal))
 		result = ptrace(PTRACE_LISTEN, thread->id, NULL, NULL);
 	else

@@ -139,11 +139,11 @@ static bool count_running(struct cli *cli)
 	is_counted = trace_running(run);
 	work_end();
 	if (!is_counted && request->system_wide)
-		return cli_error("cannot count on the whole host: %s", trace->bpf.reason);
+		return cli_error("cannot count on the whole host: %s", trace->method_fact.reason);
 	if (!is_counted)
 		return cli_error("cannot count process %d: %s; 'strace -c -p %d' counts its system "
 				 "calls, and stops it at each",
-			trace->program.pid, trace->bpf.reason, trace->program.pid);
+			trace->program.pid, trace->method_fact.reason, trace->program.pid);
 	work->report.report.exit_status = EXIT_SUCCESS;
 	return true;
 }

@@ -6,10 +6,6 @@
 #include "count.h"
 #include "served.h"
 
-/* A tracer without the first, or a filter set without the second, takes a program's privileges. */
-#define TRACER_PRIVILEGES(has_filter)                                                              \
-	(PRIVILEGES(CAP_SYS_PTRACE) | ((has_filter) ? PRIVILEGES(CAP_SYS_ADMIN) : 0))
-
 struct traced {
 	pid_t id;
 	struct served_table *table; /* NULL: its calls into the vDSO are not counted */
@@ -22,8 +18,6 @@ struct traced {
 struct tracer {
 	struct trace_source source;
 	struct trace_run *run;
-	bool has_filter;     /* the program is under ours, and cannot be let go */
-	bool is_ending;      /* the processes that are left are sent SIGTERM */
 	bool is_weak;        /* programs do not get the privileges of their files */
 	unsigned executions; /* successful execve(2) */
 	unsigned options;    /* of ptrace */
@@ -35,16 +29,12 @@ struct tracer {
 /* ---- ptrace.c ---- */
 
 /*
- * Seizes the program of tracer->run, whose child waits, and becomes a source of the run. Its calls
- * into the vDSO are counted if `serves` is set, and its system calls if tracer->has_filter is set,
- * at the stops of a filter that the child is to set. False with the reason.
+ * Seizes the program of tracer->run, whose child waits, and becomes a source of the run, which
+ * counts its calls into the vDSO. False with the reason.
  */
-bool tracer_seize(struct tracer *tracer, bool serves, struct fact *why);
+bool tracer_seize(struct tracer *tracer, struct fact *why);
 
-/*
- * Ends, once the run has ended. What the program left running ends within a time if it is under our
- * filter, and is let go otherwise.
- */
+/* Ends, once the run has ended, and lets go what the program left running. */
 void tracer_release(struct tracer *tracer);
 
 /*

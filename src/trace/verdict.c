@@ -16,6 +16,8 @@ const struct answer trace_answers[] = {
 	[TRACE_OK] = {"ok", COLOR_GREEN, STATUS_OF_RUN,
 		"no clock system call that the vDSO could serve"},
 	[TRACE_FALLBACK] = {"fallback", COLOR_RED, STATUS_OF_RUN, "at least one"},
+	[TRACE_SERVED] = {"served", COLOR_GREEN, STATUS_OF_RUN,
+		"the vDSO serves it; system calls that bypass the vDSO were not counted"},
 	[TRACE_COUNTED] = {"counted", COLOR_BOLD, STATUS_OF_RUN,
 		"the calls that were counted are not clock calls"},
 	[TRACE_SIMULATED] = {"simulated", COLOR_YELLOW, STATUS_OF_RUN,
@@ -113,6 +115,9 @@ static void find_hints(const struct view *v, struct trace_diagnosis *diagnosis)
 
 /* ---- the sentence, in parts ---- */
 
+/* What counts the system calls of a program, stops it at each, and needs no privileges. */
+#define COUNTS_THEM "strace -f -c -e trace=clock_gettime,gettimeofday"
+
 #define SAY(view, ...) text_append((view)->summary, REPORT_SENTENCE_SIZE, __VA_ARGS__)
 
 /* Calls that were not counted make a count the least. */
@@ -120,9 +125,6 @@ static const char *at_least(const struct view *v)
 {
 	return v->misses_calls ? "at least " : "";
 }
-
-/* Seconds of CPU time that the stop of a thread at a counted call takes, about. */
-#define STOP_S 1e-5
 
 /* The digits behind the point of two that count, of which four are printed at most. */
 static int digits_of(double percent)
@@ -135,22 +137,16 @@ static int digits_of(double percent)
 
 /*
  * Adds " (1.1% of its CPU time)", which `more_s` are added to, if all that made the calls is part
- * of that time. Stops by ptrace take a part of it which is not known: where they are many there is
- * a lower bound, unless it says nothing.
+ * of that time.
  */
 static void say_share(const struct view *v, double seconds, double more_s, const char *of)
 {
-	const bool has_stops = v->trace->method == TRACE_BY_SECCOMP;
-	const double stops_s = has_stops ? STOP_S * (double)v->sums->calls : 0;
-	const bool is_least = has_stops && stops_s >= v->time->value / 20;
 	const double percent = 100 * seconds / (v->time->value + more_s);
 
 	if (v->time == &v->trace->cpu_s && (v->trace->cpu_is_partial || percent > 100))
 		return;
-	if (fact_is_known(&v->time->fact) && v->time->value > 0 &&
-		percent >= (is_least ? 1 : LEAST_PERCENT))
-		SAY(v, " (%s%.*f%%%s)", is_least ? "at least " : "", digits_of(percent), percent,
-			of);
+	if (fact_is_known(&v->time->fact) && v->time->value > 0 && percent >= LEAST_PERCENT)
+		SAY(v, " (%.*f%%%s)", digits_of(percent), percent, of);
 }
 
 /* Adds what the avoidable calls took. */
@@ -299,6 +295,17 @@ static void say_not_counted(const struct view *v)
 		SAY(v, "; ");
 	SAY(v, "the system calls of %s were not counted: %s.", v->subject,
 		v->trace->method_fact.reason);
+	if (v->trace->request->arguments)
+		SAY(v, " '%s' counts them.", COUNTS_THEM);
+}
+
+/* The calls that bypass the vDSO may be many. */
+static void say_served_alone(const struct view *v)
+{
+	say_reads(v);
+	SAY(v, " through the vDSO, which serves them");
+	say_costs(v);
+	SAY(v, ". System calls that bypass it were not counted.");
 }
 
 static void say_not_proven(const struct view *v)
@@ -382,6 +389,7 @@ static void answer(struct report *report, const struct view *v)
 	const struct trace_evidence *trace = v->trace;
 	const bool as_if = trace->request->as_if_fallback;
 	const bool is_proven = fact_is_known(&trace->host.proof.fact);
+	const bool is_counted = fact_is_known(&trace->method_fact);
 	/* On a host that was not measured, the names say which calls a vDSO may serve. */
 	const bool counts_others =
 		!v->sums->plans_avoidable && (is_proven || !served_has_call(trace->request->plan));
@@ -398,7 +406,11 @@ static void answer(struct report *report, const struct view *v)
 		{as_if && (!v->has_reads || (trace->uncounted && !v->sums->reads)), TRACE_UNKNOWN,
 			say_not_simulated},
 		{as_if, TRACE_SIMULATED, say_simulated},
-		{!fact_is_known(&trace->method_fact), TRACE_UNKNOWN, say_not_counted},
+		{!is_counted && v->has_reads && is_proven && v->sums->avoidable, TRACE_FALLBACK,
+			say_avoidable},
+		{!is_counted && v->has_reads && is_proven && v->host_is_ok && v->sums->served,
+			TRACE_SERVED, say_served_alone},
+		{!is_counted, TRACE_UNKNOWN, say_not_counted},
 		{counts_others, TRACE_COUNTED, say_count},
 		{!is_proven, TRACE_UNKNOWN, say_not_proven},
 		{v->sums->avoidable && v->host_is_ok && trace->request->system_wide, TRACE_OK,
@@ -432,26 +444,25 @@ static const struct {
 	{offsetof(struct trace_evidence, calls_missed), "system call", "s",
 		"of this host did not reach the BPF programs, in which other threads were "
 		"preempted: counts may be too low"},
-	{offsetof(struct trace_evidence, kept), "program", "s",
-		"may call ptrace(2), which fails: run it as root"},
 	{offsetof(struct trace_evidence, weakened), "program", "s",
 		"ran without the privileges of set-user-ID or of file capabilities, being traced: "
 		"run it as root"},
-	{offsetof(struct trace_evidence, strict_refused), "program", "s",
-		"could not enter seccomp's strict mode, which excludes the filter that counts: "
-		"run it as root"},
-	{offsetof(struct trace_evidence, children_terminated), "process", "es",
-		"that it left running got SIGTERM"},
 };
 
-_Static_assert(ARRAY_SIZE(notes) < ARRAY_SIZE(((struct trace_texts *)NULL)->list),
-	"there is one more, of the served calls");
+_Static_assert(ARRAY_SIZE(notes) + 1 < ARRAY_SIZE(((struct trace_texts *)NULL)->list),
+	"there are two more, of system calls and of served ones");
 
 static void find_notes(const struct view *v, struct trace_texts *texts)
 {
 	const struct trace_evidence *trace = v->trace;
 
-	if (!v->has_reads && trace->request->arguments && fact_is_known(&trace->method_fact))
+	if (v->has_reads && v->sums->reads && !fact_is_known(&trace->method_fact))
+		ADD(texts, "system calls are not counted: %s. %s'%s' counts them.",
+			trace->method_fact.reason,
+			v->sums->avoidable ? "Those in the vDSO are known: each call into it is one. "
+					   : "",
+			COUNTS_THEM);
+	if (!v->has_reads && trace->request->arguments)
 		ADD(texts, "served calls are not counted: %s", trace->served.reason);
 	else if (trace->uncounted)
 		ADD(texts, "served calls of %s executed program%s are not counted: %s",

@@ -802,7 +802,6 @@ static void a_program_that_reads_the_clock(void **state)
 		"    never by system call. That took about 480 ms (32% of its CPU time); where\n"
 		"    the vDSO cannot be used: 4.80 s (82%).\n"
 		"\n"
-		"  counted by bpf\n"
 		"  program    /usr/bin/server, 2.00 s, 1.50 s of CPU time\n"
 		"  note       served calls of 3 executed programs are not counted: the program\n"
 		"             has no vDSO\n"
@@ -827,7 +826,6 @@ static void a_program_that_reads_the_clock(void **state)
 	fact_set_known(&trace->host.proof.fact);
 	fact_set_known(&trace->method_fact);
 	trace->method = TRACE_BY_BPF;
-	fact_set_known(&trace->bpf);
 	fact_set_real(&trace->duration_s, 2);
 	fact_set_real(&trace->cpu_s, 1.5);
 	trace->uncounted = 3;
@@ -859,6 +857,7 @@ static void a_call_that_falls_back_by_another_is_counted_once(void **state)
 		trace->host.calls[i].path[PATH_VDSO].entered =
 			trace->host.calls[i].path[PATH_VDSO].attempts;
 	fact_set_known(&trace->host.proof.fact);
+	fact_set_known(&trace->method_fact);
 	fact_set_real(&trace->duration_s, 2);
 	trace->vdso_calls[timeofday] = 1000;
 	trace->counts[TRACE_NATIVE][0] = 1000;

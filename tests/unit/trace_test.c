@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* trace: what is counted, the filter that stops at it, and what the counts mean. */
+/* trace: what is counted, and what the counts mean. */
 #include <errno.h>
 #include <linux/audit.h>
-#include <linux/sched.h>
-#include <linux/seccomp.h>
 #include <math.h>
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "base/memory.h"
@@ -85,108 +82,9 @@ static void more_calls_than_there_is_room_for_are_refused(void **state)
 	free(name);
 	assert_int_equal(plan.call_count, TRACE_CALL_MAX);
 	assert_true(plan.row_count <= TRACE_ROW_MAX);
-	assert_true(TRACE_ARCH_COUNT * TRACE_ROW_MAX <= TRACE_FILTER_UNTRACED);
 }
 
 #if defined(SYS_clock_gettime) && defined(SYS_getpid)
-/* The filter's answer, by an interpreter of the six instructions that it is made of. */
-static uint32_t run_filter(const struct filter *filter, const struct seccomp_data *data)
-{
-	uint32_t value = 0;
-
-	for (size_t at = 0; at < filter->count; at++) {
-		const struct sock_filter *one = &filter->code[at];
-
-		switch (one->code) {
-		case BPF_LD | BPF_W | BPF_ABS:
-			assert_true(one->k % 4 == 0 && one->k + 4 <= sizeof(*data));
-			memcpy(&value, (const char *)data + one->k, sizeof(value));
-			break;
-		case BPF_JMP | BPF_JEQ | BPF_K:
-			at += value == one->k ? one->jt : one->jf;
-			break;
-		case BPF_JMP | BPF_JSET | BPF_K:
-			at += value & one->k ? one->jt : one->jf;
-			break;
-		case BPF_JMP | BPF_JA:
-			at += one->k;
-			break;
-		case BPF_RET | BPF_K:
-			return one->k;
-		default:
-			fail_msg("instruction %#x", one->code);
-		}
-	}
-	fail_msg("the filter has no end");
-	return 0;
-}
-
-static void the_filter_stops_where_the_plan_counts(void **state)
-{
-	static struct filter filter;
-	static const int64_t clocks[] = {
-		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -1, -6, 1LL << 32};
-	struct fact why = {0};
-
-	(void)state;
-	make_plan();
-	assert_true(add("rt_sigprocmask", &why));
-	trace_plan_filter(&plan, &filter);
-	assert_true(filter.count <= COUNT(filter.code));
-	for (int arch = 0; arch < TRACE_ARCH_COUNT; arch++) {
-		for (int number = -1; plan.arch[arch] && number < 500; number++) {
-			for (size_t i = 0; i < COUNT(clocks); i++) {
-				struct seccomp_data data = {.nr = number,
-					.arch = plan.arch[arch],
-					.args = {(uint64_t)clocks[i]}};
-				size_t row = trace_plan_find(&plan, plan.arch[arch],
-					(uint64_t)(int64_t)number, data.args[0]);
-				uint32_t expected = SECCOMP_RET_ALLOW;
-
-				if (row < TRACE_ROW_MAX)
-					expected = SECCOMP_RET_TRACE | TRACE_FILTER_MARK |
-					           (uint32_t)(row + (size_t)arch * TRACE_ROW_MAX);
-				else if (arch == TRACE_NATIVE && number == SYS_seccomp &&
-					 (uint32_t)clocks[i] == SECCOMP_SET_MODE_STRICT)
-					expected = SECCOMP_RET_TRACE | TRACE_FILTER_MARK |
-					           TRACE_FILTER_STRICT;
-#if defined(__x86_64__) || defined(__aarch64__)
-				else if (arch == TRACE_NATIVE &&
-					 (number == SYS_clone3 ||
-						 (number == SYS_clone &&
-							 clocks[i] & CLONE_UNTRACED)))
-					expected = SECCOMP_RET_TRACE | TRACE_FILTER_MARK |
-					           TRACE_FILTER_UNTRACED;
-#endif
-				assert_int_equal(run_filter(&filter, &data), expected);
-			}
-		}
-	}
-}
-
-static void the_filter_stops_at_a_request_for_strict_mode(void **state)
-{
-	static struct filter filter;
-	struct seccomp_data data = {.nr = SYS_prctl};
-
-	(void)state;
-	make_plan();
-	trace_plan_filter(&plan, &filter);
-	data.arch = plan.arch[TRACE_NATIVE];
-	for (uint64_t option = 0; option < 50; option++) {
-		for (uint64_t mode = 0; mode < 3; mode++) {
-			bool is_strict = option == PR_SET_SECCOMP && mode == SECCOMP_MODE_STRICT;
-
-			data.args[0] = option;
-			data.args[1] = mode;
-			assert_int_equal(run_filter(&filter, &data),
-				is_strict ? SECCOMP_RET_TRACE | TRACE_FILTER_MARK |
-						    TRACE_FILTER_STRICT
-					  : SECCOMP_RET_ALLOW);
-		}
-	}
-}
-
 static void calls_of_an_unknown_architecture_are_not_counted(void **state)
 {
 	(void)state;
@@ -259,27 +157,43 @@ static void the_published_sum(void **state)
 	}
 }
 
-/* 100,000 calls of 530 ns, with a stop of about 10 us at each. */
-static void the_share_of_a_time_with_stops_is_a_lower_bound(void **state)
+/* Only BPF programs count system calls; the stubs count the calls into the vDSO without. */
+static void without_counts_of_system_calls_reads_say_what_the_proof_allows(void **state)
 {
 	static const struct {
-		double cpu_s;
-		bool has_stops;
-		const char *text;
-	} rows[] = {{2.2, false, "53.0 ms (2.4% of its CPU time);"},
-		{2.2, true, "53.0 ms (at least 2.4% of its CPU time);"},
-		{20.1, true, "53.0 ms (0.26% of its CPU time);"},
-		{10, true, "took about 53.0 ms; the vDSO"}};
+		bool is_proven;
+		uint32_t entered; /* of 1,000 */
+		uint64_t reads;
+		enum trace_verdict verdict;
+	} rows[] = {{true, 0, 500, TRACE_SERVED}, {true, 1000, 500, TRACE_FALLBACK},
+		{true, 0, 0, TRACE_UNKNOWN}, {true, 1000, 0, TRACE_UNKNOWN},
+		{true, 300, 500, TRACE_UNKNOWN}, {false, 0, 500, TRACE_UNKNOWN}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		make_host(false);
-		set_count("gettimeofday", 100000);
-		fact_set_real(&trace->cpu_s, rows[i].cpu_s);
-		trace->method = rows[i].has_stops ? TRACE_BY_SECCOMP : TRACE_BY_BPF;
+		size_t row = trace_plan_call(&plan, "gettimeofday")->row;
+
+		make_host(rows[i].entered == 1000);
+		trace->host.calls[0].path[PATH_VDSO].entered = rows[i].entered;
+		fact_set_known(&trace->served);
+		fact_set(&trace->method_fact, FACT_DENIED, "bpf(2) is refused");
+		request->arguments = (char *const[]){NULL};
+		if (!rows[i].is_proven)
+			fact_set(&trace->host.proof.fact, FACT_DENIED, "seccomp");
+		trace->vdso_calls[row] = rows[i].reads;
 		trace_judge(&run);
-		assert_non_null(strstr(run.report.summary, rows[i].text));
+		assert_int_equal(verdict(), rows[i].verdict);
+		assert_int_equal(diagnosis->sums.avoidable,
+			rows[i].verdict == TRACE_FALLBACK ? rows[i].reads : 0);
+		assert_int_equal(
+			fact_is_known(&diagnosis->counted), rows[i].verdict == TRACE_FALLBACK);
+		assert_int_equal(diagnosis->notes.count, rows[i].reads > 0);
 	}
+	/* What was not even served has no verdict. */
+	fact_set(&trace->served, FACT_DENIED, "ptrace: Operation not permitted");
+	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_UNKNOWN);
+	assert_non_null(strstr(run.report.summary, "not counted: bpf(2) is refused. 'strace -f -c"));
 }
 
 /* The CPU time is that of the program and of what it waited for, or of a process alone. */
@@ -647,12 +561,8 @@ static void what_was_not_counted_is_a_note(void **state)
 		"1,234 threads could not be counted: more ran than can be followed at once",
 		"1 system call of this host did not reach the BPF programs, in which other threads "
 		"were preempted: counts may be too low",
-		"2 programs may call ptrace(2), which fails: run it as root",
 		"3 programs ran without the privileges of set-user-ID or of file capabilities, "
 		"being traced: run it as root",
-		"1 program could not enter seccomp's strict mode, which excludes the filter that "
-		"counts: run it as root",
-		"2 processes that it left running got SIGTERM",
 	};
 
 	(void)state;
@@ -660,11 +570,10 @@ static void what_was_not_counted_is_a_note(void **state)
 	fact_set_known(&trace->served);
 	trace_judge(&run);
 	assert_int_equal(diagnosis->notes.count, 0);
-	trace->uncounted = trace->let_go = trace->strict_refused = 1;
+	trace->uncounted = trace->let_go = 1;
 	fact_set(&trace->uncounted_why, FACT_ABSENT, "a 32-bit program");
 	trace->threads_uncounted = 1234;
 	trace->calls_missed = 1;
-	trace->kept = trace->children_terminated = 2;
 	trace->weakened = 3;
 	trace_judge(&run);
 	assert_int_equal(diagnosis->notes.count, COUNT(texts));
@@ -820,12 +729,10 @@ int main(void)
 		cmocka_unit_test(what_is_no_system_call_is_refused),
 		cmocka_unit_test(more_calls_than_there_is_room_for_are_refused),
 #if defined(SYS_clock_gettime) && defined(SYS_getpid)
-		cmocka_unit_test(the_filter_stops_where_the_plan_counts),
-		cmocka_unit_test(the_filter_stops_at_a_request_for_strict_mode),
 		cmocka_unit_test(calls_of_an_unknown_architecture_are_not_counted),
 #endif
 		cmocka_unit_test(the_published_sum),
-		cmocka_unit_test(the_share_of_a_time_with_stops_is_a_lower_bound),
+		cmocka_unit_test(without_counts_of_system_calls_reads_say_what_the_proof_allows),
 		cmocka_unit_test(there_is_no_share_of_a_time_that_others_are_not_in),
 		cmocka_unit_test(no_system_calls_are_the_good_news),
 		cmocka_unit_test(samples_in_the_vdso_are_a_share_with_its_error),

@@ -140,15 +140,15 @@ article() {
 	report article $prefix $LAB/$build/article "$1"
 }
 
-# trace CALLS: what `vdsocheck trace` counts of the article's program, with bpf(2), without,
-# and as if the host fell back.
+# trace CALLS: what `vdsocheck trace` counts of the article's program, as root, as a user, and as if
+# the host fell back.
 trace() {
 	[ -x $LAB/$build/vdsocheck ] || return 0
 	report trace-bpf trace_article "$1"
 	chmod 1777 /tmp
 	around=$prefix
 	prefix="$prefix $LAB/$build/sandbox nobody --"
-	report trace-ptrace trace_article "$1"
+	report trace-user trace_article "$1"
 	prefix=$around
 	report trace-as-if trace_article "$1" --as-if fallback
 }
