@@ -48,7 +48,6 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	struct trace_line line = {.call = planned->call->name,
 		.clock = planned->clock,
 		.reads_clock = served_calls[kind].reads_clock,
-		.is_exported = vdso && vdso->available,
 		.count = trace->counts[TRACE_NATIVE][row] + trace->counts[TRACE_COMPAT][row],
 		.count_32_bit = trace->counts[TRACE_COMPAT][row],
 		.counted = trace->method_fact,
@@ -128,9 +127,6 @@ static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line 
 
 	if (trace_line_calls(line))
 		diagnosis->lines[diagnosis->line_count++] = *line;
-	sums->plans_avoidable |= line->avoidable;
-	sums->plans_reads |= line->reads_clock;
-	sums->plans_exported |= line->is_exported;
 	sums->calls += line->count;
 	sums->served += (uint64_t)line->served.value;
 	if (line->reads_clock) {

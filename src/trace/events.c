@@ -820,12 +820,11 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 	} else {
 		events->by_cpu = xcalloc(events->cpus, sizeof(*events->by_cpu));
 		events->next_ns = trace_clock_ns(CLOCK_MONOTONIC) + LOOKING_LEAST_NS;
-		if (!trace->request->arguments && served_has_call(trace->request->plan))
+		if (!trace->request->arguments)
 			open_samples(events, &trace->sampled.fact);
 		trace_run_add(run, &events->source);
 		run->privileges |= to_read();
 		fact_set_known(why);
-		fact_set_known(&trace->method_fact);
 		trace->method = TRACE_BY_BPF;
 		return true;
 	}

@@ -18,8 +18,8 @@
 #include "measure/call.h"
 #include "report.h"
 
-/* The most calls that one run counts. */
-#define TRACE_CALL_MAX 64
+/* The most calls that are counted. */
+#define TRACE_CALL_MAX 16
 
 /* A call that takes a clock has a row for each clock with a name, and one for the rest. */
 #define TRACE_CLOCK_MAX 11
@@ -200,7 +200,6 @@ struct trace_line {
 	const char *call;
 	const char *clock;
 	bool reads_clock;
-	bool is_exported;             /* this host's vDSO has the call */
 	bool avoidable;               /* the vDSO serves it here, or could */
 	struct fact counted;          /* known: so are the next two */
 	uint64_t count, count_32_bit; /* system calls, and those by 32-bit code among them */
@@ -215,7 +214,6 @@ enum trace_verdict {
 	TRACE_OK,
 	TRACE_FALLBACK,
 	TRACE_SERVED,
-	TRACE_COUNTED,
 	TRACE_SIMULATED
 };
 
@@ -236,9 +234,6 @@ struct trace_sums {
 	double fallback_s;       /* cost of the reads if all were system calls; NAN: not known */
 	double avoidable_s;      /* cost of the avoidable calls that the vDSO's cost is known of */
 	struct real_fact lost_s; /* what these cost more than by the vDSO */
-
-	/* Such calls are in the plan: */
-	bool plans_avoidable, plans_reads, plans_exported;
 };
 
 /* What the samples mean. A number that is not known is NAN. */
@@ -266,14 +261,8 @@ struct trace_diagnosis {
 
 /* ---- plan.c ---- */
 
-/*
- * Adds a system call, by the name that libseccomp knows, to a plan that begins as zeros. False with
- * what is wrong in *why: neither this machine nor the 32-bit programs that its kernel runs have it.
- */
-bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why);
-
-/* Adds the clock calls that this machine has. */
-void trace_plan_add_clock_calls(struct trace_plan *plan);
+/* Lists the clock calls of this machine, and of the 32-bit programs that its kernel runs. */
+void trace_plan_make(struct trace_plan *plan);
 
 /* Finds the call of this name; NULL: it is not counted. */
 const struct trace_call *trace_plan_call(const struct trace_plan *plan, const char *name);
@@ -283,9 +272,6 @@ size_t trace_plan_row(
 	const struct trace_plan *plan, const struct trace_call *call, uint64_t first_argument);
 size_t trace_plan_find(
 	const struct trace_plan *plan, uint32_t arch, uint64_t number, uint64_t first_argument);
-
-/* Says whether a call in the plan is one that a vDSO of this architecture may have. */
-bool served_has_call(const struct trace_plan *plan);
 
 /* ---- costs.c: pure ---- */
 

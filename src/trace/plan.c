@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan lists what is counted: system calls by name, with their numbers for this architecture
+ * The plan lists what is counted: the clock calls, with their numbers for this architecture
  * and for the 32-bit one that the same kernel runs. A call that takes a clock has a row for each
  * clock.
  */
@@ -58,42 +58,22 @@ const struct trace_call *trace_plan_call(const struct trace_plan *plan, const ch
 	return NULL;
 }
 
-bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why)
+/* Calls that an architecture lacks have negative numbers of libseccomp's own. */
+static void add_call(struct trace_plan *plan, enum served_call served, const char *name)
 {
+	/* clock_getres takes a clock, too, but is counted and has a cost without it. */
+	const bool takes_clock =
+		served_calls[served].takes_clock && served_calls[served].reads_clock;
 	struct trace_call *call = &plan->calls[plan->call_count];
-	bool takes_clock;
 
-	plan->arch[TRACE_NATIVE] = seccomp_arch_native();
-	plan->arch[TRACE_COMPAT] = find_compat(plan->arch[TRACE_NATIVE]);
-	if (plan->call_count == TRACE_CALL_MAX) {
-		fact_set(why, FACT_FAILED, "more than %d system calls", TRACE_CALL_MAX);
-		return false;
-	}
-	*call = (struct trace_call){.number = {__NR_SCMP_ERROR, __NR_SCMP_ERROR}};
-	text_clean_span(call->name, sizeof(call->name), name);
-	if (name.length == 0 || name.length >= sizeof(call->name)) {
-		fact_set(why, FACT_FAILED, "not the name of a system call");
-		return false;
-	}
-	if (trace_plan_call(plan, call->name))
-		return true;
-	/* Calls that an architecture lacks have negative numbers of libseccomp's own. */
+	*call = (struct trace_call){.served = served, .number = {__NR_SCMP_ERROR, __NR_SCMP_ERROR}};
+	text_clean(call->name, sizeof(call->name), name);
 	for (int i = 0; i < TRACE_ARCH_COUNT; i++) {
 		if (plan->arch[i])
-			call->number[i] =
-				seccomp_syscall_resolve_name_arch(plan->arch[i], call->name);
+			call->number[i] = seccomp_syscall_resolve_name_arch(plan->arch[i], name);
 	}
-	if (call->number[TRACE_NATIVE] < 0 && call->number[TRACE_COMPAT] < 0) {
-		fact_set(why, FACT_ABSENT, "%s",
-			call->number[TRACE_NATIVE] == __NR_SCMP_ERROR
-				? "unknown system call"
-				: "this architecture has no such system call");
-		return false;
-	}
-	call->served = served_find_call(text_span(call->name));
-	/* clock_getres takes a clock, too, but is counted and has a cost without it. */
-	takes_clock =
-		served_calls[call->served].takes_clock && served_calls[call->served].reads_clock;
+	if (call->number[TRACE_NATIVE] < 0 && call->number[TRACE_COMPAT] < 0)
+		return;
 	call->row = plan->row_count;
 	for (size_t i = 0; takes_clock && i < ARRAY_SIZE(clocks); i++)
 		plan->rows[plan->row_count++] =
@@ -101,17 +81,18 @@ bool trace_plan_add(struct trace_plan *plan, struct span name, struct fact *why)
 	call->rest = plan->row_count++;
 	plan->rows[call->rest] = (struct trace_row){call, takes_clock ? "other" : "", -1};
 	plan->call_count++;
-	return true;
 }
 
-void trace_plan_add_clock_calls(struct trace_plan *plan)
-{
-	struct fact ignored = {0};
+_Static_assert(2 * SERVED_CALL_COUNT <= TRACE_CALL_MAX, "each call may have a wide one");
 
+void trace_plan_make(struct trace_plan *plan)
+{
+	*plan = (struct trace_plan){.arch = {seccomp_arch_native()}};
+	plan->arch[TRACE_COMPAT] = find_compat(plan->arch[TRACE_NATIVE]);
 	for (enum served_call call = 0; call < SERVED_CALL_COUNT; call++) {
-		trace_plan_add(plan, text_span(served_calls[call].name), &ignored);
+		add_call(plan, call, served_calls[call].name);
 		if (served_calls[call].wide)
-			trace_plan_add(plan, text_span(served_calls[call].wide), &ignored);
+			add_call(plan, call, served_calls[call].wide);
 	}
 }
 
@@ -138,14 +119,4 @@ size_t trace_plan_find(
 			return trace_plan_row(plan, call, first_argument);
 	}
 	return TRACE_ROW_MAX;
-}
-
-bool served_has_call(const struct trace_plan *plan)
-{
-	for (size_t i = 0; i < plan->call_count; i++) {
-		if (plan->calls[i].served < SERVED_CALL_COUNT &&
-			plan->calls[i].number[TRACE_NATIVE] >= 0)
-			return true;
-	}
-	return false;
 }

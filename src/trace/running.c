@@ -40,8 +40,8 @@ bool trace_running(struct trace_run *run)
 	const struct trace_request *request = trace->request;
 	struct watch watch = {.source = {.tick = look}, .run = run};
 	const bool is_counted = trace_events_open(run, &trace->method_fact);
-	const bool is_sampled = !is_counted && !request->system_wide &&
-	                        served_has_call(request->plan) && trace_samples_open(run);
+	const bool is_sampled =
+		!is_counted && !request->system_wide && trace_samples_open(run);
 	const bool is_watched = is_counted || is_sampled;
 
 	if (is_watched) {

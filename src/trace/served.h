@@ -126,8 +126,7 @@ enum injected { INJECTED, INJECTED_NOT, INJECTED_GONE, INJECTED_BROKEN };
 /*
  * Makes the program count its calls, at the stop of a thread at the end of execve(2)
  * (PTRACE_SYSCALL from PTRACE_EVENT_EXEC on), in the open file *table. If not, the reason is in
- * *why, and after INJECTED_NOT the program is as it was. The system calls that are made in the
- * program's name are taken off the counts of BPF programs.
+ * *why, and after INJECTED_NOT the program is as it was.
  */
 enum injected served_inject(
 	struct trace_evidence *trace, pid_t thread, int *table, struct fact *why);

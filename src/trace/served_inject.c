@@ -75,17 +75,12 @@ static bool go_on(struct target *target)
 static int64_t call(struct target *target, const char *name, const uint64_t arguments[6])
 {
 	struct registers registers = target->before;
-	struct trace_evidence *trace = target->trace;
-	const struct trace_call *planned = trace_plan_call(trace->request->plan, name);
 	int number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, name);
 
 	registers_call(&registers, target->instruction, number, arguments);
 	if (registers_set(target->thread, &registers) != 0 || !go_on(target) || !go_on(target) ||
 		registers_get(target->thread, &registers) != 0)
 		return -ESRCH;
-	/* It is in the count of the BPF program, which is added later. Other runs have none. */
-	if (trace->method == TRACE_BY_BPF && planned)
-		trace->counts[TRACE_NATIVE][planned->row]--;
 	return registers_result(&registers);
 }
 

@@ -135,8 +135,6 @@ static bool counts_served(struct trace_evidence *trace)
 {
 	if (trace->request->leaves_untouched)
 		fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
-	else if (!served_has_call(trace->request->plan))
-		fact_set(&trace->served, FACT_ABSENT, "none of these calls is in the vDSO");
 	else if (!privileges_have(PRIVILEGES(CAP_SYS_PTRACE)) &&
 		 trace_program_gains(trace->program.file))
 		fact_set(&trace->served, FACT_ABSENT,

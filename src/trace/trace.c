@@ -31,16 +31,6 @@ struct trace_work {
 	struct trace_run run;
 };
 
-static bool take_call(struct cli *cli, struct span word)
-{
-	struct trace_work *work = cli->data;
-	struct fact why = {0};
-
-	if (trace_plan_add(&work->plan, word, &why))
-		return true;
-	return cli_usage_error("--syscall: '%.*s': %s", (int)word.length, word.at, why.reason);
-}
-
 static bool take_option(struct cli *cli, int id, const char *value)
 {
 	struct trace_work *work = cli->data;
@@ -48,8 +38,6 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	uint64_t pid;
 
 	switch (id) {
-	case 'e':
-		return take_list(value, take_call, cli);
 	case 'a':
 		return request->system_wide = true;
 	case OPTION_NO_SERVED:
@@ -190,13 +178,12 @@ static bool measure(struct cli *cli)
 		return false;
 	if (cli->output && cli->operand_count && !output_check(cli->output, &why))
 		return cli_error("cannot write %s: %s", cli->output, why.reason);
-	if (!work->plan.call_count)
-		trace_plan_add_clock_calls(&work->plan);
+	trace_plan_make(&work->plan);
 	request->plan = &work->plan;
 	request->arguments = cli->operand_count ? (char *const *)(uintptr_t)cli->operands : NULL;
 	request->lists_processes = request->system_wide && !request->lists_groups;
 	fact_set(&trace->sampled.fact, FACT_UNREAD,
-		"only what runs already is sampled, for calls that a vDSO may serve");
+		"only what runs already is sampled");
 	if (!request->shown)
 		request->shown = DEFAULT_TOP;
 	if (!cli->operand_count && !request->limit_ns)
@@ -226,8 +213,6 @@ static void release(void *data)
 }
 
 static const struct option_row options[] = {
-	{'e', "syscall", "LIST",
-		"count these system calls, by name (default: the clock calls); may be repeated"},
 	{'p', "pid", "PID", "count those of a running process, and leave it running"},
 	{'a', "all", NULL, "count those of the whole host (root)"},
 	{OPTION_BY, "by", "WORD",
@@ -255,8 +240,8 @@ static const struct report_type type = {.schema = "vdsocheck-trace/1",
 const struct command trace_command = {
 	.name = "trace",
 	.summary = "count the clock calls of a program, and those that are system calls",
-	.help = "Runs a program and counts its system calls, with those of all its threads and "
-		"children: the clock calls, which the vDSO should serve, or others by name. "
+	.help = "Runs a program and counts its clock system calls, with those of all its threads and "
+		"children: the clock calls, which the vDSO should serve. "
 		"Counts the calls that the vDSO serves, too, and the places they come from. "
 		"Reports their cost on this host and with the vDSO. The report goes to "
 		"standard error, or to the file of --output; the program keeps its own streams. "

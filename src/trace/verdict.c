@@ -18,8 +18,6 @@ const struct answer trace_answers[] = {
 	[TRACE_FALLBACK] = {"fallback", COLOR_RED, STATUS_OF_RUN, "at least one"},
 	[TRACE_SERVED] = {"served", COLOR_GREEN, STATUS_OF_RUN,
 		"the vDSO serves it; system calls that bypass the vDSO were not counted"},
-	[TRACE_COUNTED] = {"counted", COLOR_BOLD, STATUS_OF_RUN,
-		"the calls that were counted are not clock calls"},
 	[TRACE_SIMULATED] = {"simulated", COLOR_YELLOW, STATUS_OF_RUN,
 		"it ran as if this host fell back"},
 	{0},
@@ -247,18 +245,6 @@ static void say_subject(const struct view *v)
 
 /* ---- the answers ---- */
 
-static void say_count(const struct view *v)
-{
-	SAY(v, "%s made %s%s of these system calls; ", v->subject, at_least(v),
-		as_count(v->sums->calls));
-	if (!v->sums->plans_exported)
-		SAY(v, "the vDSO serves none of them.");
-	else if (v->has_reads)
-		SAY(v, "the vDSO served %s of the calls.", as_count(v->sums->served));
-	else
-		SAY(v, "what the vDSO served of them was not counted.");
-}
-
 static void say_not_simulated(const struct view *v)
 {
 	SAY(v, "this program did not run as if this host fell back: %s.",
@@ -271,10 +257,6 @@ static void say_simulated(const struct view *v)
 	const struct trace_evidence *trace = v->trace;
 
 	SAY(v, "as if this host fell back, ");
-	if (!v->sums->plans_reads) {
-		say_count(v);
-		return;
-	}
 	say_read_calls(v);
 	SAY(v, ".");
 	say_loss(v);
@@ -350,10 +332,6 @@ static void say_bypassed(const struct view *v)
 
 static void say_served(const struct view *v)
 {
-	if (!v->sums->plans_reads) {
-		say_count(v);
-		return;
-	}
 	say_read_calls(v);
 	say_costs(v);
 	SAY(v, ".");
@@ -390,9 +368,6 @@ static void answer(struct report *report, const struct view *v)
 	const bool as_if = trace->request->as_if_fallback;
 	const bool is_proven = fact_is_known(&trace->host.proof.fact);
 	const bool is_counted = fact_is_known(&trace->method_fact);
-	/* On a host that was not measured, the names say which calls a vDSO may serve. */
-	const bool counts_others =
-		!v->sums->plans_avoidable && (is_proven || !served_has_call(trace->request->plan));
 	const bool knows_reads =
 		v->has_reads &&
 		(v->sums->reads || (v->host_is_ok && !trace->uncounted && !trace->let_go));
@@ -411,7 +386,6 @@ static void answer(struct report *report, const struct view *v)
 		{!is_counted && v->has_reads && is_proven && v->host_is_ok && v->sums->served,
 			TRACE_SERVED, say_served_alone},
 		{!is_counted, TRACE_UNKNOWN, say_not_counted},
-		{counts_others, TRACE_COUNTED, say_count},
 		{!is_proven, TRACE_UNKNOWN, say_not_proven},
 		{v->sums->avoidable && v->host_is_ok && trace->request->system_wide, TRACE_OK,
 			say_bypassed},

@@ -47,7 +47,6 @@ static enum kind value_kind(const struct option_row *row)
 		{"as-if", KIND_WORDS},
 		{"path", KIND_LIST},
 		{"call", KIND_LIST},
-		{"syscall", KIND_LIST},
 		{"clock", KIND_LIST},
 		{"only", KIND_CLOCKSOURCES},
 		{"require", KIND_CLOCKSOURCES},

@@ -25,7 +25,6 @@
  *	caller fork N COUNT       COUNT children with N each, of which each second one by vfork
  *	caller die N              N, then ends by SIGKILL while a thread makes more
  *	caller exec N             N, then executes itself with "syscall N" from a thread
- *	caller swap N             N times to another context and back by swapcontext()
  *	caller busy SECONDS       in two threads, most of the time, for that time at most
  *	caller slow SECONDS       1,000 every 20 ms, for that time at most
  *	caller headless SECONDS   clock_gettime() by libc in a loop, while its first thread has ended
@@ -55,7 +54,6 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 static long count;
@@ -251,8 +249,10 @@ static void *run_thread(void *unused)
 
 static void *run_for_ever(void *unused)
 {
+	struct timespec now;
+
 	for (unsigned i = 1;; i++) {
-		syscall(SYS_getppid);
+		syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
 		if (i % 200 == 0)
 			usleep(1000);
 	}
@@ -417,27 +417,6 @@ static int call_unmapped(long seconds)
 #endif
 }
 
-static ucontext_t here, there;
-
-static void swap_back(void)
-{
-	for (;;)
-		swapcontext(&there, &here);
-}
-
-static int swap_contexts(void)
-{
-	static char stack[65536];
-
-	getcontext(&there);
-	there.uc_stack.ss_sp = stack;
-	there.uc_stack.ss_size = sizeof(stack);
-	makecontext(&there, swap_back, 0);
-	for (long i = 0; i < count; i++)
-		swapcontext(&here, &there);
-	return 0;
-}
-
 static int run_vsyscall(void)
 {
 	int (*const page)(void *, void *) = (int (*)(void *, void *))0xffffffffff600000;
@@ -561,8 +540,6 @@ int main(int argc, char **argv)
 		pthread_create(&id, NULL, execute, NULL);
 		pthread_join(id, NULL);
 		return 1;
-	} else if (strcmp(what, "swap") == 0) {
-		return swap_contexts();
 	} else if (strcmp(what, "slow") == 0) {
 		return be_slow(count);
 	} else if (strcmp(what, "headless") == 0) {

@@ -30,8 +30,7 @@ static struct trace_evidence *const trace = &run.trace;
 
 static void make_plan(void)
 {
-	plan = (struct trace_plan){.call_count = 0};
-	trace_plan_add_clock_calls(&plan);
+	trace_plan_make(&plan);
 	places_free(&trace->places);
 	places_free(&trace->call_places);
 	request = (struct trace_request){.plan = &plan};

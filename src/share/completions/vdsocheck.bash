@@ -14,7 +14,7 @@ _vdsocheck()
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --calls | --only | -e | --syscall | -p | --pid | --by | --as-if | --repeat | --top)
+		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --calls | --only | -p | --pid | --by | --as-if | --top)
 			[[ ${COMP_WORDS[i + 1]} != = ]] || ((i++))
 			((i++))
 			;;
@@ -75,14 +75,12 @@ _vdsocheck()
 		esac
 		;;
 	trace)
-		options='-e --syscall -p --pid -a --all --by --as-if --repeat --top --no-served -d --duration --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		options='-p --pid -a --all --by --as-if --top --no-served -d --duration --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
 		[[ $operands == given ]] && operands=arguments || operands=program
 		case $prev in
-		-e | --syscall) kind=list words='gettimeofday clock_gettime clock_getres time getcpu' ;;
 		-p | --pid) kind=process ;;
 		--by) kind=words words='process cgroup' ;;
 		--as-if) kind=words words='fallback' ;;
-		--repeat) kind=none ;;
 		--top) kind=none ;;
 		-d | --duration) kind=none ;;
 		--format) kind=words words='text json' ;;

@@ -83,7 +83,6 @@ complete -c vdsocheck -n '__vdsocheck_is compare' -s h -l help -d 'print this he
 complete -c vdsocheck -n '__vdsocheck_is compare' -s V -l version -d 'print the version'
 
 complete -c vdsocheck -n __vdsocheck_is_first -a trace -d 'count the clock calls of a program, and those that are system calls'
-complete -c vdsocheck -n '__vdsocheck_is trace' -s e -l syscall -x -a '(__vdsocheck_list gettimeofday clock_gettime clock_getres time getcpu)' -d 'count these system calls, by name'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s p -l pid -x -a '(__fish_complete_pids)' -d 'count those of a running process, and leave it running'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s a -l all -d 'count those of the whole host'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l by -x -a 'process cgroup' -d 'with --all: list those that take the most time by process'
