@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "base/child.h"
 #include "base/memory.h"
 #include "base/privileges.h"
 #include "base/time.h"

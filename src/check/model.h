@@ -12,7 +12,6 @@
 
 #include "base/root.h"
 #include "base/time.h"
-#include "check.h"
 #include "document.h"
 #include "evidence.h"
 #include "judge.h"
