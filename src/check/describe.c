@@ -6,7 +6,6 @@
 #include "model.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/child.h"
@@ -373,7 +372,7 @@ static void print_remark(const void *object, const void *whole, FILE *out)
 	else if (path->failed)
 		remark = short_words ? "fails" : fault_error_text(path->error);
 	else if (fact_is_flag(&call->agrees, false))
-		remark = as_ahead(call->ahead_ns);
+		remark = short_words ? "differs" : as_ahead(call->ahead_ns);
 	else if (!path->attempts)
 		remark = short_words ? "unproven" : "not proven";
 	else if (path->entered == path->attempts)
@@ -411,33 +410,8 @@ static const struct field call_columns[] = {
 
 #undef OF
 
-#define LIKE 0.05 /* share by which times may differ that say the same */
-
-/* True for CLOCK_REALTIME if its row has nothing that CLOCK_MONOTONIC's has not. */
-static bool is_repeated(const struct evidence *evidence, const struct call_evidence *call)
-{
-	const struct call_evidence *other = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
-
-	if (strcmp(call->clock, "CLOCK_REALTIME") != 0 || !other ||
-		fact_is_flag(&call->agrees, false) || fact_is_flag(&other->agrees, false) ||
-		fact_is_flag(&call->libc_agrees, false) || fact_is_flag(&other->libc_agrees, false))
-		return false;
-	for (int i = 0; i < PATH_COUNT; i++) {
-		const struct path_evidence *path = &call->path[i], *others = &other->path[i];
-
-		if (fact_is_known(&path->fact) != fact_is_known(&others->fact) ||
-			fabs(path->min_ns - others->min_ns) > LIKE * others->min_ns ||
-			path->signal != others->signal || path->attempts != others->attempts ||
-			path->failed != others->failed || path->error != others->error ||
-			(path->entered > 0) != (others->entered > 0) ||
-			(path->entered == path->attempts) != (others->entered == others->attempts))
-			return false;
-	}
-	return true;
-}
-
 void check_write_calls(
-	const struct check_request *request, enum call_rows rows, enum table_form form, FILE *out)
+	const struct check_request *request, bool all, enum table_form form, FILE *out)
 {
 	const struct evidence *evidence = &request->evidence;
 	struct call_evidence calls[CALL_MAX];
@@ -447,8 +421,7 @@ void check_write_calls(
 		for (size_t i = 0; i < evidence->call_count; i++) {
 			const struct call_evidence *call = &evidence->calls[i];
 
-			if (call->decides == deciding && (deciding || rows == CALLS_ALL) &&
-				(rows > CALLS_DIFFERENT || !is_repeated(evidence, call)))
+			if (call->decides == deciding && (deciding || all))
 				calls[count++] = *call;
 		}
 	}

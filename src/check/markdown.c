@@ -153,7 +153,7 @@ static void write_calls(const struct check_request *request, FILE *out)
 	fputs("\n## Calls\n\nns per call, the minimum of many short measurements; (*) determines\n"
 	      "the verdict.\n\n",
 		out);
-	check_write_calls(request, CALLS_ALL, TABLE_MARKDOWN, out);
+	check_write_calls(request, true, TABLE_MARKDOWN, out);
 	if (!fact_is_known(&timing->counter_ns.fact) ||
 		!fact_is_known(&timing->syscall_floor_ns.fact))
 		return;

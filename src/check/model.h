@@ -189,14 +189,11 @@ void check_add_timestamp(const struct timestamp_evidence *timestamp, struct strb
 /* The calls' losses; empty if they are not known, or nothing is lost and no rate was given. */
 void check_add_cost(const struct diagnosis *diagnosis, struct strbuf *sb);
 
-enum call_rows {
-	CALLS_DIFFERENT, /* the deciding calls without CLOCK_REALTIME, if it is as the monotonic */
-	CALLS_DECIDING,
-	CALLS_ALL,
-};
-
-/* Writes a table of calls: ns of each path and "served by the vDSO", "always falls back" ... */
+/*
+ * Writes a table of calls: ns of each path and "served by the vDSO", "always falls back" ... The
+ * calls that the verdict rests on come first; the others follow with `all`.
+ */
 void check_write_calls(
-	const struct check_request *request, enum call_rows rows, enum table_form form, FILE *out);
+	const struct check_request *request, bool all, enum table_form form, FILE *out);
 
 #endif

@@ -19,22 +19,14 @@
 /* The prompt takes the last line of 24. */
 #define SCREEN_LINES 23
 
-/* Parts that may be left out, in this order. */
+/* What may be left out, in this order. */
 enum part {
-	PART_ADDRESS,     /* a source's; its title stays */
+	PART_SOURCE,
 	PART_OTHER_CAUSE, /* all but the first cause */
 	PART_OTHER_FIX,   /* all but the first piece of advice */
-	PART_SOURCE,
-	PART_ROW,    /* of CLOCK_REALTIME, where it is that of CLOCK_MONOTONIC */
-	PART_VCLOCK, /* the clock mode none or unknown, where there is a proof */
-	PART_BLANK,  /* the line between evidence and table */
-	PART_MORE,   /* the line that points to the rest */
-	PART_UNDO,   /* the command; a sentence takes its place */
-	PART_KEEP,   /* the command; a sentence takes its place */
-	PART_RISK,   /* all but its first sentence */
-	PART_ADVICE, /* all but the first sentence of advice with steps */
-	PART_CAUSE,  /* all but the first sentence */
-	PART_ASIDE,  /* of the evidence in brackets: a narrow terminal wraps such lines */
+	PART_ASIDE, /* all but the first sentence of a cause, a risk, and advice with steps; how to
+	               undo, keep and check it, and the question; what the verdict says, too: a
+	               table whose rows are alike, the cost at no given rate; what is in brackets */
 	PART_END,
 };
 
@@ -42,7 +34,7 @@ struct screen {
 	const struct check_request *request;
 	struct page page;
 	enum part shown; /* this part and those after it */
-	unsigned left_out;
+	bool left_out;   /* more than sources and further sentences */
 };
 
 static bool shows(const struct screen *screen, enum part part)
@@ -124,13 +116,11 @@ static void write_evidence(struct screen *screen)
 {
 	const struct evidence *evidence = &screen->request->evidence;
 	struct page *page = &screen->page;
-	bool is_mode_set =
-		evidence->vclock.how != VCLOCK_UNKNOWN && evidence->vclock.mode != VCLOCK_MODE_NONE;
-	bool is_proof_enough = fact_is_known(&evidence->proof.fact) && !is_mode_set;
+	bool needs_mode = page->all || !fact_is_known(&evidence->proof.fact);
 
 	page->indent = EVIDENCE_INDENT;
 	for (enum line_id line = LINE_CLOCKSOURCE; line <= LINE_HOST; line++) {
-		if (line == LINE_VCLOCK && is_proof_enough && !shows(screen, PART_VCLOCK))
+		if (line == LINE_VCLOCK && !needs_mode)
 			continue;
 		page_line(page, evidence_lines[line].label, "%s", "");
 		evidence_lines[line].add(evidence, page->all, &page->text);
@@ -138,9 +128,7 @@ static void write_evidence(struct screen *screen)
 		if (line < LINE_HOST && !shows(screen, PART_ASIDE))
 			drop_aside(&page->text);
 	}
-	/* A screen that is pasted into a ticket needs its time, and its host if that is asked for.
-	 */
-	if (page->all || screen->request->file) {
+	if (page->all) {
 		page_line(page, "measured", "%s", "");
 		check_add_timestamp(&evidence->timestamp, &page->text);
 		if (fact_is_known(&evidence->host.name.fact))
@@ -154,19 +142,25 @@ static void write_evidence(struct screen *screen)
 
 /* ---- the calls ---- */
 
+/* True if the table says nothing that the verdict and the line on the proof do not. */
+static bool is_uniform(const struct evidence *evidence)
+{
+	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);
+	struct entry_counts libc = counts_by_path(evidence, PATH_LIBC);
+
+	return vdso.attempts && vdso.entered == vdso.attempts && libc.entered == libc.attempts;
+}
+
 static void write_calls(const struct screen *screen)
 {
 	const struct evidence *evidence = &screen->request->evidence;
 
 	if (!fact_is_known(&evidence->timing.fact) && !fact_is_known(&evidence->proof.fact))
 		return;
-	if (shows(screen, PART_BLANK))
-		fputc('\n', screen->page.out);
-	check_write_calls(screen->request,
-		screen->page.all          ? CALLS_ALL
-		: shows(screen, PART_ROW) ? CALLS_DECIDING
-					  : CALLS_DIFFERENT,
-		TABLE_TEXT, screen->page.out);
+	if (!shows(screen, PART_ASIDE) && is_uniform(evidence))
+		return;
+	fputc('\n', screen->page.out);
+	check_write_calls(screen->request, screen->page.all, TABLE_TEXT, screen->page.out);
 }
 
 /* ---- why ---- */
@@ -189,7 +183,7 @@ static void write_cause(
 	if (possible && !isupper((unsigned char)cause->text[1]))
 		start = (char)tolower((unsigned char)start);
 	page_line(page, label, "%s%s%c%.*s", dash ? "- " : "", possible ? "Possibly: " : "", start,
-		shown_length(screen, PART_CAUSE, cause->text) - 1, cause->text + 1);
+		shown_length(screen, PART_ASIDE, cause->text) - 1, cause->text + 1);
 	page->hang = dash ? 2 : 0;
 	page_end(page);
 	page->hang = 0;
@@ -223,7 +217,7 @@ static void write_why(struct screen *screen)
 	for (size_t i = 0; i < shown; i++)
 		write_cause(screen, &diagnosis->causes[i], i ? "" : check_why(screen->request),
 			shown > 1);
-	screen->left_out += (unsigned)(count - shown);
+	screen->left_out |= shown < count;
 }
 
 /* ---- fix ---- */
@@ -310,6 +304,10 @@ static void write_keep(struct screen *screen, const struct advice *advice)
 
 	if (!advice->keep_count || (is_step && !page->all))
 		return;
+	if (!shows(screen, PART_ASIDE)) {
+		screen->left_out = true;
+		return;
+	}
 	if (page->all) {
 		page_line(page, label, "%s",
 			*advice->clocksource ? "To make it permanent, one of:"
@@ -320,8 +318,7 @@ static void write_keep(struct screen *screen, const struct advice *advice)
 	} else if (advice->keep_removes) {
 		page_line(page, label, "Remove %s from the kernel command line (-v shows how).",
 			advice->boot);
-	} else if (*here && (shows(screen, PART_KEEP) ||
-				    (int)strlen(here) <= wrap_columns() - PARAGRAPH_INDENT)) {
+	} else if (*here && (int)strlen(here) <= wrap_columns() - PARAGRAPH_INDENT) {
 		write_command(page, label, "", here);
 	} else if (*advice->clocksource) {
 		page_line(page, label, "Boot with clocksource=%s (-v shows how).",
@@ -331,43 +328,55 @@ static void write_keep(struct screen *screen, const struct advice *advice)
 	}
 }
 
-/* The undo of a switch has a shorter form: a sentence. */
 static void write_undo(struct screen *screen, const struct advice *advice)
 {
 	for (size_t i = 0; i < advice->step_count; i++) {
 		if (!*advice->steps[i].undo)
 			continue;
-		if (!*advice->clocksource || shows(screen, PART_UNDO))
-			write_command(&screen->page, "Undo", "", advice->steps[i].undo);
-		else
+		if (!shows(screen, PART_ASIDE))
+			screen->left_out = true;
+		else if (*advice->clocksource && !screen->page.all)
 			page_line(&screen->page, "Undo", "Write %s to the file of step %zu.",
 				screen->request->evidence.clocksource.current, i + 1);
+		else
+			write_command(&screen->page, "Undo", "", advice->steps[i].undo);
 	}
+}
+
+/* A last step that tries what the others have done. */
+static bool is_check(const struct advice_step *step)
+{
+	return strcmp(step->command, "vdsocheck") == 0;
 }
 
 static void write_one_advice(struct screen *screen, const struct advice *advice, const char *label)
 {
-	const char *source = advice->source, *address = source ? strstr(source, ", http") : NULL;
+	const char *address = advice->source ? strstr(advice->source, ", http") : NULL;
 	/* Advice without steps is printed whole, since its sentences are all there is. */
-	enum part rest = advice->step_count ? PART_ADVICE : PART_END;
+	enum part rest = advice->step_count ? PART_ASIDE : PART_END;
 	struct page *page = &screen->page;
 
 	page_line(page, label, "%.*s", shown_length(screen, rest, advice->text), advice->text);
-	for (size_t i = 0; i < advice->step_count; i++)
-		write_step(screen, &advice->steps[i], advice->step_count > 1 ? i + 1 : 0);
+	for (size_t i = 0; i < advice->step_count; i++) {
+		if (shows(screen, PART_ASIDE) || !is_check(&advice->steps[i]))
+			write_step(screen, &advice->steps[i], advice->step_count > 1 ? i + 1 : 0);
+	}
 	if (advice->ask && page->all)
 		page_line(page, "Ask", "%s", advice->ask);
+	else if (advice->ask && !shows(screen, PART_ASIDE))
+		screen->left_out = true;
 	else if (advice->ask && !advice_sends_report(advice))
 		write_hint(screen, "", "The question to send: ", "--format report");
 	write_undo(screen, advice);
 	write_keep(screen, advice);
 	if (advice->risk)
-		page_line(page, "Risk", "%.*s", shown_length(screen, PART_RISK, advice->risk),
+		page_line(page, "Risk", "%.*s", shown_length(screen, PART_ASIDE, advice->risk),
 			advice->risk);
-	if (source && shows(screen, PART_SOURCE))
+	/* Its address is for --verbose. */
+	if (advice->source && shows(screen, PART_SOURCE))
 		page_line(page, "Source", "%.*s",
-			address && !shows(screen, PART_ADDRESS) ? (int)(address - source) : INT_MAX,
-			source);
+			address && !page->all ? (int)(address - advice->source) : INT_MAX,
+			advice->source);
 }
 
 void check_write_advice(const struct advice *advice, FILE *out)
@@ -391,7 +400,7 @@ static void write_fix(struct screen *screen)
 		if (i == 0 || shows(screen, PART_OTHER_FIX))
 			write_one_advice(screen, advice, i == 0 ? "Fix" : other);
 		else
-			screen->left_out++;
+			screen->left_out = true;
 	}
 }
 
@@ -440,7 +449,7 @@ static void write_screen(struct screen *screen)
 	struct page *page = &screen->page;
 	const char *bold = page->color ? COLOR_BOLD : "";
 
-	screen->left_out = 0;
+	screen->left_out = false;
 	write_verdict(screen);
 	/* Where something is wrong, the cause and the fix matter more than the evidence. */
 	wrap_set_styles(
@@ -455,7 +464,8 @@ static void write_screen(struct screen *screen)
 	write_why(screen);
 	write_fix(screen);
 	page_line(page, "Cost", "%s", "");
-	check_add_cost(diagnosis, &page->text);
+	if (shows(screen, PART_ASIDE) || fact_is_known(&diagnosis->cost.rate.fact))
+		check_add_cost(diagnosis, &page->text);
 	if (shows_wall_clock(screen))
 		page_line(page, "Time", "%c%s", toupper((unsigned char)*wall->summary),
 			wall->summary + 1);
@@ -464,8 +474,8 @@ static void write_screen(struct screen *screen)
 		write_others(page, diagnosis);
 	}
 	page_end(page);
-	if (screen->left_out && shows(screen, PART_MORE))
-		write_hint(screen, "More", "Other causes and fixes: ", "-v");
+	if (screen->left_out)
+		write_hint(screen, "More", "The rest: ", "-v");
 }
 
 /* Returns the screen, for free(). */
