@@ -117,6 +117,7 @@ struct host_evidence {
 	struct text_fact boot;           /* the boot parameters that bear on the clock */
 	struct text_fact boot_tool;     /* keeps the command line: "update-grub"; absent: unknown */
 	struct flag_fact invariant_tsc; /* x86: CPUID's bit: runs at one rate and never stops */
+	struct flag_fact long_mode;     /* x86: it runs 64-bit kernels, the flag lm */
 	struct text_fact tsc_flags;     /* x86: the kernel's flags of its TSC, /proc/cpuinfo */
 	struct flag_fact kvm_clock_offered; /* KVM's CPUID leaf: it has a kvm-clock */
 	struct flag_fact kvm_clock_stable;  /* KVM's leaf: kvm-clock agrees across CPUs (bit 24) */

@@ -53,7 +53,7 @@ extern const struct answer verdict_answers[];
 extern const char *const evidence_kind_names[];
 
 #define CAUSE_MAX 6
-#define CAUSE_EVIDENCE_MAX 4
+#define CAUSE_EVIDENCE_MAX 6
 #define CAUSE_EVIDENCE_SIZE 256
 
 enum certainty {
@@ -131,7 +131,7 @@ struct advice {
 /* True if its one step is REPORT_COMMAND. */
 bool advice_sends_report(const struct advice *advice);
 
-#define CAUSE_ADVICE_MAX 5
+#define CAUSE_ADVICE_MAX 7
 
 /* The manual lists causes by the clocksource, or the part of the system, that has them. */
 enum cause_group {

@@ -147,18 +147,19 @@ static void collect_from_cpuinfo(const struct root *root, struct host_evidence *
 	if (!root_read_head(
 		    root, "/proc/cpuinfo", buffer, sizeof(buffer), &cpuinfo, &host->cpu.fact)) {
 		host->invariant_tsc.fact = host->cpu.fact;
-		host->tsc_flags.fact = host->cpu.fact;
+		host->tsc_flags.fact = host->long_mode.fact = host->cpu.fact;
 		host->cpu_model.fact = host->cpu.fact;
 		return;
 	}
 	take_model(cpuinfo, &host->cpu_model);
 	if (text_find_value(cpuinfo, "flags", &flags)) {
 		take_tsc_flags(flags, &host->tsc_flags);
+		fact_set_flag(&host->long_mode, text_has_word(flags, "lm"));
 		fact_set_flag(&host->invariant_tsc, text_has_word(flags, "constant_tsc") &&
 							    text_has_word(flags, "nonstop_tsc"));
 	} else {
 		fact_set(&host->tsc_flags.fact, FACT_ABSENT, "no x86 flags in /proc/cpuinfo");
-		host->invariant_tsc.fact = host->tsc_flags.fact;
+		host->invariant_tsc.fact = host->long_mode.fact = host->tsc_flags.fact;
 	}
 	if (take_arm_part(cpuinfo, &host->cpu) || take_named(cpuinfo, &host->cpu))
 		return;

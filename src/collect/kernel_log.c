@@ -110,6 +110,7 @@ static const struct {
 	{"Clocksource ", "skewed"},
 	{"CPUs ", " ahead of CPU"},
 	{"CPUs ", " behind CPU"},
+	{"CPU ", " check durations "},
 	{"CPU", " (cycles)"},
 	{"Long readout interval", ""},
 	/* judge/watchdog.c also takes the rates of both counters. */

@@ -245,6 +245,7 @@ const struct field host_fields[] = {
 		.doc = "flags of the CPU that concern the TSC, from /proc/cpuinfo"},
 	{FLAG_FACT("invariant_tsc", invariant_tsc), .title = "invariant TSC",
 		.doc = "whether the CPU advertises an invariant TSC"},
+	{FLAG_FACT("long_mode", long_mode), .doc = "whether the x86 CPU runs 64-bit kernels"},
 	{FLAG_FACT("kvm_clock_offered", kvm_clock_offered),
 		.doc = "whether KVM offers kvm-clock, by its CPUID leaf"},
 	{FLAG_FACT("kvm_clock_stable", kvm_clock_stable),

@@ -157,9 +157,25 @@ static const struct advice_row show_where_it_runs = {"show-where-it-runs", RANK_
 		"this is: run vdsocheck on it, or give its /proc/cpuinfo and /sys/class/dmi/id, "
 		"too."};
 
+/*
+ * "default" is KVM's for a Linux guest (GIM_KVM), whose kvm-clock a kernel with CONFIG_KVM_GUEST
+ * uses; "none", "legacy" and "minimal" offer no clock (VirtualBox 5.0 to 7.1, manual 11.13).
+ */
+static const struct advice_row set_virtualbox_provider = {"set-virtualbox-provider", RANK_UPDATE,
+	.actor = ACTOR_HOST,
+	.text = "Give this guest KVM's paravirtualization interface, with which the kernel uses "
+		"kvm-clock: power it off, and change it on the machine that runs VirtualBox. If "
+		"that is Windows with Hyper-V enabled, VirtualBox runs on top of it: disable "
+		"Hyper-V for a TSC that is steady.",
+	.where = HERE,
+	.steps = {{.text = "on the machine that runs VirtualBox",
+			  .command = "VBoxManage modifyvm NAME --paravirtprovider kvm"},
+		{.command = "vdsocheck"}},
+	.source = "Oracle VirtualBox, user manual, \"Paravirtualization Providers\""};
+
 const struct advice_row *const advice_general[ADVICE_GENERAL] = {&switch_to_paravirtual,
-	&switch_to_tsc, &switch_to_tsc_on_ec2, &show_where_it_runs, &accelerate_guest,
-	&allow_processes, &give_cpu_time, &allow_proof};
+	&switch_to_tsc, &switch_to_tsc_on_ec2, &show_where_it_runs, &set_virtualbox_provider,
+	&accelerate_guest, &allow_processes, &give_cpu_time, &allow_proof};
 
 /*
  * The proof runs in a child, so it may lack a process instead of a permission; a crash lacks
@@ -174,7 +190,7 @@ static bool general_fits(const struct view *v, size_t place)
 	                    v->boot_rates.stated <= 0 && (v->tsc_distrusted || v->tsc_delay);
 	const bool fits[ADVICE_GENERAL] = {v->paravirtual, v->tsc_advisable && !is_ec2(v->evidence),
 		v->tsc_advisable && is_ec2(v->evidence), !v->guest && !v->machine && has_lost_tsc,
-		v->on_tcg && has_lost_tsc, is_unknown && proof == FACT_NO_CHILD,
+		v->wants_provider, v->on_tcg && has_lost_tsc, is_unknown && proof == FACT_NO_CHILD,
 		is_unknown && proof == FACT_LATE, is_unknown && lacks_permission};
 
 	return fits[place];
@@ -340,6 +356,13 @@ static bool find_boot(const struct view *v, const struct advice_row *row, const 
 	return true;
 }
 
+static const char *find_ask(const struct view *v, const struct advice_row *row)
+{
+	const char *ask = v && row->find_ask ? row->find_ask(v) : NULL;
+
+	return ask ? ask : row->ask;
+}
+
 bool advice_make(const struct view *v, const struct advice_row *row, struct advice *advice)
 {
 	const struct clocksource_evidence *clocksource = v ? &v->evidence->clocksource : NULL;
@@ -351,7 +374,7 @@ bool advice_make(const struct view *v, const struct advice_row *row, struct advi
 	bool switches = row->to || row->target, adds_boot;
 
 	*advice = (struct advice){.id = row->id,
-		.ask = v && row->find_ask ? row->find_ask(v) : row->ask,
+		.ask = find_ask(v, row),
 		.keep_removes = switches && v && v->boot_choice_slows,
 		.actor = is_for_host(v, row) ? ACTOR_HOST
 	                 : row->actor        ? row->actor
@@ -444,7 +467,8 @@ size_t advice_find(
 				add_advice(v, rank, advice_general[i], &list);
 		}
 	}
-	if (!list.count && (v->verdict != VERDICT_UNKNOWN || v->expected == VERDICT_FALLBACK))
+	if (!list.count && (v->verdict != VERDICT_UNKNOWN || v->expected == VERDICT_FALLBACK ||
+				   v->may_read_hpet))
 		add_advice(v, RANK_ASK, &advice_send_report, &list);
 	return list.count;
 }

@@ -197,6 +197,14 @@ bool log_has_boot(const struct evidence *evidence)
 	return log_find(evidence, "tsc: Detected ") || log_find_switch(evidence, NULL);
 }
 
+/* A timer is calibrated, or a clocksource selected, within the first second. */
+bool log_has_beginning(const struct evidence *evidence)
+{
+	const struct kernel_log_line *first = evidence->kernel_log.lines;
+
+	return log_has_boot(evidence) && first->seconds >= 0 && first->seconds < 1;
+}
+
 /* Reads the first numbers of a release, with dots between them; false if there are fewer. */
 static bool parse_release(const char *release, unsigned long *numbers, size_t count)
 {

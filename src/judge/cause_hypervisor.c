@@ -30,6 +30,21 @@ static const struct advice_row ask_xen_host = {"ask-xen-host", RANK_ASK,
 	.source = "Xen Project, xen-command-line(7) and xen-tscmode(7), "
 		  "https://xenbits.xen.org/docs/unstable/misc/xen-command-line.html"};
 
+static const struct advice_row boot_xen_with_tsc = {"boot-xen-with-tsc", RANK_UPDATE,
+	.actor = ACTOR_HOST,
+	.text = "Boot Xen itself with clocksource=tsc, if the TSC of this machine is reliable: only "
+		"then does Xen mark its clock stable, for this dom0 and for all guests, so that "
+		"their vDSO can read it. On XCP-ng and XenServer the first step does it; "
+		"elsewhere add it to Xen's own command line (GRUB_CMDLINE_XEN on Debian).",
+	.where = HERE,
+	.steps = {{.text = "on XCP-ng and XenServer",
+			  .command = "sudo /opt/xensource/libexec/xen-cmdline --set-xen "
+				     "clocksource=tsc"},
+		{.command = "sudo reboot"}, {.command = "vdsocheck"}},
+	.risk = "It restarts all guests. Time goes wrong in all of them if the TSC is not reliable.",
+	.source = "Xen Project, xen-command-line(7), "
+		  "https://xenbits.xen.org/docs/unstable/misc/xen-command-line.html"};
+
 static const struct advice_row ask_xen_host_for_page = {"ask-xen-host-for-page", RANK_ASK,
 	.text = "Ask the operator of this Xen host.",
 	.ask = "Xen refuses VCPUOP_register_vcpu_time_memory_area to this guest, without which its "
@@ -58,7 +73,7 @@ static const struct cause_row xen_clock_unstable = {"xen-clock-unstable", GROUP_
 		 "the TSC_STABLE bit, or nothing else explains it; the kernel log may have "
 		 "\"PVCLOCK not supported (tsc unstable)\".",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode, .more = "xen-tscmode(7)",
-	.advice = {&ask_xen_host, &move_to_nitro}};
+	.advice = {&ask_xen_host, &move_to_nitro, &boot_xen_with_tsc}};
 
 cause_rows rows_xen = {&xen_kernel_too_old, &xen_without_time_page, &xen_clock_unstable, NULL};
 
@@ -79,7 +94,7 @@ void cause_xen(const struct view *v, struct cause_list *list)
 		{&xen_clock_unstable,
 			.applies = on_xen && !v->page_stable && !is_kernel_too_old && !has_no_page,
 			.proven = is_known_unstable, .line = v->xen_refused,
-			FITS(!v->ec2_xen, v->ec2_xen)},
+			FITS(!v->ec2_xen && !v->on_dom0, v->ec2_xen, v->on_dom0)},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));
@@ -250,7 +265,8 @@ void cause_pvclock(const struct view *v, struct cause_list *list)
 	bool may_be_owned = is_owned || !fact_is_known(&evidence->host.platform.fact);
 	const struct cause_case cases[] = {
 		{&kvm_clock_switched_off, .applies = is_off, FITS_BOOT(v)},
-		{&kvm_clock_32_bit, .applies = on_kvm_clock && v->kvm_clock_32_bit},
+		{&kvm_clock_32_bit, .applies = on_kvm_clock && v->kvm_clock_32_bit,
+			FITS(!fact_is_flag(&evidence->host.long_mode, false))},
 		{&kvm_clock_never_stable, .applies = was_never_stable, .proven = lacks_feature,
 			FITS(!lacks_feature && !on_firecracker, !has_feature, has_feature)},
 		{&kvm_clock_lost, .applies = is_lost,

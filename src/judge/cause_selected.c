@@ -23,7 +23,8 @@ static const struct kernel_log_line *find_switch_to_current(const struct evidenc
 
 static void cite_kvm_clock(const struct view *v, struct cause *cause)
 {
-	cite(cause, "CPUID: the hypervisor offers kvm-clock");
+	if (fact_is_flag(&v->evidence->host.kvm_clock_offered, true))
+		cite(cause, "CPUID: the hypervisor offers kvm-clock");
 	cite_kernel(v, cause);
 }
 
@@ -58,8 +59,7 @@ static const struct advice_row read_kernel_log = {"read-kernel-log", RANK_LOOK,
 static const struct advice_row save_kernel_log = {"save-kernel-log", RANK_LOOK,
 	.text = "Save the kernel log as dmesg prints it, not as JSON, a mail or a page, and run "
 		"vdsocheck on that.",
-	.where = ON_HOST,
-	.steps = {{.command = "sudo dmesg >dmesg"}}};
+	.where = ON_HOST, .steps = {{.command = "sudo dmesg >dmesg"}}};
 
 static const struct advice_row find_clocksource_writer = {"find-clocksource-writer", RANK_LOOK,
 	.text = "Find what writes to current_clocksource, such as tuned, systemd-tmpfiles or a "
@@ -151,9 +151,9 @@ static const struct cause_row vmware_not_detected = {"vmware-not-detected", GROU
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_flags, .advice = {&kernel_with_vmware}};
 
 static const struct cause_row kvm_clock_unused = {"kvm-clock-unused", GROUP_KVM,
-	"The hypervisor offers kvm-clock, but this kernel does not use it: it was built without "
+	"This kernel does not use kvm-clock, which KVM offers to its guests: it was built without "
 	"CONFIG_KVM_GUEST.",
-	.signs = "CPUID offers kvm-clock, which is not available, and the kernel log, from its "
+	.signs = "A guest of KVM does not have kvm-clock available, and the kernel log, from its "
 		 "beginning, does not have \"kvm-clock: Using\".",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_clock,
 	.advice = {&kernel_with_kvm_guest}};
@@ -175,7 +175,6 @@ void cause_selected(const struct view *v, struct cause_list *list)
 {
 	const struct evidence *evidence = v->evidence;
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
-	const struct kernel_log_evidence *log = &evidence->kernel_log;
 	/*
 	 * The kernel selects the first clocksource of its list unless an order names another:
 	 * clocksource= at boot, or a write to sysfs (__clocksource_select(), 3.10 to 7.2).
@@ -197,12 +196,11 @@ void cause_selected(const struct view *v, struct cause_list *list)
 	                 fact_is_known(&clocksource->available_fact) &&
 	                 !clocksource_is_offered(evidence, "kvm-clock") && !is_kvm_clock_off &&
 	                 !is_paravirtual_off && !log_find(evidence, "kvm-clock: Using");
-	/*
-	 * The log's beginning may be overwritten, and with it that line. A timer is calibrated, or
-	 * a clocksource selected, within the first second.
-	 */
-	bool has_beginning =
-		log_has_boot(evidence) && log->lines[0].seconds >= 0 && log->lines[0].seconds < 1;
+	/* The log's beginning may be overwritten, and with it that line. */
+	bool has_beginning = log_has_beginning(evidence);
+	bool lacks_kvm_guest = v->lacks_driver && !on_xen &&
+	                       !hypervisor_is(evidence, "microsoft") &&
+	                       !hypervisor_is(evidence, "vmware");
 
 	const struct cause_case cases[] = {
 		{&tsc_disabled_at_boot, .applies = v->unsupported_on_x86 && v->boot_disables_tsc,
@@ -223,7 +221,7 @@ void cause_selected(const struct view *v, struct cause_list *list)
 		{&xen_clock_missing, .applies = v->lacks_driver && on_xen},
 		{&vmware_not_detected,
 			.applies = v->lacks_driver && hypervisor_is(evidence, "vmware")},
-		{&kvm_clock_unused, .applies = is_unused && has_beginning},
+		{&kvm_clock_unused, .applies = (is_unused && has_beginning) || lacks_kvm_guest},
 		{&kvm_clock_missing, .applies = is_unused && !has_beginning},
 	};
 

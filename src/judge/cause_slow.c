@@ -40,6 +40,11 @@ static const struct advice_row let_clocksource_settle = {"let-clocksource-settle
 		"the kernel log."};
 
 static const struct advice_row other_arm_cpu = {"other-arm-cpu", RANK_UPDATE, .actor = ACTOR_HOST,
+	.text = "No setting helps, as the CPU has an erratum: use another CPU or machine type.",
+	.where = HERE};
+
+static const struct advice_row arm_cpu_or_firmware = {"arm-cpu-or-firmware", RANK_UPDATE,
+	.actor = ACTOR_HOST,
 	.text = "No setting helps. If the kernel log contains \"workaround for\", the CPU has an "
 		"erratum: use another CPU or machine type. Otherwise look for newer firmware.",
 	.where = HERE};
@@ -125,7 +130,8 @@ static const struct cause_row arm_counter_erratum = {"arm-counter-erratum", GROU
 	.signs = "The calls fall back, and the clocksource is arch_sys_counter; the kernel log may "
 		 "have \"workaround for\" an erratum other than 1418040, or \"Trapping CNTVCT "
 		 "access\".",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode, .advice = {&other_arm_cpu}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode,
+	.advice = {&other_arm_cpu, &arm_cpu_or_firmware}};
 
 static const struct cause_row clocksource_changing = {"clocksource-changing", GROUP_ANY,
 	"The clocksource changed while vdsocheck ran.",
@@ -169,7 +175,8 @@ void cause_slow(const struct view *v, struct cause_list *list)
 	                                ? "This CPU's counter has an erratum, so the kernel does "
 	                                  "not let the vDSO read it."
 	                                : NULL,
-			.proven = v->counter_erratum, .line = v->counter_erratum},
+			.proven = v->counter_erratum, .line = v->counter_erratum,
+			FITS(v->counter_erratum, !v->counter_erratum)},
 		{&clocksource_changing, .applies = has_changed || (v->decided.mixed && back),
 			.proven = has_changed, .line = back},
 		{&clocksource_of_module, .applies = is_of_module(v)},

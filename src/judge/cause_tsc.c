@@ -107,11 +107,26 @@ static const struct advice_row boot_unverified_tsc_of_machine = {"boot-unverifie
 	.boot_text = BOOT_UNVERIFIED, .remarks = {{NOWATCHDOG_REMARK}}, NOWATCHDOG,
 	.risk = "The kernel does not detect an unstable TSC."};
 
+static const char *find_rate_question(const struct view *v);
+
 static const struct advice_row ask_for_tsc_rate = {"ask-for-tsc-rate", RANK_ASK,
 	.text = "Ask your provider or platform team.",
 	.ask = "This guest's kernel cannot calibrate its TSC and has to use a slow clocksource. "
 	       "Can it be given a timer to calibrate by (HPET, ACPI PM timer, PIT), or on Intel's "
-	       "CPUs the rate in CPUID leaf 0x15? What is the rate of its TSC in kHz?"};
+	       "CPUs the rate in CPUID leaf 0x15? What is the rate of its TSC in kHz?",
+	.find_ask = find_rate_question};
+
+/* What is there already is not asked for. */
+static const char *find_rate_question(const struct view *v)
+{
+	return clocksource_is_offered(v->evidence, "hpet") ||
+	                       clocksource_is_offered(v->evidence, "acpi_pm")
+	               ? "This guest's kernel could not calibrate its TSC, although it has a timer to "
+	                 "calibrate it by, and has to use a slow clocksource. Is its TSC scaled or "
+	                 "intercepted? What is its rate in kHz, and can an Intel CPU have it in CPUID "
+	                 "leaf 0x15?"
+	               : NULL;
+}
 
 #define INVARIANT_BIT "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8"
 #define WITHOUT_IT "). Without it, every clock read is a system call."
@@ -133,6 +148,12 @@ const struct advice_row advice_ask_for_invariant_tsc = {"ask-for-invariant-tsc",
 static const struct advice_row newer_kernel_for_cpu = {"newer-kernel-for-cpu", RANK_UPDATE,
 	.text = "Try a newer kernel, which may know this CPU's TSC; the kernel log since boot says "
 		"more, if it is still available."};
+
+static const struct advice_row find_in_kernel_log = {"find-in-kernel-log", RANK_LOOK,
+	.text = "Look into the kernel log since boot, which says why the kernel does not use the "
+		"TSC, and give it to vdsocheck, too.",
+	.where = ON_HOST,
+	.steps = {{.command = "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
 
 static const struct cause_row tsc_uncalibrated = {"tsc-uncalibrated", GROUP_TSC,
 	"The kernel could not calibrate the TSC and does not use it.",
@@ -163,7 +184,7 @@ static const struct cause_row tsc_not_offered = {"tsc-not-offered", GROUP_TSC,
 	.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel log does not "
 		 "say why.",
 	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_invariance,
-	.advice = {&newer_kernel_for_cpu}};
+	.advice = {&find_in_kernel_log, &newer_kernel_for_cpu}};
 
 /* A TSC that was in use shows that this kernel knows it. */
 static const struct cause_row tsc_dropped = {"tsc-dropped", GROUP_TSC,
@@ -174,8 +195,25 @@ static const struct cause_row tsc_dropped = {"tsc-dropped", GROUP_TSC,
 	.certainty = CERTAINTY_LIKELY, .with_switch = true,
 	.advice = {&advice_restart_for_tsc, &advice_find_which_clock, &advice_ask_which_clock}};
 
+/* tsc_clocksource_reliable ends check_tsc_sync_target() and the watchdog (tsc.c, 3.10 to 7.3). */
+static const struct cause_row tsc_untested = {"tsc-untested", GROUP_TSC,
+	"tsc=reliable keeps the kernel from comparing the TSCs of the CPUs when they start, and "
+	"from checking the TSC later. `vdsocheck warp` compares them: remove the parameter if they "
+	"disagree, or if nothing calls for it.",
+	.signs = "The clocksource is tsc, the kernel command line has tsc=reliable, and no "
+		 "hypervisor guarantees the TSC (flag tsc_reliable).",
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS};
+
+/* tsc_verify_tsc_adjust(), tsc_sanitize_first_cpu(), tsc_store_and_check_tsc_adjust(). */
+static const struct cause_row tsc_written_by_firmware = {"tsc-written-by-firmware", GROUP_TSC,
+	"The machine's firmware wrote the TSC of a CPU (register TSC_ADJUST), which the kernel "
+	"corrected. It may do so again: `vdsocheck warp` compares the TSCs.",
+	.signs = "The kernel log of a machine has \"TSC ADJUST\" with \"force to 0\", \"differs\" "
+		 "or \"synchronize\".",
+	.certainty = CERTAINTY_PROVEN, .advice = {&advice_update_firmware}};
+
 cause_rows rows_tsc = {&tsc_uncalibrated, &tsc_unverified, &tsc_not_invariant, &tsc_not_offered,
-	&tsc_dropped, NULL};
+	&tsc_dropped, &tsc_untested, &tsc_written_by_firmware, NULL};
 
 void cause_tsc(const struct view *v, struct cause_list *list)
 {
@@ -184,6 +222,10 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	bool is_missing = is_tsc_missing(v);
 	bool is_trusted = !v->boot_disables_tsc && !v->tsc_distrusted;
 	const struct kernel_log_line *was_in_use = log_find_tsc_in_use(evidence);
+	/* The flags are the kernel's own: it knows what it does not use, for a reason that it logs.
+	 */
+	bool is_known_rejected = tsc_has_flag(evidence, "constant_tsc") &&
+	                         tsc_has_flag(evidence, "nonstop_tsc") && !log_has_boot(evidence);
 	/* A log that exists and was not read comes first: it may say why. */
 	bool is_log_unread = evidence->kernel_log.fact.state == FACT_DENIED ||
 	                     evidence->kernel_log.fact.state == FACT_FAILED;
@@ -200,14 +242,19 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	/* It helps a guest that has no better way, and that nothing else keeps from the TSC. */
 	bool needs_invariant = v->guest && !v->has_switch && !v->may_be_restored && !v->on_xen &&
 	                       is_trusted && !v->lacks_driver;
+	static const char *const writes[] = {
+		"force to 0", "TSC ADJUST differs", "TSC ADJUST synchronize"};
+	const struct kernel_log_line *written =
+		log_find_first(evidence, writes, ARRAY_SIZE(writes));
 	/* The cause is the same in the kernel's own words. */
 	bool is_said = v->unstable_reason == UNSTABLE_ASSUMED ||
 	               v->unstable_reason == UNSTABLE_HALTS ||
 	               v->unstable_reason == UNSTABLE_RATE_CHANGES;
 	const struct cause_case cases[] = {
 		{&tsc_uncalibrated, .applies = is_uncalibrated, .proven = v->tsc_uncalibrated,
-			FITS(hypervisor_is(evidence, "acrn"), !v->clocks_disabled,
-				!v->clocks_disabled)},
+			FITS(hypervisor_is(evidence, "acrn"),
+				!v->clocks_disabled && !v->wants_provider,
+				!v->clocks_disabled && !v->wants_provider)},
 		{&tsc_unverified, .applies = is_unverified(v),
 			FITS(v->guest && !v->clocks_disabled, v->machine && !v->clocks_disabled)},
 		{&tsc_not_invariant,
@@ -219,16 +266,31 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			.applies = is_missing && is_trusted && !is_uncalibrated &&
 	                           !is_unverified(v) && !was_in_use &&
 	                           fact_is_flag(invariant, true),
-			.text = is_log_unread
+			.text = is_known_rejected
+	                                ? "The kernel knows this CPU's invariant TSC (its flags are "
+	                                  "constant_tsc and nonstop_tsc) and rejected it, which its "
+	                                  "log since boot would explain."
+	                        : is_log_unread
 	                                ? "The kernel rejected this CPU's invariant TSC, which its "
 	                                  "log would show, or is too old to know it."
 	                                : NULL,
-			FITS(!is_log_unread)},
+			FITS(is_known_rejected && !is_log_unread && !v->vdso_disabled,
+				!is_known_rejected && !is_log_unread)},
 		{&tsc_dropped,
 			.applies = is_missing && is_trusted && !v->tsc_delay && was_in_use &&
 	                           !is_log_whole(&evidence->kernel_log),
 			.line = was_in_use,
-			FITS(v->tsc_lost, v->machine, v->guest && !v->tsc_lost)},
+			FITS(v->tsc_lost && !v->on_dom0, v->machine, v->guest && !v->tsc_lost)},
+		{&tsc_untested,
+			.applies = (v->verdict == VERDICT_OK || v->expected == VERDICT_OK) &&
+	                           !v->guest && clocksource_is(evidence, "tsc") &&
+	                           boot_has(evidence, "tsc=reliable") &&
+	                           !tsc_has_flag(evidence, "tsc_reliable")},
+		{&tsc_written_by_firmware,
+			.applies = v->machine && written &&
+	                           (clocksource_is(evidence, "tsc") ||
+					   (v->unsupported_on_x86 && v->tsc_distrusted)),
+			.line = written, FITS(!v->tsc_unsynchronized)},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));

@@ -5,10 +5,13 @@
  */
 #include "rules.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 
 /*
  * The driver that enters C2 and deeper states marks the TSC: acpi_idle and intel_idle, which both
@@ -39,14 +42,38 @@ const struct advice_row advice_ask_hyperv_for_tsc = {"ask-hyperv-for-tsc", RANK_
 	       "not use the reference TSC page, so every clock read is a system call. Can it run "
 	       "on a host that offers one of them?"};
 
+static void cite_jump(const struct view *v, struct cause *cause)
+{
+	cite_line(v, cause, v->watchdog.line);
+}
+
+/* Finds the line by which the kernel set a TSC of a guest long after boot, or NULL. */
+static const struct kernel_log_line *find_compensation(const struct view *v)
+{
+	static const char mark[] = "TSC ADJUST compensate";
+	const struct kernel_log_line *line = log_find(v->evidence, mark);
+
+	while (line && (!(line->seconds > BOOTED_S) || log_is_after_resume(v, line)))
+		line = log_find_after(v->evidence, line, mark);
+	return line;
+}
+
 #define ASSUMED "The kernel assumes that the TSCs of this machine's CPUs disagree, since "
 #define MEASURED " It has not measured them, as `vdsocheck warp` does."
 
 /* check_tsc_sync_source() compares them at boot, at CPU hotplug and at resume. */
 static const struct advice_row start_cold = {"start-cold", RANK_UPDATE, .actor = ACTOR_HOST,
 	.text = "Power the machine off, and on after some seconds: TSCs that disagree after a warm "
-		"start may agree after a cold one. If they do not, update the firmware. Do not "
-		"force the TSC: the kernel's measurements show that it is wrong."};
+		"start may agree after a cold one. If it had been off before this start, reboot "
+		"it: some agree after a warm start alone. If they do not, update the firmware. Do "
+		"not force the TSC: the kernel's measurements show that it is wrong."};
+
+/* The test reads both TSCs under a lock that goes between the CPUs (check_tsc_warp()). */
+static const struct advice_row reboot_for_small_warp = {"reboot-for-small-warp", RANK_UPDATE,
+	.actor = ACTOR_GUEST,
+	.text = "Reboot: a warp that is within the error of the kernel's own test may not come "
+		"again. Do not force the TSC before `vdsocheck warp` finds that the TSCs agree.",
+	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
 static const struct advice_row firmware_for_resume = {"firmware-for-resume", RANK_UPDATE,
 	.actor = ACTOR_FIRMWARE, .irreversible = true,
@@ -65,8 +92,9 @@ static const struct cause_row tsc_unsynchronized = {"tsc-unsynchronized", GROUP_
 	"disagree." TSC_READERS_AFFECTED,
 	.signs = "The kernel log has \"TSC warp\", \"check_tsc_sync_source failed\" or \"inter CPU "
 		 "skew\".",
-	.certainty = CERTAINTY_PROVEN, .with_switch = true,
-	.advice = {&start_cold, &firmware_for_resume, &advice_update_firmware, &advice_move,
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_firmware, .with_switch = true,
+	.advice = {&reboot_for_small_warp, &start_cold, &firmware_for_resume,
+		&advice_update_firmware, &start_with_all_cpus, &advice_move,
 		&advice_ask_about_unstable_tsc}};
 
 /* kvm_track_tsc_matching() takes the stable bit from a guest whose CPUs differ. */
@@ -76,6 +104,18 @@ static const struct cause_row kvm_clock_cpu_added = {"kvm-clock-cpu-added", GROU
 	.signs = "The clocksource is kvm-clock, and the kernel log has \"TSC warp between CPUs\" "
 		 "more than a minute after boot.",
 	.certainty = CERTAINTY_LIKELY, .advice = {&start_with_all_cpus}};
+
+/*
+ * tsc_sync.c writes TSC_ADJUST of the CPU, and kvm-clock goes on by the offset from before: in
+ * https://lore.kernel.org/kvm/ of March 2021, "fix cpu hang due to tsc adjustment when kvmclock in
+ * use", by 289 s.
+ */
+static const struct cause_row kvm_clock_jumped = {"kvm-clock-jumped", GROUP_KVM,
+	"The kernel set the TSC of a CPU that was added to this running guest, so that it agrees "
+	"with the others', and kvm-clock jumped by as much.",
+	.signs = "The clocksource is kvm-clock, and the kernel log has \"TSC ADJUST compensate\" "
+		 "with a difference of a millisecond or more, more than a minute after boot.",
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_jump, .advice = {&start_with_all_cpus}};
 
 /* unsynchronized_tsc(): also for clustered boxes, such as vSMP. */
 static const struct cause_row tsc_assumed_unsynchronized = {"tsc-assumed-unsynchronized", GROUP_TSC,
@@ -137,9 +177,52 @@ static const struct cause_row tsc_marked_unstable = {"tsc-marked-unstable", GROU
 		 "clocksource watchdog, such as \"cyrix 5510/5520 detected\".",
 	.certainty = CERTAINTY_PROVEN, .with_switch = true};
 
-cause_rows rows_unstable = {&tsc_unsynchronized, &kvm_clock_cpu_added, &tsc_assumed_unsynchronized,
-	&tsc_unsynchronized_chassis, &tsc_went_back, &tsc_halts_in_idle, &tsc_halts_in_c1e,
-	&tsc_rate_changes, &tsc_on_hyperv, &tsc_marked_unstable, NULL};
+cause_rows rows_unstable = {&tsc_unsynchronized, &kvm_clock_cpu_added, &kvm_clock_jumped,
+	&tsc_assumed_unsynchronized, &tsc_unsynchronized_chassis, &tsc_went_back,
+	&tsc_halts_in_idle, &tsc_halts_in_c1e, &tsc_rate_changes, &tsc_on_hyperv,
+	&tsc_marked_unstable, NULL};
+
+/* check_tsc_sync_target(): "observed values are ~200 TSC cycles" of overhead (4.14 to 7.3). */
+#define WARP_ERROR_CYCLES 200
+
+/* Returns the cycles of "Measured 235 cycles TSC warp between CPUs", or 0. */
+static double warp_cycles(const struct kernel_log_line *line)
+{
+	static const char measured[] = "Measured ";
+	const char *at = line ? strstr(line->text, measured) : NULL;
+
+	return at ? strtod(at + strlen(measured), NULL) : 0;
+}
+
+/* Returns the seconds of "CPU3 observed 867529151959 warp", 0 without the TSC's rate. */
+static double jump_seconds(const struct view *v, const struct kernel_log_line *line)
+{
+	static const char observed[] = " observed ";
+	const char *at = line ? strstr(line->text, observed) : NULL;
+	double error, hz = tsc_find_hz(v->evidence, &error);
+
+	return at && hz > 0 ? strtod(at + strlen(observed), NULL) / hz : 0;
+}
+
+/* Writes by how much the TSCs disagree, and whether that says anything. */
+static void write_warp(const struct view *v, double cycles, char text[CAUSE_TEXT_SIZE])
+{
+	double error, hz = tsc_find_hz(v->evidence, &error);
+
+	text_append(text, CAUSE_TEXT_SIZE,
+		"The kernel found that the TSCs of this machine's CPUs disagree");
+	if (cycles > 0)
+		text_append(text, CAUSE_TEXT_SIZE, " by %s cycles", as_count((uint64_t)cycles));
+	if (cycles > WARP_ERROR_CYCLES && hz > 0)
+		text_append(text, CAUSE_TEXT_SIZE, " (%s)", as_seconds(cycles / hz));
+	text_append(text, CAUSE_TEXT_SIZE, "%s",
+		cycles > 0 && cycles <= WARP_ERROR_CYCLES
+			? ", which is within the error of its own test (some 200 cycles)."
+			: "." TSC_READERS_AFFECTED);
+}
+
+/* A jump of the clock that a program notices. */
+#define JUMP_LEAST_S 1e-3
 
 void cause_unstable(const struct view *v, struct cause_list *list)
 {
@@ -154,22 +237,32 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 	/* A CPU that was added long after the kernel had started. */
 	const struct kernel_log_line *added = warp && warp->seconds > BOOTED_S ? warp : NULL;
 	bool is_at_boot = warp && !(warp->seconds > BOOTED_S) && !log_is_after_resume(v, warp);
-	bool has_host = v->guest && !v->on_tcg && !v->lacks_driver;
+	double cycles = warp_cycles(log_find(evidence, "cycles TSC warp"));
+	bool is_small = cycles > 0 && cycles <= WARP_ERROR_CYCLES;
+	const struct kernel_log_line *set = find_compensation(v);
+	double jump = jump_seconds(v, set);
+	bool has_host = v->guest && !v->on_tcg && !v->lacks_driver && !v->wants_provider;
 	/* A constant rate, which an invariant TSC has, is what the kernel trusts. */
 	bool asks_for_invariant = has_host && !v->has_switch && !v->may_be_restored && !v->on_xen &&
 	                          !tsc_is_invariant(evidence);
 	bool has_chassis =
 		tsc_has_flag(evidence, "constant_tsc") || log_find(evidence, "Summit based system");
-	char other[CAUSE_TEXT_SIZE];
+	char other[CAUSE_TEXT_SIZE], warped[CAUSE_TEXT_SIZE] = "", jumped[CAUSE_TEXT_SIZE];
 	const struct cause_case cases[] = {
-		{&tsc_unsynchronized, .applies = is_wanted && v->tsc_unsynchronized,
+		{&tsc_unsynchronized, .applies = is_wanted && v->tsc_unsynchronized, .text = warped,
 			.line = v->tsc_distrust,
-			FITS(v->machine && is_at_boot && !v->is_rented,
+			FITS(v->machine && is_at_boot && is_small && !v->is_rented,
+				v->machine && is_at_boot && !v->is_rented,
 				v->machine && warp && (!is_at_boot || v->is_rented),
-				v->machine && !warp, has_host && !v->has_switch, has_host)},
+				v->machine && !warp, has_host && added, has_host && !v->has_switch,
+				has_host)},
 		{&kvm_clock_cpu_added,
 			.applies = v->on_kvm_clock && (v->falls_back || !evidence->live) && added,
 			.line = added, FITS(!v->on_tcg)},
+		{&kvm_clock_jumped,
+			.applies = v->on_kvm_clock && (v->falls_back || !evidence->live) &&
+	                           !added && fabs(jump) >= JUMP_LEAST_S,
+			.text = jumped, .line = set, FITS(!v->on_tcg)},
 		{&tsc_assumed_unsynchronized, .applies = reason == UNSTABLE_ASSUMED,
 			.text = has_chassis ? ASSUMED "they are in several chassis." MEASURED
 	                                    : ASSUMED
@@ -194,6 +287,11 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 			.line = line},
 	};
 
+	write_warp(v, cycles, warped);
+	snprintf(jumped, sizeof(jumped),
+		"The kernel set the TSC of a CPU that was added to this running guest %s by %s, so "
+		"that it agrees with the others', and kvm-clock jumped by as much.",
+		jump < 0 ? "back" : "ahead", as_seconds(fabs(jump)));
 	snprintf(other, sizeof(other),
 		"The kernel marked the TSC unstable, and gives as reason: %s.",
 		v->unstable_words ? v->unstable_words : "");

@@ -105,6 +105,11 @@ static const struct advice_row kernel_with_vdso_clock = {"kernel-with-vdso-clock
 		"4.1 on 32-bit arm, 4.4 on MIPS, 4.16 on sparc64, 5.10 on 64-bit RISC-V. No vDSO "
 		"of 32-bit RISC-V, alpha, m68k or sh does."};
 
+static const struct advice_row kernel_with_vdso_clock_32 = {"kernel-with-vdso-clock-32",
+	RANK_UPDATE,
+	.text = "Use Linux 3.15 or newer, whose vDSO reads the clock on 32-bit x86. This CPU does "
+		"not run 64-bit kernels."};
+
 static const struct advice_row report_driver = {"report-driver", RANK_UPDATE,
 	.text = "Report the line of the kernel log to the distribution or the driver's vendor. A "
 		"newer kernel may have a corrected driver.",
@@ -126,7 +131,7 @@ static const struct cause_row vdso_without_time = {"vdso-without-time", GROUP_VD
 	.signs = "The vDSO exports neither clock_gettime nor gettimeofday; in a captured tree, the "
 		 "architecture and the kernel's release are known for it.",
 	.certainty = CERTAINTY_PROVEN, .evidence = cite_exports, .more = "vdso(7)",
-	.advice = {&set_up_arm_timer, &kernel_with_vdso_clock}};
+	.advice = {&set_up_arm_timer, &kernel_with_vdso_clock, &kernel_with_vdso_clock_32}};
 
 /* 5.7 and newer log "clocksource X registered with invalid VDSO mode N. Disabling VDSO support". */
 static const struct cause_row vdso_disabled_by_kernel = {"vdso-disabled-by-kernel", GROUP_VDSO,
@@ -188,10 +193,16 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 	bool is_x86_64 = fact_is_text(&evidence->host.arch, "x86_64") &&
 	                 fact_is_known(&evidence->host.pointer_bits.fact) &&
 	                 evidence->host.pointer_bits.value == 64;
+	/* No vDSO reads the clocksource in use: a newer kernel alone changes nothing. */
+	bool is_clock_enough = v->vdso_without_clock &&
+	                       (!host_is_x86(evidence) || !clocksource_has_no_mode(evidence,
+								  evidence->clocksource.current));
+	bool is_32_bit_cpu = fact_is_flag(&evidence->host.long_mode, false);
 	const struct cause_case cases[] = {
 		{&vdso_without_time, .applies = has_no_clock(v),
 			FITS(arch_starts(evidence, "arm") && !v->vdso_without_clock,
-				v->vdso_without_clock)},
+				is_clock_enough && !is_32_bit_cpu,
+				is_clock_enough && is_32_bit_cpu)},
 		{&vdso_disabled_by_kernel,
 			.applies = v->falls_back && v->vdso_disabled &&
 	                           (v->mode_none || !evidence->live),

@@ -122,6 +122,7 @@ static void cite_marked(const struct view *v, struct cause *cause)
 	else if (report->culprit >= WATCHDOG_TSC_SLOW && is_rate_stated(v))
 		cite(cause, "tsc_known_freq: CPUID or the hypervisor stated the rate of the TSC, "
 			    "the kernel did not measure it");
+	cite_firmware(v, cause);
 	cite_switch_after(v, cause, line);
 }
 
@@ -320,6 +321,12 @@ static const struct advice_row correct_stated_rate = {"correct-stated-rate", RAN
 		     "measured.",
 	.boot = "tsc_early_khz=RATE", .risk = "A wrong RATE makes the clock run fast or slow."};
 
+/* Firmware may leave another rate, or another one of the HPET, than after a cold start. */
+static const struct advice_row start_cold_for_rate = {"start-cold-for-rate", RANK_UPDATE,
+	.actor = ACTOR_HOST,
+	.text = "Power the machine off, and on after some seconds: clocks whose rates differ right "
+		"after a warm start may agree after a cold one."};
+
 static const struct cause_row boot_tsc_rate_wrong = {"boot-tsc-rate-wrong", GROUP_TSC,
 	"The kernel command line states a wrong rate of the TSC (tsc_early_khz=), so the kernel "
 	"marked the TSC unstable.",
@@ -405,8 +412,8 @@ static const struct cause_row tsc_skewed = {"tsc-skewed", GROUP_TSC,
 	.signs = "The watchdog's figures in the kernel log: both clocks counted all of the time, "
 		 "and their rates differ by 10% at most.",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
-	.advice = {&advice_restart_for_tsc, &recalibrate_tsc, &advice_find_which_clock,
-		&advice_ask_which_clock}};
+	.advice = {&advice_restart_for_tsc, &start_cold_for_rate, &recalibrate_tsc,
+		&advice_find_which_clock, &advice_ask_which_clock}};
 
 static const struct cause_row tsc_distrusted = {"tsc-distrusted", GROUP_TSC,
 	"The kernel marked the TSC unstable, and nothing shows whether it or the watchdog's "
@@ -424,18 +431,27 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 {
 	bool is_wanted = v->unsupported_on_x86 || v->tsc_lost;
 	bool is_boot_rate = is_wanted && v->boot_rates.stated > 0;
+	/*
+	 * The check of the CPUs against each other follows the same event, and measures more
+	 * (clocksource_verify_percpu(), 5.13 to 7.1; 7.2 gives it as the reason).
+	 */
+	bool is_decided = is_boot_rate || v->tsc_unsynchronized;
 	enum watchdog_culprit culprit =
-		is_wanted && !is_boot_rate ? v->watchdog.culprit : WATCHDOG_UNDETERMINED;
+		is_wanted && !is_decided ? v->watchdog.culprit : WATCHDOG_UNDETERMINED;
 	bool is_newer = has_newer_watchdog(v);
 	/* The guests of TCG, and a kernel without a driver, get another piece of advice. */
-	bool has_host = v->guest && !v->on_tcg && !v->tsc_lost && !v->lacks_driver;
-	bool may_stay = !v->on_tcg;
+	bool has_host =
+		v->guest && !v->on_tcg && !v->tsc_lost && !v->lacks_driver && !v->wants_provider;
+	bool may_stay = !v->on_tcg, has_lost = v->tsc_lost && !v->on_dom0;
 	/* The kernel marked the TSC unstable, and nothing shows why. */
 	bool is_unexplained = is_wanted && v->tsc_distrusted && !v->boot_disables_tsc &&
-	                      culprit == WATCHDOG_UNDETERMINED && !is_boot_rate && !v->tsc_delay &&
-	                      v->tsc_rates.stated <= 0 && !v->tsc_unsynchronized &&
-	                      !v->tsc_uncalibrated && v->unstable_reason <= UNSTABLE_BY_WATCHDOG;
+	                      !v->lacks_driver && culprit == WATCHDOG_UNDETERMINED &&
+	                      !is_boot_rate && !v->tsc_delay && v->tsc_rates.stated <= 0 &&
+	                      !v->tsc_unsynchronized && !v->tsc_uncalibrated &&
+	                      v->unstable_reason <= UNSTABLE_BY_WATCHDOG;
 	bool is_long_after_boot = find_marking(v) && find_marking(v)->seconds > BOOTED_S;
+	bool is_timed = find_marking(v) && find_marking(v)->seconds >= 0 &&
+	                !log_is_after_resume(v, find_marking(v));
 	bool is_misstated = v->tsc_rates.stated > 0;
 	char marked[CAUSE_TEXT_SIZE] = "", misstated[CAUSE_TEXT_SIZE] = "",
 	     boot_rate[CAUSE_TEXT_SIZE] = "";
@@ -454,11 +470,11 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 		{&tsc_check_delayed, .applies = culprit == WATCHDOG_DELAYED_READ, .text = marked,
 			FITS(may_stay && !is_newer, may_stay && is_newer)},
 		{&tsc_guest_paused, .applies = culprit == WATCHDOG_PAUSED, .text = marked,
-			FITS(v->tsc_lost, has_host)},
+			FITS(has_lost, has_host)},
 		{&tsc_guest_moved, .applies = culprit == WATCHDOG_MOVED, .text = marked,
-			FITS(v->tsc_lost, has_host)},
+			FITS(has_lost, has_host)},
 		{&tsc_jumped, .applies = culprit == WATCHDOG_TSC_JUMPED, .text = marked,
-			FITS(v->machine && is_long_after_boot, v->tsc_lost, v->machine, has_host)},
+			FITS(v->machine && is_long_after_boot, has_lost, v->machine, has_host)},
 		{&tsc_rate_misstated,
 			.applies =
 				is_misstated && (is_wanted || clocksource_is(v->evidence, "tsc")),
@@ -467,12 +483,14 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 			FITS(v->machine, has_host)},
 		{&tsc_too_slow, .applies = culprit == WATCHDOG_TSC_SLOW && !is_misstated,
 			.text = marked,
-			FITS(v->machine && is_long_after_boot, v->tsc_lost, v->machine, has_host)},
+			FITS(v->machine && is_long_after_boot, has_lost, v->machine, has_host)},
 		{&tsc_skewed, .applies = culprit == WATCHDOG_TSC_SKEWED && !is_misstated,
 			.text = marked,
-			FITS(v->tsc_lost, is_rate_stated(v) && v->machine, v->machine, has_host)},
+			FITS(has_lost,
+				v->machine && !v->is_rented && !is_long_after_boot && is_timed,
+				is_rate_stated(v) && v->machine, v->machine, has_host)},
 		{&tsc_distrusted, .applies = is_unexplained, .text = marked,
-			FITS(v->tsc_lost, v->machine, has_host)},
+			FITS(has_lost, v->machine, has_host)},
 	};
 
 	write_marked(v, marked);

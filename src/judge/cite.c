@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 
 void cite(struct cause *cause, const char *format, ...)
@@ -64,6 +65,16 @@ void cite_switch_after(
 {
 	if (line)
 		cite_line(v, cause, log_find_switch(v->evidence, line));
+}
+
+void cite_firmware(const struct view *v, struct cause *cause)
+{
+	/* arch/x86/kernel/tsc_sync.c, cpu/amd.c and hygon.c, apic/x2apic_uv_x.c; clocksource.c. */
+	static const char *const texts[] = {"TSC ADJUST", "TSC doesn't count with P0 frequency",
+		"UV: TSC sync state", " check durations "};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		cite_line(v, cause, log_find(v->evidence, texts[i]));
 }
 
 void cite_available(const struct view *v, struct cause *cause)

@@ -263,7 +263,7 @@ struct word {
 bool words_fill(const char *text, const struct word *words, char *filled, size_t size);
 
 /* The advice that is tied to no cause. */
-#define ADVICE_GENERAL 8
+#define ADVICE_GENERAL 9
 extern const struct advice_row *const advice_general[ADVICE_GENERAL];
 
 /* Finds the cost; none is known where the verdict is unknown or wrong. */
@@ -285,6 +285,9 @@ char *log_time(const struct view *v, const struct kernel_log_line *line, char te
 /* Quotes the switch to another clocksource that followed the line. */
 void cite_switch_after(
 	const struct view *v, struct cause *cause, const struct kernel_log_line *line);
+
+/* Quotes what firmware did to the TSC, as the kernel logs it, and its test of the CPUs. */
+void cite_firmware(const struct view *v, struct cause *cause);
 
 /* Cites the available clocksources in the kernel's order, by rating. */
 void cite_available(const struct view *v, struct cause *cause);

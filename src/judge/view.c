@@ -285,8 +285,25 @@ static const struct kernel_log_line *find_removed_clock(const struct view *v)
 }
 
 /*
+ * True if no line shows a kernel with CONFIG_KVM_GUEST, which logs "kvm-clock: Using msrs" where
+ * KVM offers its clock (kvmclock_init(), 3.10 to 7.3). KVM that imitates Hyper-V offers that one's.
+ */
+static bool lacks_kvm_guest(const struct evidence *evidence)
+{
+	const struct flag_fact *offered = &evidence->host.kvm_clock_offered;
+	/* CPUID was not asked about the host of a captured tree. */
+	bool may_be_offered =
+		fact_is_flag(offered, true) || (!evidence->live && !fact_is_known(&offered->fact));
+
+	return may_be_offered && !clocksource_is_offered(evidence, "kvm-clock") &&
+	       !boot_takes(evidence, BOOT_KVM_CLOCK) && log_has_beginning(evidence) &&
+	       !log_find(evidence, "kvm-clock: ") && !log_find(evidence, "yperv") &&
+	       !log_find(evidence, "Hyper-V");
+}
+
+/*
  * True if the kernel seems to have been built without support for its hypervisor, whose clock, or
- * whose guarantee of the TSC, it does not use. KVM has causes of its own.
+ * whose guarantee of the TSC, it does not use.
  */
 static bool lacks_driver(const struct view *v)
 {
@@ -304,6 +321,9 @@ static bool lacks_driver(const struct view *v)
 		       !log_find(evidence, "hyperv_clocksource");
 	if (hypervisor_is(evidence, "xen"))
 		return !clocksource_is_offered(evidence, "xen") && !boot_takes(evidence, BOOT_XEN);
+	if (hypervisor_is(evidence, "kvm") || hypervisor_is(evidence, "amazon") ||
+		hypervisor_is(evidence, "google"))
+		return lacks_kvm_guest(evidence);
 	/* vmware_set_capabilities() sets it in every kernel that knows VMware, 3.10 to 7.2. */
 	return hypervisor_is(evidence, "vmware") && !v->boot_disables_tsc &&
 	       fact_is_known(&evidence->host.tsc_flags.fact) &&
@@ -391,5 +411,10 @@ void view_follow(struct view *v)
 	v->clocks_disabled = are_clocks_disabled(v);
 	v->removed_clock = find_removed_clock(v);
 	v->lacks_driver = lacks_driver(v);
+	v->wants_provider = v->unsupported_on_x86 && hypervisor_is(evidence, "oracle") &&
+	                    !v->tsc_avoided && !v->tsc_offered &&
+	                    fact_is_known(&evidence->clocksource.available_fact) &&
+	                    !clocksource_is_offered(evidence, "kvm-clock") &&
+	                    !boot_takes(evidence, BOOT_KVM_CLOCK);
 	find_switches(v);
 }

@@ -81,6 +81,12 @@ struct tsc_rates boot_rates_find(
 	const struct evidence *evidence, const struct watchdog_report *report);
 
 /*
+ * Returns the last rate that the kernel calibrated and logged, or the one in the CPU's brand, and
+ * the share by which it may be wrong; 0: neither is known.
+ */
+double tsc_find_hz(const struct evidence *evidence, double *error);
+
+/*
  * Parses the first report on the TSC in the log and names the likely culprit. False if no report
  * has figures. The report refers to the evidence's log.
  */
@@ -176,7 +182,8 @@ struct view {
 	bool tsc_lost;
 	const struct kernel_log_line
 		*removed_clock; /* of the hypervisor, was in use, not offered */
-	bool lacks_driver; /* Hyper-V's, Xen's or VMware's, which the kernel seems not to know */
+	bool lacks_driver;      /* of its hypervisor, which the kernel seems not to know */
+	bool wants_provider;    /* a guest of VirtualBox without a clock of its hypervisor's */
 	/* Clocksources that may be recommended where the calls fall back; NULL: none. */
 	const char *paravirtual;
 	bool tsc_advisable;
@@ -256,6 +263,9 @@ const char *log_switched_to(const struct kernel_log_line *line);
 /* Returns the next such line after this one, the first for NULL; or NULL. */
 const struct kernel_log_line *log_find_switch(
 	const struct evidence *evidence, const struct kernel_log_line *after);
+
+/* True if the log reaches from the first second of the boot on. */
+bool log_has_beginning(const struct evidence *evidence);
 
 /*
  * True if the log has a line that every boot logs. Without one its beginning is lost, or its lines

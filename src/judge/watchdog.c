@@ -227,8 +227,7 @@ static double rate_before(const char *text, const char *mark)
 	return megahertz * 1e6;
 }
 
-/* Returns the last rate that the kernel calibrated and logged, or the one in the brand. */
-static double tsc_rate(const struct evidence *evidence, double *error)
+double tsc_find_hz(const struct evidence *evidence, double *error)
 {
 	const struct kernel_log_evidence *log = &evidence->kernel_log;
 	double rate = 0;
@@ -460,7 +459,7 @@ static void take_missing_intervals(
 
 bool watchdog_explain(const struct evidence *evidence, struct watchdog_report *report)
 {
-	double error, rate = tsc_rate(evidence, &error);
+	double error, rate = tsc_find_hz(evidence, &error);
 
 	*report = (struct watchdog_report){.reference.seconds = -1, .tsc.seconds = -1};
 	if (!find_report(&evidence->kernel_log, report))
