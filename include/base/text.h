@@ -39,6 +39,8 @@ bool text_equals_any_case(struct span span, const char *text);
 bool text_starts(struct span span, const char *prefix);
 bool text_contains(struct span span, const char *text);
 
+/* The span without its first bytes, of which it has that many. */
+struct span text_skip(struct span span, size_t length);
 /* Take the text off the front or the end of the span. Without it return false, span unchanged. */
 bool text_take_prefix(struct span *span, const char *prefix);
 bool text_take_suffix(struct span *span, const char *suffix);

@@ -82,7 +82,7 @@ bool parameter_next(struct span *line, struct parameter *parameter)
 	while (left.length && is_blank(*left.at))
 		left = (struct span){left.at + 1, left.length - 1};
 	length = find_end(left, &equals);
-	*line = (struct span){left.at + length, left.length - length};
+	*line = text_skip(left, length);
 	name = (struct span){left.at, length};
 	*parameter = (struct parameter){.word = name, .has_value = equals};
 	if (text_take_prefix(&name, "\""))

@@ -82,13 +82,18 @@ bool text_starts(struct span span, const char *prefix)
 	return length <= span.length && memcmp(span.at, prefix, length) == 0;
 }
 
+struct span text_skip(struct span span, size_t length)
+{
+	return length ? (struct span){span.at + length, span.length - length} : span;
+}
+
 bool text_take_prefix(struct span *span, const char *prefix)
 {
 	size_t length = strlen(prefix);
 
 	if (!text_starts(*span, prefix))
 		return false;
-	*span = (struct span){span->at + length, span->length - length};
+	*span = text_skip(*span, length);
 	return true;
 }
 
@@ -131,7 +136,7 @@ bool text_next_word(struct span *rest, struct span *word)
 	while (length < left.length && !is_blank(left.at[length]))
 		length++;
 	*word = (struct span){left.at, length};
-	*rest = (struct span){left.at + length, left.length - length};
+	*rest = text_skip(left, length);
 	return length > 0;
 }
 
@@ -152,8 +157,7 @@ struct span text_take_until(struct span *rest, char end)
 	struct span taken = {rest->at, at ? (size_t)(at - rest->at) : rest->length};
 	size_t skipped = taken.length + (at != NULL);
 
-	rest->at += skipped;
-	rest->length -= skipped;
+	*rest = text_skip(*rest, skipped);
 	return taken;
 }
 
@@ -216,8 +220,9 @@ bool number_parse(struct span text, uint64_t *value)
 
 bool number_parse_decimal(struct span text, double *value)
 {
+	const size_t length = text.length;
 	struct span whole = text_take_until(&text, '.');
-	bool has_point = text.at != whole.at + whole.length;
+	bool has_point = whole.length < length;
 	uint64_t units = 0, parts = 0;
 	double scale = 1;
 
@@ -233,9 +238,10 @@ bool number_parse_decimal(struct span text, double *value)
 
 bool number_parse_range(struct span text, uint64_t *first, uint64_t *last)
 {
+	const size_t length = text.length;
 	struct span front = text_take_until(&text, '-');
 
-	if (text.at == front.at + front.length) /* no "-" */
+	if (front.length == length) /* no "-" */
 		text = front;
 	return number_parse(front, first) && number_parse(text, last) && *first <= *last;
 }

@@ -2,6 +2,7 @@
 /* Tests of base/text: spans, words, lines and keys of untrusted bytes. */
 #include <string.h>
 
+#include "base/parameter.h"
 #include "base/text.h"
 #include "unit/dice.h"
 #include "unit/unit.h"
@@ -182,6 +183,26 @@ static void the_front_is_taken_up_to_a_character(void **state)
 	assert_int_equal(text_take_until(&rest, ',').length, 0);
 }
 
+/* C does not allow to add 0 to NULL. clang's sanitizer reports it, gcc's does not. */
+static void an_empty_span_may_be_at_null(void **state)
+{
+	struct span rest = {NULL, 0}, word;
+	struct parameter parameter;
+	uint64_t first, last;
+	double value;
+
+	(void)state;
+	assert_null(text_take_until(&rest, ',').at);
+	assert_false(text_next_word(&rest, &word));
+	assert_false(text_next_line(&rest, &word));
+	assert_false(parameter_next(&rest, &parameter));
+	assert_null(rest.at);
+	assert_null(text_trim(rest).at);
+	assert_false(text_find_value(rest, "key", &word));
+	assert_false(number_parse_decimal(rest, &value));
+	assert_false(number_parse_range(rest, &first, &last));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +212,7 @@ int main(void)
 		cmocka_unit_test(blanks_and_nul_are_trimmed),
 		cmocka_unit_test(words_come_one_by_one),
 		cmocka_unit_test(lines_come_one_by_one_with_empty_ones),
+		cmocka_unit_test(an_empty_span_may_be_at_null),
 		cmocka_unit_test(a_final_newline_makes_no_further_line),
 		cmocka_unit_test(values_are_found_by_their_whole_key),
 		cmocka_unit_test(a_value_may_be_empty_or_hold_colons),
