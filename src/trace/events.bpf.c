@@ -50,6 +50,21 @@ struct registers {
 	uint64_t rcx, rdx, rsi, rdi, number, rip, cs, flags, rsp, ss;
 };
 
+/*
+ * glibc's syscall(2) takes its seventh argument from behind the return address, and makes the call:
+ * mov 8(%rsp), %r9; syscall.
+ */
+#define FUNCTION_SIZE 8
+#define IS_FUNCTION(code) ((code)[0] >> 8 == 0x050f08244c8b4c)
+
+INLINE uint64_t return_address(const struct registers *registers)
+{
+	uint64_t address = 0;
+
+	read(&address, sizeof(address), registers->rsp);
+	return address;
+}
+
 /* Of all registers, as perf gives them to a program. */
 #define SAMPLED_INSTRUCTION 16
 #define SAMPLED_MODE 17
@@ -93,6 +108,15 @@ INLINE uint64_t first_argument(const struct registers *registers, uint64_t all, 
 struct registers {
 	uint64_t x[31], sp, pc, pstate;
 };
+
+/* glibc's syscall(2) moves its arguments, and makes the call: mov x5, x6; mov x6, x7; svc 0. */
+#define FUNCTION_SIZE 16
+#define IS_FUNCTION(code) ((code)[0] >> 32 == 0xaa0603e5 && (code)[1] == 0xd4000001aa0703e6)
+
+INLINE uint64_t return_address(const struct registers *registers)
+{
+	return registers->x[30];
+}
 
 #define SAMPLED_INSTRUCTION 32
 #define SAMPLED_MODE 33
@@ -160,22 +184,24 @@ INLINE bool is_first(uint64_t process)
 	return HAS(EVENTS_OF_PROCESS) && process == VALUE(EVENT_PROCESS);
 }
 
-/* Adds 1 to the count of this CPU, if there is one. */
-INLINE bool add(uint64_t map, const void *key)
+/* Says whether the instruction before this address is that of glibc's syscall(2). */
+INLINE bool is_function(uint64_t where)
 {
-	uint64_t *counted = look_up(map, key);
+	uint64_t code[FUNCTION_SIZE / sizeof(uint64_t)];
 
-	if (counted)
-		++*counted;
-	return counted;
+	return read(code, sizeof(code), where - sizeof(code)) == 0 && IS_FUNCTION(code);
 }
 
-/* Counts a call with this index, and EVENT_IS_COMPAT for 32-bit code. */
-INLINE void count(uint64_t index, uint64_t where)
+/*
+ * Counts a call with this index, and EVENT_IS_COMPAT for 32-bit code, by code with these registers;
+ * NULL: it does not matter where.
+ */
+INLINE void count(uint64_t index, const struct registers *registers)
 {
-	const uint64_t process = process_id(), first = 1;
+	const uint64_t process = process_id(), first = 1, function = EVENT_IS_FUNCTION;
 	struct event_key key = {.call = (uint32_t)index};
 	struct event_process maker;
+	uint64_t *counted;
 
 	if (HAS(EVENTS_OF_HOST)) {
 		if (process == VALUE(EVENT_PROCESS))
@@ -189,12 +215,26 @@ INLINE void count(uint64_t index, uint64_t where)
 			return;
 		key.maker = process != VALUE(EVENT_PROCESS);
 		key.image = image ? *image : 0;
-		key.where = where;
+		key.where = registers ? registers->INSTRUCTION : 0;
 	}
-	if (add(VALUE(EVENT_COUNTS), &key))
+	counted = look_up(VALUE(EVENT_COUNTS), &key);
+	if (registers && !HAS(EVENTS_OF_HOST) && !(index & EVENT_IS_COMPAT) &&
+		(counted && *counted ? *counted & EVENT_IS_FUNCTION : is_function(key.where))) {
+		if (!counted || !*counted)
+			insert(VALUE(EVENT_COUNTS), &key, &function, BPF_ANY);
+		key.call |= EVENT_BY_FUNCTION;
+		key.where = return_address(registers);
+		counted = look_up(VALUE(EVENT_COUNTS), &key);
+	}
+	if (counted) {
+		++*counted;
 		return;
+	}
 	if (insert(VALUE(EVENT_COUNTS), &key, &first, BPF_ANY) != 0) {
-		add(VALUE(EVENT_REST), &key.call);
+		key.call &= 2 * EVENT_INDEXES - 1;
+		counted = look_up(VALUE(EVENT_REST), &key.call);
+		if (counted)
+			++*counted;
 		return;
 	}
 	maker.image = key.image;
@@ -235,7 +275,7 @@ INLINE int enter(const uint64_t *context, bool is_perf)
 
 		index += clock < EVENT_CLOCK_OTHER ? clock : EVENT_CLOCK_OTHER;
 	}
-	count(index | (is_compat ? EVENT_IS_COMPAT : 0), registers.INSTRUCTION);
+	count(index | (is_compat ? EVENT_IS_COMPAT : 0), &registers);
 	return 0;
 }
 
@@ -260,7 +300,7 @@ int at_page(const uint64_t *arguments)
 	const uint64_t *wanted = NUMBER(number);
 
 	if (wanted && (*wanted & EVENT_IS_COUNTED))
-		count(*wanted >> EVENT_INDEX_SHIFT & (EVENT_INDEXES - 1), 0);
+		count(*wanted >> EVENT_INDEX_SHIFT & (EVENT_INDEXES - 1), NULL);
 	return 0;
 }
 
@@ -332,6 +372,6 @@ int at_sample(const uint64_t *registers)
 	if (IS_COMPAT_MODE(mode))
 		raise(EVENT_SAMPLES_COMPAT);
 	else if (is_in_vdso(registers[SAMPLED_INSTRUCTION]))
-		count(EVENT_IN_VDSO, 0);
+		count(EVENT_IN_VDSO, NULL);
 	return 0;
 }

@@ -193,7 +193,7 @@ static bool read_count(
 	if (!use_map(events, map, BPF_MAP_LOOKUP_ELEM, key, events->by_cpu))
 		return false;
 	for (size_t i = 0; i < events->cpus; i++)
-		*count += events->by_cpu[i];
+		*count += events->by_cpu[i] & ~EVENT_IS_FUNCTION;
 	return true;
 }
 
@@ -589,6 +589,9 @@ static void add_calls(const struct trace_events *events, const struct event_key 
 	const struct trace_request *request = trace->request;
 	const size_t row = events->rows[key->call % EVENT_INDEXES];
 	const enum trace_arch arch = key->call & EVENT_IS_COMPAT ? TRACE_COMPAT : TRACE_NATIVE;
+	const size_t kind = key->call & EVENT_IS_COMPAT     ? PLACES_OF_32_BIT
+	                    : key->call & EVENT_BY_FUNCTION ? PLACES_BY_FUNCTION
+	                                                    : 0;
 
 	if (count && request->system_wide)
 		add_to_caller(events, key, count);
@@ -601,7 +604,7 @@ static void add_calls(const struct trace_events *events, const struct event_key 
 		trace->cpu_is_partial |= count && key->maker;
 	if (count && request->locates_calls &&
 		request->plan->rows[row].call->served != SERVED_CALL_COUNT)
-		places_add(&trace->call_places, arch * TRACE_ROW_MAX + row, count, maps, perf_map,
+		places_add(&trace->call_places, kind * TRACE_ROW_MAX + row, count, maps, perf_map,
 			key->where);
 }
 

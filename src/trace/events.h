@@ -79,11 +79,18 @@ enum event_value {
 struct event_key {
 	uint64_t image;
 	uint64_t where; /* instruction pointer, or ID of the control group, or 0 */
-	uint32_t call;  /* EVENT_IS_COMPAT or 0 | index */
+	uint32_t call;  /* EVENT_IS_COMPAT, EVENT_BY_FUNCTION or 0 | index */
 	uint32_t maker; /* of the host: ID of the process; else 1: another than EVENT_PROCESS */
 };
 
 #define EVENT_IS_COMPAT EVENT_INDEXES
+
+/* It was made by syscall(2) of glibc, and `where` is the address that this returns to. */
+#define EVENT_BY_FUNCTION (2 * EVENT_INDEXES)
+
+/* The count of a CPU is this where the place is syscall(2), and its calls have keys of their own.
+ */
+#define EVENT_IS_FUNCTION (UINT64_C(1) << 63)
 
 #define EVENT_NAME_SIZE 16 /* of a thread, in the kernel */
 

@@ -37,7 +37,7 @@ struct place_file {
 
 struct place_count {
 	uint64_t calls;
-	size_t row;         /* of the plan, and TRACE_ROW_MAX more for 32-bit code */
+	size_t row;         /* as in places_add() */
 	size_t code;        /* index of a map of run-time code, or MAPS_MOST and that of a file */
 	uint64_t address;   /* in the file, or of run-time code with a map */
 	char function[128]; /* of run-time code, once its map was read */
@@ -378,7 +378,10 @@ static void choose(struct trace_places *places, const struct trace_plan *plan, u
 		place->row = from->row % TRACE_ROW_MAX;
 		place->call = row->call->name;
 		place->clock = row->clock;
-		place->is_compat = from->row >= TRACE_ROW_MAX;
+		place->is_compat = from->row / TRACE_ROW_MAX == PLACES_OF_32_BIT;
+		place->origin = from->row / TRACE_ROW_MAX == PLACES_BY_FUNCTION
+		                        ? TRACE_FROM_SYSCALL_FUNCTION
+		                        : TRACE_FROM_UNKNOWN;
 		text_clean(place->module, sizeof(place->module),
 			file ? file->path : "[run-time code]");
 		text_clean(place->function, sizeof(place->function), from->function);
@@ -444,6 +447,8 @@ static enum trace_origin find_origin(const struct trace_place *place)
 {
 	struct span module = text_span(place->module);
 
+	if (place->origin == TRACE_FROM_SYSCALL_FUNCTION)
+		return place->origin;
 	if (text_equals(module, "[vdso]"))
 		return place->is_compat ? TRACE_FROM_UNKNOWN : TRACE_FROM_VDSO;
 	/* A file that cannot be read is one that any function may have called in. */

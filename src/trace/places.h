@@ -8,9 +8,11 @@
 
 /*
  * Adds calls by the instruction before this address of a process with this memory map, and the map
- * of its run-time code, of places_open_map(). `row` is that of the plan, and TRACE_ROW_MAX more for
- * 32-bit code.
+ * of its run-time code, of places_open_map(). `row` is that of the plan, and these times
+ * TRACE_ROW_MAX more for 32-bit code, and for calls by syscall(2) of libc from this address.
  */
+#define PLACES_OF_32_BIT 1
+#define PLACES_BY_FUNCTION 2
 void places_add(struct trace_places *places, size_t row, uint64_t calls, const struct maps *maps,
 	size_t perf_map, uint64_t address);
 

@@ -221,8 +221,8 @@ static int give_stubs(struct target *target, int *table)
 {
 	static const unsigned char none[SERVED_STUBS_SIZE];
 	static unsigned char code[SERVED_STUBS_SIZE];
-	struct served_stubs stubs = {.code = code,
-		.as_if_fallback = target->trace->request->as_if_fallback};
+	struct served_stubs stubs = {
+		.code = code, .as_if_fallback = target->trace->request->as_if_fallback};
 	unsigned char *image = target->image, *changed = image + SERVED_IMAGE_MAX;
 	int64_t result;
 	int error = read_vdso(target);
@@ -230,8 +230,8 @@ static int give_stubs(struct target *target, int *table)
 	if (error)
 		return error;
 	/* No page is ever writable and executable, nor becomes executable: some forbid that. */
-	result = CALL(target, "mmap", target->vdso - BELOW, SERVED_STUBS_SIZE, PROT_READ | PROT_EXEC,
-		MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
+	result = CALL(target, "mmap", target->vdso - BELOW, SERVED_STUBS_SIZE,
+		PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
 	if (result < 0)
 		return (int)-result;
 	stubs.to = (uint64_t)result;
@@ -320,7 +320,7 @@ enum injected served_inject(
 		close(*table);
 	/* A thread that is killed stops once more at its end, where it has registers. */
 	return left == ESRCH || error == ESRCH ? INJECTED_GONE
-	       : left        ? INJECTED_BROKEN
-	       : error       ? INJECTED_NOT
-	                     : INJECTED;
+	       : left                          ? INJECTED_BROKEN
+	       : error                         ? INJECTED_NOT
+	                                       : INJECTED;
 }

@@ -351,8 +351,7 @@ __asm__(".pushsection .rodata\n"
 	"	cbnz	w11, 5b\n"
 	"6:	ret\n"
 	"	.p2align 3\n"
-	".Lfactor:	.quad 0x9e3779b97f4a7c15\n" WORDS
-	".pushsection .rodata\n"
+	".Lfactor:	.quad 0x9e3779b97f4a7c15\n" WORDS ".pushsection .rodata\n"
 	".p2align 3\n"
 	"served_jump:\n"
 	"	hint	#34\n"
@@ -465,8 +464,7 @@ static bool extend_segment(const struct elf *elf, unsigned char *image, uint64_t
 	return false;
 }
 
-void served_stubs_make(
-	struct served_stubs *stubs, unsigned char *image, size_t size, uint64_t vdso)
+void served_stubs_make(struct served_stubs *stubs, unsigned char *image, size_t size, uint64_t vdso)
 {
 	size_t room = served_find_room(image, size);
 	uint64_t jumps[SERVED_CALL_COUNT] = {0};

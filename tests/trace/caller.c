@@ -4,6 +4,7 @@
  * A program whose system calls are known beforehand, for the tests of `trace`; shares no code with
  * src/.
  *	caller syscall N          N gettimeofday by syscall(2)
+ *	caller twice N            2 * N of these by a function often_called(), and N by seldom_called()
  *	caller work N             the same, and about 2 us of other work after each
  *	caller vdso N             N gettimeofday by libc
  *	caller read N COUNT       COUNT threads with N clock_gettime(CLOCK_MONOTONIC) by libc each
@@ -65,6 +66,30 @@ static void make_calls(void)
 
 	for (long i = 0; i < count; i++)
 		syscall(SYS_gettimeofday, &now, NULL);
+}
+
+__attribute__((noinline)) static void often_called(struct timeval *now)
+{
+	syscall(SYS_gettimeofday, now, NULL);
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void seldom_called(struct timeval *now)
+{
+	syscall(SYS_gettimeofday, now, NULL);
+	__asm__ volatile("nop");
+}
+
+static int call_by_two(void)
+{
+	struct timeval now;
+
+	for (long i = 0; i < count; i++) {
+		often_called(&now);
+		seldom_called(&now);
+		often_called(&now);
+	}
+	return 0;
 }
 
 static void make_calls_between_work(void)
@@ -484,6 +509,8 @@ int main(int argc, char **argv)
 	count = argc > 2 ? atol(argv[2]) : 0;
 	if (strcmp(what, "syscall") == 0) {
 		make_calls();
+	} else if (strcmp(what, "twice") == 0) {
+		return call_by_two();
 	} else if (strcmp(what, "work") == 0) {
 		make_calls_between_work();
 	} else if (strcmp(what, "vdso") == 0) {

@@ -384,13 +384,12 @@ static int ignore_signals(void)
 				: i == 2 ? kill(getppid(), SIGUSR1)
 					 : write(ends[1], "", 1) != 1);
 		}
-		result = i == 0   ? semop(set, &down, 1)
-		         : i == 1 ? semtimedop(set, &down, 1, NULL)
-		         : i == 2 ? sigwaitinfo(&wanted, NULL)
-		         : i == 3 || uring < 0
-		                  ? epoll_wait(poll, &event, 1, -1)
-		                  : (int)syscall(SYS_io_uring_enter, uring, 0, 1,
-						IORING_ENTER_GETEVENTS, NULL, 0);
+		result = i == 0                ? semop(set, &down, 1)
+		         : i == 1              ? semtimedop(set, &down, 1, NULL)
+		         : i == 2              ? sigwaitinfo(&wanted, NULL)
+		         : i == 3 || uring < 0 ? epoll_wait(poll, &event, 1, -1)
+		                               : (int)syscall(SYS_io_uring_enter, uring, 0, 1,
+							 IORING_ENTER_GETEVENTS, NULL, 0);
 		interrupted += result < 0 && errno == EINTR;
 		unhandled += result < 0 && errno == EINTR && !was_handled;
 		waitpid(child, NULL, 0);

@@ -23,7 +23,8 @@ static void judge(const char *reason, const char *hypervisor)
 {
 	char line[160];
 
-	snprintf(line, sizeof(line), "[    0.300000] tsc: Marking TSC unstable due to %s\n", reason);
+	snprintf(
+		line, sizeof(line), "[    0.300000] tsc: Marking TSC unstable due to %s\n", reason);
 	evidence_make_falling_back(&evidence, "hpet");
 	evidence_set_available(&evidence, "hpet acpi_pm");
 	evidence.kernel_log.count = 0;

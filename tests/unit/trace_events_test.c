@@ -18,6 +18,9 @@
 #define TASK_PT_REGS 175
 #define FILE_OF(map) (100U + (map))
 
+/* Addresses below are code. */
+#define STACK 0x100000
+
 static uint64_t values[EVENT_VALUE_COUNT];
 
 static struct {
@@ -35,6 +38,7 @@ static struct {
 		struct event_process is;
 	} last; /* of those that were inserted */
 	uint64_t task, registers, now_ns;
+	uint64_t code, returns_to; /* before the instruction, and at the top of the stack */
 	uint32_t process;
 	uint32_t in_namespace[2]; /* thread and process */
 } kernel;
@@ -143,7 +147,12 @@ static uint64_t call(int helper, const uint64_t *arguments)
 			*find_followed(task) = 0;
 		return 0;
 	case BPF_FUNC_probe_read:
-		memcpy(to_pointer(arguments[1]), to_pointer(arguments[3]), arguments[2]);
+		if (arguments[3] == STACK)
+			memcpy(to_pointer(arguments[1]), &kernel.returns_to, arguments[2]);
+		else if (arguments[3] < STACK)
+			memcpy(to_pointer(arguments[1]), &kernel.code, arguments[2]);
+		else
+			memcpy(to_pointer(arguments[1]), to_pointer(arguments[3]), arguments[2]);
 		return 0;
 	case BPF_FUNC_get_current_task:
 		return kernel.task;
@@ -209,6 +218,10 @@ static bool holds(unsigned operation, uint64_t left, uint64_t right)
 		return left >= right;
 	case BPF_JGT:
 		return left > right;
+	case BPF_JSGT:
+		return (int64_t)left > (int64_t)right;
+	case BPF_JSLT:
+		return (int64_t)left < (int64_t)right;
 	default:
 		assert_int_equal(operation, BPF_JLT);
 		return left < right;
@@ -291,8 +304,13 @@ static void prepare(int traits)
 
 static struct user_regs_struct by_syscall(uint64_t clock)
 {
-	return (struct user_regs_struct){
-		.rip = 0x5000, .rcx = 0x5000, .cs = 0x33, .ss = 0x2b, .rdi = clock, .rbx = 9};
+	return (struct user_regs_struct){.rip = 0x5000,
+		.rcx = 0x5000,
+		.rsp = STACK,
+		.cs = 0x33,
+		.ss = 0x2b,
+		.rdi = clock,
+		.rbx = 9};
 }
 
 /* By the raw tracepoint or the event of perf, whose first word the kernel keeps from programs. */
@@ -409,6 +427,35 @@ static void what_does_not_fit_is_counted_without_its_origin(void **state)
 	assert_int_equal(kernel.rest[INDEX + 1], 6);
 	assert_int_equal(kernel.last.process, 1000);
 	assert_string_equal(kernel.last.is.name, "caller");
+}
+
+/* mov 8(%rsp), %r9; syscall, behind another instruction. */
+#define FUNCTION UINT64_C(0x050f08244c8b4cc8)
+
+static void a_call_by_syscall_is_of_what_called_it(void **state)
+{
+	(void)state;
+	prepare(EVENTS_OF_PROCESS);
+	kernel.code = FUNCTION;
+	for (uint64_t i = 0; i < 6; i++) {
+		kernel.returns_to = i % 3 ? 0x6000 : 0x7000;
+		enter(NATIVE, by_syscall(1));
+	}
+	assert_int_equal(count_of(0x6000, 0, 1, EVENT_BY_FUNCTION), 4);
+	assert_int_equal(count_of(0x7000, 0, 1, EVENT_BY_FUNCTION), 2);
+	/* That the function makes calls is kept in place of their number. */
+	assert_int_equal(count_of(0x5000, 0, 1, 0), EVENT_IS_FUNCTION);
+	/* Of a host no place is counted. */
+	prepare(EVENTS_OF_HOST);
+	values[EVENT_PROCESS] = 1;
+	kernel.code = FUNCTION;
+	enter(NATIVE, by_syscall(1));
+	assert_int_equal(count_of(0, 1000, 1, 0), 1);
+	/* Nor of 32-bit code, whose functions are others. */
+	prepare(EVENTS_OF_PROCESS);
+	kernel.code = FUNCTION;
+	enter(COMPAT, (struct user_regs_struct){.rip = 0x5000, .rsp = STACK, .cs = 0x23, .rbx = 1});
+	assert_int_equal(count_of(0x5000, 0, 1, EVENT_IS_COMPAT), 1);
 }
 
 static void go(enum event_tracepoint tracepoint, uint64_t one, uint64_t other)
@@ -538,6 +585,7 @@ int main(void)
 		cmocka_unit_test(registers_show_whose_call_it_is),
 		cmocka_unit_test(other_numbers_are_not_counted),
 		cmocka_unit_test(what_does_not_fit_is_counted_without_its_origin),
+		cmocka_unit_test(a_call_by_syscall_is_of_what_called_it),
 		cmocka_unit_test(a_call_by_the_vsyscall_page_is_counted_by_its_number),
 		cmocka_unit_test(a_program_is_followed_from_its_execve_on),
 		cmocka_unit_test(calls_before_and_after_an_execve_are_counted_apart),
