@@ -170,6 +170,7 @@ INLINE void follow(uint64_t task, uint64_t image)
 	/* Others than those that are followed already may be too many. */
 	if (insert(VALUE(EVENT_FOLLOWED), &task, &image, BPF_ANY) != 0)
 		raise(EVENT_UNFOLLOWED);
+	raise(EVENT_CHANGES);
 }
 
 /* Finds the image of a thread that is followed, or NULL. */
@@ -182,6 +183,53 @@ INLINE const uint64_t *image_of(uint64_t task)
 INLINE bool is_first(uint64_t process)
 {
 	return HAS(EVENTS_OF_PROCESS) && process == VALUE(EVENT_PROCESS);
+}
+
+/* Adds the last calls of a thread to the count of this CPU. */
+INLINE void flush(struct event_thread *thread)
+{
+	uint64_t *counted;
+
+	if (!thread->count)
+		return;
+	counted = look_up(VALUE(EVENT_COUNTS), &thread->key);
+	if (!counted && insert(VALUE(EVENT_COUNTS), &thread->key, &thread->count, BPF_ANY) != 0) {
+		const uint32_t call = thread->key.call & (2 * EVENT_INDEXES - 1);
+
+		counted = look_up(VALUE(EVENT_REST), &call);
+	}
+	if (counted)
+		*counted += thread->count;
+	thread->count = 0;
+}
+
+/*
+ * Finds out about the thread that runs. NULL: it is not followed. A thread of the host may have the
+ * structure of another one that ended, unseen.
+ */
+INLINE struct event_thread *find_thread(void)
+{
+	const uint64_t task = current_task(), *changes = NUMBER(EVENT_CHANGES), *image;
+	uint64_t process = HAS(EVENTS_OF_HOST) ? process_id() : 0;
+	const uint32_t number = (uint32_t)(task >> 6 ^ task >> 12) & (EVENT_THREADS_MAX - 1);
+	struct event_thread *thread = look_up(VALUE(EVENT_THREADS), &number);
+
+	if (!thread || !changes)
+		return NULL;
+	if (thread->task != task || thread->changes != *changes ||
+		(HAS(EVENTS_OF_HOST) && thread->process != process)) {
+		flush(thread);
+		process = process_id();
+		thread->changes = *changes;
+		thread->task = task;
+		thread->process = process;
+		image = HAS(EVENTS_OF_HOST) ? NULL : image_of(task);
+		thread->is_followed = HAS(EVENTS_OF_HOST) ? process != VALUE(EVENT_PROCESS)
+		                                          : image || is_first(process);
+		thread->image = image ? *image : 0;
+		thread->function = thread->is_noted = 0;
+	}
+	return thread->is_followed ? thread : NULL;
 }
 
 /* Says whether the instruction before this address is that of glibc's syscall(2). */
@@ -198,49 +246,42 @@ INLINE bool is_function(uint64_t where)
  */
 INLINE void count(uint64_t index, const struct registers *registers)
 {
-	const uint64_t process = process_id(), first = 1, function = EVENT_IS_FUNCTION;
-	struct event_key key = {.call = (uint32_t)index};
+	const uint64_t where = registers ? registers->INSTRUCTION : 0;
+	struct event_thread *thread = find_thread();
+	struct event_key key = {.call = (uint32_t)index, .where = where};
 	struct event_process maker;
-	uint64_t *counted;
 
+	if (!thread)
+		return;
 	if (HAS(EVENTS_OF_HOST)) {
-		if (process == VALUE(EVENT_PROCESS))
-			return;
-		key.maker = (uint32_t)process;
+		key.maker = (uint32_t)thread->process;
 		key.where = HAS(EVENTS_BY_GROUP) ? current_group() : 0;
 	} else {
-		const uint64_t *image = image_of(current_task());
-
-		if (!image && !is_first(process))
-			return;
-		key.maker = process != VALUE(EVENT_PROCESS);
-		key.image = image ? *image : 0;
-		key.where = registers ? registers->INSTRUCTION : 0;
+		key.maker = thread->process != VALUE(EVENT_PROCESS);
+		key.image = thread->image;
 	}
-	counted = look_up(VALUE(EVENT_COUNTS), &key);
-	if (registers && !HAS(EVENTS_OF_HOST) && !(index & EVENT_IS_COMPAT) &&
-		(counted && *counted ? *counted & EVENT_IS_FUNCTION : is_function(key.where))) {
-		if (!counted || !*counted)
-			insert(VALUE(EVENT_COUNTS), &key, &function, BPF_ANY);
-		key.call |= EVENT_BY_FUNCTION;
-		key.where = return_address(registers);
-		counted = look_up(VALUE(EVENT_COUNTS), &key);
+	if (!HAS(EVENTS_OF_HOST) && registers && !(index & EVENT_IS_COMPAT)) {
+		if (thread->function != where && (!thread->count || thread->key.where != where) &&
+			is_function(where))
+			thread->function = where;
+		if (thread->function == where) {
+			key.call |= EVENT_BY_FUNCTION;
+			key.where = return_address(registers);
+		}
 	}
-	if (counted) {
-		++*counted;
+	if (thread->key.where != key.where || thread->key.call != key.call ||
+		thread->key.maker != key.maker || thread->key.image != key.image) {
+		flush(thread);
+		thread->key = key;
+	}
+	thread->count++;
+	if (thread->is_noted)
 		return;
-	}
-	if (insert(VALUE(EVENT_COUNTS), &key, &first, BPF_ANY) != 0) {
-		key.call &= 2 * EVENT_INDEXES - 1;
-		counted = look_up(VALUE(EVENT_REST), &key.call);
-		if (counted)
-			++*counted;
-		return;
-	}
+	thread->is_noted = 1;
 	maker.image = key.image;
 	maker.group = key.where;
 	read_name(maker.name, sizeof(maker.name));
-	key.call = (uint32_t)process;
+	key.call = (uint32_t)thread->process;
 	insert(VALUE(EVENT_PROCESSES), &key.call, &maker, BPF_ANY);
 }
 
@@ -330,7 +371,8 @@ int at_exit(const uint64_t *arguments)
 {
 	const uint64_t task = arguments[0];
 
-	remove(VALUE(EVENT_FOLLOWED), &task);
+	if (remove(VALUE(EVENT_FOLLOWED), &task) == 0)
+		raise(EVENT_CHANGES);
 	return 0;
 }
 

@@ -138,6 +138,10 @@ static bool make_maps(struct trace_events *events)
 			.key_size = sizeof(uint64_t),
 			.value_size = sizeof(uint64_t),
 			.max_entries = EVENT_FOLLOWED_MAX},
+		[EVENT_THREADS] = {.map_type = BPF_MAP_TYPE_PERCPU_ARRAY,
+			.key_size = sizeof(uint32_t),
+			.value_size = sizeof(struct event_thread),
+			.max_entries = EVENT_THREADS_MAX},
 		[EVENT_VDSO] = {.map_type = BPF_MAP_TYPE_ARRAY,
 			.key_size = sizeof(uint32_t),
 			.value_size = EVENT_VDSO_SIZE,
@@ -193,7 +197,7 @@ static bool read_count(
 	if (!use_map(events, map, BPF_MAP_LOOKUP_ELEM, key, events->by_cpu))
 		return false;
 	for (size_t i = 0; i < events->cpus; i++)
-		*count += events->by_cpu[i] & ~EVENT_IS_FUNCTION;
+		*count += events->by_cpu[i];
 	return true;
 }
 
@@ -608,11 +612,16 @@ static void add_calls(const struct trace_events *events, const struct event_key 
 			key->where);
 }
 
+struct counted {
+	struct event_key key;
+	uint64_t count;
+};
+
 static int by_image(const void *left, const void *right)
 {
-	const struct event_key *a = left, *b = right;
+	const struct counted *a = left, *b = right;
 
-	return (a->image > b->image) - (a->image < b->image);
+	return (a->key.image > b->key.image) - (a->key.image < b->key.image);
 }
 
 /*
@@ -638,34 +647,59 @@ static void read_last_maps(struct trace_events *events)
 	free(processes);
 }
 
-/* Adds all calls that have keys. False: see errno. */
-static bool read_counts(const struct trace_events *events)
+/* Reads the counts of all keys, and those that threads kept, for free(). NULL: see errno. */
+static struct counted *read_counts(const struct trace_events *events, size_t *count)
 {
-	struct maps maps = {NULL, 0};
+	struct event_thread *threads = xcalloc(events->cpus, sizeof(*threads));
+	struct counted *list = NULL;
 	struct event_key *keys;
-	size_t count = list_keys(events, EVENT_COUNTS, sizeof(*keys), &keys), perf_map = 0;
+	size_t keys_count = list_keys(events, EVENT_COUNTS, sizeof(*keys), &keys), room = 0;
 	bool is_read = true;
 
-	if (count)
-		qsort(keys, count, sizeof(*keys), by_image);
-	for (size_t i = 0; i < count && is_read; i++) {
-		const struct memory *memory = find_memory(events, keys[i].image);
-		uint64_t calls;
-
-		if (memory && (!i || by_image(&keys[i], &keys[i - 1]) != 0)) {
-			maps_free(&maps);
-			maps = maps_parse(memory->text);
-			perf_map = memory->perf_map;
-		} else if (!memory) {
-			maps_free(&maps);
-			maps = (struct maps){NULL, 0};
+	*count = 0;
+	for (size_t i = 0; i < keys_count && is_read; i++) {
+		list = array_grow(list, *count, &room, sizeof(*list));
+		list[*count].key = keys[i];
+		is_read = read_count(events, EVENT_COUNTS, &keys[i], &list[(*count)++].count);
+	}
+	for (uint32_t number = 0; number < EVENT_THREADS_MAX && is_read; number++) {
+		is_read = use_map(events, EVENT_THREADS, BPF_MAP_LOOKUP_ELEM, &number, threads);
+		for (size_t cpu = 0; cpu < events->cpus && is_read; cpu++) {
+			list = array_grow(list, *count, &room, sizeof(*list));
+			list[(*count)++] = (struct counted){threads[cpu].key, threads[cpu].count};
 		}
-		is_read = read_count(events, EVENT_COUNTS, &keys[i], &calls);
-		add_calls(events, &keys[i], calls, &maps, perf_map);
+	}
+	free(threads);
+	free(keys);
+	if (is_read)
+		return list;
+	free(list);
+	return NULL;
+}
+
+/* Adds all calls that have keys. False: see errno. */
+static bool add_counts(const struct trace_events *events)
+{
+	struct maps maps = {NULL, 0};
+	const struct memory *memory = NULL;
+	size_t count;
+	struct counted *list = read_counts(events, &count);
+
+	if (!list)
+		return false;
+	qsort(list, count, sizeof(*list), by_image);
+	for (size_t i = 0; i < count; i++) {
+		if (!i || by_image(&list[i], &list[i - 1]) != 0) {
+			maps_free(&maps);
+			memory = find_memory(events, list[i].key.image);
+			maps = maps_parse(memory ? memory->text : (struct span){NULL, 0});
+		}
+		add_calls(
+			events, &list[i].key, list[i].count, &maps, memory ? memory->perf_map : 0);
 	}
 	maps_free(&maps);
-	free(keys);
-	return is_read;
+	free(list);
+	return true;
 }
 
 /*
@@ -720,7 +754,7 @@ static void read_all(struct trace_events *events)
 
 	if (trace->request->locates_calls)
 		read_last_maps(events);
-	is_read = read_counts(events);
+	is_read = add_counts(events);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers) && is_read; i++)
 		is_read = use_map(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM, &numbers[i].index,
 			numbers[i].value);

@@ -36,6 +36,7 @@ enum event_value {
 	EVENT_REST,      /* array: the same by the call alone, of those that had no room there */
 	EVENT_PROCESSES, /* hash: process ID as we see it, or 0 -> struct event_process */
 	EVENT_FOLLOWED,  /* hash: address of the kernel's structure of a thread -> its image */
+	EVENT_THREADS,   /* array: number of a thread -> of each CPU, struct event_thread */
 	EVENT_VDSO,      /* array of one: the bytes of our own vDSO, in which nothing is its own */
 	EVENT_MAP_COUNT,
 	EVENT_TRAITS = EVENT_MAP_COUNT, /* enum event_trait */
@@ -53,7 +54,9 @@ enum event_value {
 #define EVENT_SAMPLES (EVENT_CALLS + 1)
 #define EVENT_SAMPLES_OF_OTHERS (EVENT_CALLS + 2)
 #define EVENT_SAMPLES_COMPAT (EVENT_CALLS + 3)
-#define EVENT_NUMBER_COUNT (EVENT_CALLS + 4)
+/* How often EVENT_FOLLOWED changed: what is kept of threads is right until then. */
+#define EVENT_CHANGES (EVENT_CALLS + 4)
+#define EVENT_NUMBER_COUNT (EVENT_CALLS + 5)
 
 /* Counts samples in the vDSO, in place of a call. */
 #define EVENT_IN_VDSO (EVENT_INDEXES - 1)
@@ -88,18 +91,28 @@ struct event_key {
 /* It was made by syscall(2) of glibc, and `where` is the address that this returns to. */
 #define EVENT_BY_FUNCTION (2 * EVENT_INDEXES)
 
-/* The count of a CPU is this where the place is syscall(2), and its calls have keys of their own.
- */
-#define EVENT_IS_FUNCTION (UINT64_C(1) << 63)
-
 #define EVENT_NAME_SIZE 16 /* of a thread, in the kernel */
 
-/* A process by whose call a key was made, the last one. */
+/* A process that made calls, when one of its threads began to. */
 struct event_process {
 	uint64_t image;
 	uint64_t group; /* ID of the control group, where calls are counted by it */
 	char name[EVENT_NAME_SIZE];
 };
+
+/*
+ * What a CPU keeps of the last thread with a number: looked for once, and its last calls with the
+ * same key, which are in no other table yet.
+ */
+struct event_thread {
+	uint64_t task, process, changes;
+	uint64_t is_followed, is_noted, image;
+	uint64_t function; /* address behind the call of glibc's syscall(2); 0: not known */
+	struct event_key key;
+	uint64_t count;
+};
+
+#define EVENT_THREADS_MAX 64
 
 /* What is counted; one of the first three, with others. */
 enum event_trait {
@@ -127,7 +140,7 @@ enum event_tracepoint {
 	EVENT_TRACEPOINT_COUNT
 };
 
-#define EVENT_CODE_MAX 384
+#define EVENT_CODE_MAX 512
 #define EVENT_FILL_MAX 40
 
 /* A program as it was compiled, with the instructions that a value is filled into. */

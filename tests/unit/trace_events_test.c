@@ -33,6 +33,7 @@ static struct {
 		uint64_t count; /* of the only CPU; 0: there is no such key */
 	} counts[8];
 	uint64_t rest[2 * EVENT_INDEXES];
+	struct event_thread threads[EVENT_THREADS_MAX];
 	struct {
 		uint32_t process;
 		struct event_process is;
@@ -88,6 +89,8 @@ static uint64_t look_up(uint64_t map, const void *key)
 	if (map == FILE_OF(EVENT_COUNTS))
 		return to_number(find_count(key));
 	memcpy(&index, key, sizeof(index));
+	if (map == FILE_OF(EVENT_THREADS))
+		return index < EVENT_THREADS_MAX ? to_number(&kernel.threads[index]) : 0;
 	if (map == FILE_OF(EVENT_REST))
 		return index < COUNT(kernel.rest) ? to_number(&kernel.rest[index]) : 0;
 	return index < EVENT_NUMBER_COUNT ? to_number(&kernel.numbers[index]) : 0;
@@ -329,28 +332,47 @@ static void enter(uint64_t number, struct user_regs_struct registers)
 	enter_by(EVENT_ENTER, number, registers);
 }
 
-/* Of a call that takes a clock; `compat` is EVENT_IS_COMPAT or 0. */
-static uint64_t count_of(uint64_t where, uint32_t maker, uint64_t clock, uint64_t compat)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < COUNT(kernel.counts); i++) {
-		const struct event_key *key = &kernel.counts[i].key;
-
-		if (key->where == where && key->maker == maker &&
-			key->call == (compat | (INDEX + clock)))
-			count += kernel.counts[i].count;
-	}
-	return count;
-}
-
-static uint64_t count_of_all(void)
+/* In the table, and those that threads keep. */
+static uint64_t count_if(
+	bool (*applies)(const struct event_key *key, const struct event_key *wanted),
+	const struct event_key *wanted)
 {
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < COUNT(kernel.counts); i++)
-		count += kernel.counts[i].count;
+		count += applies(&kernel.counts[i].key, wanted) ? kernel.counts[i].count : 0;
+	for (size_t i = 0; i < EVENT_THREADS_MAX; i++)
+		count += applies(&kernel.threads[i].key, wanted) ? kernel.threads[i].count : 0;
 	return count;
+}
+
+static bool is_call(const struct event_key *key, const struct event_key *wanted)
+{
+	return key->where == wanted->where && key->maker == wanted->maker &&
+	       key->call == wanted->call;
+}
+
+/* Of a call that takes a clock; `kind` is EVENT_IS_COMPAT, EVENT_BY_FUNCTION or 0. */
+static uint64_t count_of(uint64_t where, uint32_t maker, uint64_t clock, uint32_t kind)
+{
+	return count_if(is_call,
+		&(struct event_key){
+			.where = where, .maker = maker, .call = kind | (uint32_t)(INDEX + clock)});
+}
+
+static bool is_any(const struct event_key *key, const struct event_key *wanted)
+{
+	return key && !wanted;
+}
+
+static uint64_t count_of_all(void)
+{
+	return count_if(is_any, NULL);
+}
+
+static bool is_of_image(const struct event_key *key, const struct event_key *wanted)
+{
+	return key->image == wanted->image;
 }
 
 static void registers_show_whose_call_it_is(void **state)
@@ -405,6 +427,7 @@ static void other_numbers_are_not_counted(void **state)
 	enter(NATIVE, by_syscall(UINT64_C(0xffffffff00000004))); /* ids have 32 bits */
 	assert_int_equal(count_of(77, 1000, 4, 0), 1);
 	values[EVENT_PROCESS] = 1000; /* ours */
+	kernel.task = 0xb000;
 	enter(NATIVE, by_syscall(4));
 	assert_int_equal(count_of(77, 1000, 4, 0), 1);
 }
@@ -413,7 +436,7 @@ static void what_does_not_fit_is_counted_without_its_origin(void **state)
 {
 	(void)state;
 	prepare(EVENTS_OF_PROCESS);
-	for (uint64_t i = 0; i < COUNT(kernel.counts) + 3; i++) {
+	for (uint64_t i = 0; i < COUNT(kernel.counts) + 4; i++) {
 		struct user_regs_struct registers = by_syscall(1);
 
 		registers.rip = registers.rcx = 0x5000 + i * 24;
@@ -421,10 +444,11 @@ static void what_does_not_fit_is_counted_without_its_origin(void **state)
 		enter(NATIVE, registers);
 	}
 	kernel.process = 1001; /* is not followed */
+	kernel.task = 0xb000;
 	enter(NATIVE, by_syscall(1));
 	for (uint64_t i = 0; i < COUNT(kernel.counts); i++)
 		assert_int_equal(count_of(0x5000 + i * 24, 0, 1, 0), 2);
-	assert_int_equal(kernel.rest[INDEX + 1], 6);
+	assert_int_equal(kernel.rest[INDEX + 1], 6); /* and the last place's are the thread's */
 	assert_int_equal(kernel.last.process, 1000);
 	assert_string_equal(kernel.last.is.name, "caller");
 }
@@ -443,8 +467,6 @@ static void a_call_by_syscall_is_of_what_called_it(void **state)
 	}
 	assert_int_equal(count_of(0x6000, 0, 1, EVENT_BY_FUNCTION), 4);
 	assert_int_equal(count_of(0x7000, 0, 1, EVENT_BY_FUNCTION), 2);
-	/* That the function makes calls is kept in place of their number. */
-	assert_int_equal(count_of(0x5000, 0, 1, 0), EVENT_IS_FUNCTION);
 	/* Of a host no place is counted. */
 	prepare(EVENTS_OF_HOST);
 	values[EVENT_PROCESS] = 1;
@@ -520,10 +542,10 @@ static void calls_before_and_after_an_execve_are_counted_apart(void **state)
 	go(EVENT_EXEC, kernel.task, 1000);
 	enter(NATIVE, by_syscall(1));
 	enter(NATIVE, by_syscall(1));
-	assert_int_equal(kernel.counts[0].count, 1);
-	assert_int_equal(kernel.counts[0].key.image, 0);
-	assert_int_equal(kernel.counts[1].count, 2);
-	assert_int_equal(kernel.counts[1].key.image, 5 << EVENT_IMAGE_SHIFT | 1000);
+	assert_int_equal(count_if(is_of_image, &(struct event_key){.image = 0}), 1);
+	assert_int_equal(
+		count_if(is_of_image, &(struct event_key){.image = 5 << EVENT_IMAGE_SHIFT | 1000}),
+		2);
 	/* A child has the memory that its parent had. */
 	kernel.process = 1001;
 	kernel.task = 0xb000;
@@ -573,6 +595,7 @@ static void process_ids_are_those_of_our_namespace(void **state)
 	values[EVENT_PROCESS] = 12;
 	enter(NATIVE, by_syscall(1));
 	assert_int_equal(count_of_all(), 0);
+	kernel.task = 0xb000;
 	kernel.in_namespace[0] = 13;
 	kernel.in_namespace[1] = 12;
 	enter(NATIVE, by_syscall(1));
