@@ -282,8 +282,6 @@ const struct field trace_fields[] = {
 		.doc = "what else was not counted, or did not go as it would without vdsocheck"},
 	{TEXT("program", trace.program.path),
 		.doc = "path of the program; null: unknown, or the whole host was traced"},
-	{FLAG("program_reads_counter", trace.program.reads_counter),
-		.doc = "whether the program's code reads the CPU's counter itself; not counted"},
 	{INTEGER("pid", trace.program.pid, INT32_MAX), .given = GIVEN(trace.program.pid),
 		.doc = "process ID of the program; null: unknown, or the whole host was traced"},
 	{REAL("duration_s", trace.duration_s.value, 3), .fact = FACT(trace.duration_s.fact),

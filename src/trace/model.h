@@ -73,8 +73,6 @@ struct trace_program {
 	bool is_static;      /* its file is an ELF file that names no dynamic loader */
 	bool has_glibc;      /* and has glibc in it */
 	bool calls_ptrace;   /* by its symbols: it cannot do so while it is traced */
-	bool reads_counter;  /* its code reads the CPU's counter itself, which is not a call; of a
-	                        program that is started */
 };
 
 #define CGROUP_SIZE 512

@@ -98,37 +98,6 @@ static bool calls_ptrace(const struct elf *elf)
 	return false;
 }
 
-/*
- * rdtsc or rdtscp gives two halves, which compilers put together: shl $32, %rdx. arm64: CNTVCT_EL0.
- */
-static bool has_counter(const unsigned char *code, size_t length)
-{
-#if defined(__x86_64__)
-	static const unsigned char shift[] = {0x48, 0xc1, 0xe2, 0x20};
-	const unsigned char *at = code, *end = code + length;
-
-	while ((at = memchr(at, 0x0f, (size_t)(end - at))) && end - at > 16) {
-		bool is_read = at[1] == 0x31 || (at[1] == 0x01 && at[2] == 0xf9);
-
-		if (is_read && memmem(at + 2, 14, shift, sizeof(shift)))
-			return true;
-		at++;
-	}
-#elif defined(__aarch64__)
-	for (size_t at = 0; at + 4 <= length; at += 4) {
-		uint32_t instruction;
-
-		memcpy(&instruction, code + at, sizeof(instruction));
-		if ((instruction & 0xffffff60) == 0xd53be040)
-			return true;
-	}
-#else
-	(void)code;
-	(void)length;
-#endif
-	return false;
-}
-
 /* Others have the first mark, too: Free Pascal's programs. Each glibc reads one of these variables.
  */
 static bool has_glibc(const struct elf *elf)
@@ -154,17 +123,6 @@ void trace_program_read(struct trace_program *program, const unsigned char *byte
 	program->has_glibc =
 		program->is_static && elf_note(&elf, NT_GNU_ABI_TAG).length && has_glibc(&elf);
 	program->calls_ptrace = calls_ptrace(&elf);
-	/* The code of a large program takes long to read, and is not asked for of others. */
-	for (uint64_t at = 0; !program->pid && (at = elf_segment(&elf, PT_LOAD, at));) {
-		uint64_t start = ELF_READ(&elf, at, Phdr, p_offset);
-		uint64_t size = ELF_READ(&elf, at, Phdr, p_filesz);
-
-		if (!(ELF_READ(&elf, at, Phdr, p_flags) & PF_X) || start >= length)
-			continue;
-		if (size > length - start)
-			size = length - start;
-		program->reads_counter |= has_counter(bytes + start, (size_t)size);
-	}
 }
 
 struct inspection {

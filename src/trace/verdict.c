@@ -327,18 +327,11 @@ static void say_bypassed(const struct view *v)
 	SAY(v, ".");
 }
 
-/* Programs that read the counter read the clock seldom, to set it by. */
-#define SELDOM_PER_S 1000
-
 static void say_served(const struct view *v)
 {
 	say_read_calls(v);
 	say_costs(v);
 	SAY(v, ".");
-	if (v->trace->program.reads_counter &&
-		(double)v->sums->reads < SELDOM_PER_S * fmax(v->trace->duration_s.value, 1))
-		SAY(v, " Its code also reads the CPU's counter itself: such reads are not calls, "
-		       "and are not counted.");
 }
 
 static void say_none(const struct view *v)

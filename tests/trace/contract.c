@@ -14,7 +14,6 @@
  *	                             many of them failed
  *	contract untraced N          a child that asks not to be traced reads the clock N times
  *	contract strict              reads the clock in seccomp's strict mode
- *	contract counter             reads the CPU's counter itself
  *	contract left FILE           leaves a child that waits for a second, and then writes to the file
  *	                             whether it was interrupted
  *	contract ignores             waits without limit, in ways that are not restarted, while it gets
@@ -397,20 +396,6 @@ static int ignore_signals(void)
 	semctl(set, 0, IPC_RMID);
 	printf("%d %d\n", interrupted, unhandled);
 	return 0;
-}
-
-static int read_counter(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc() == 0;
-#elif defined(__aarch64__)
-	unsigned long now;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
-	return now == 0;
-#else
-	return 77;
-#endif
 }
 
 /* Not by ptrace(3): this file would be known as that of a tracer. */
@@ -1005,8 +990,6 @@ int main(int argc, char **argv)
 		return leave_child(argv[2]);
 	if (strcmp(what, "ignores") == 0)
 		return ignore_signals();
-	if (strcmp(what, "counter") == 0)
-		return read_counter();
 	if (strcmp(what, "strict") == 0)
 		return read_strictly();
 	if (strcmp(what, "parses") == 0)
