@@ -135,30 +135,17 @@ const char *trace_file_name(const char *path)
 
 CELL(print_source, struct place_source,
 	fprintf(out, "%s:%" PRIu32, trace_file_name(row->path), row->line))
-CELL(print_inlined, struct place_source, if (row->inlined_count) fputs(row->inlined[0], out))
 CELL(print_share, struct trace_place, fprintf(out, "%.1f%%", row->share_percent))
 CELL(print_place_count, struct trace_place, fputs(as_short((double)row->count), out))
 CELL(print_place_clock, struct trace_place, print_name(row->call, row->clock, out))
 
 #define OF struct place_source
 
-static const struct field inlined_element[] = {
-	{.key = "",
-		.kind = FIELD_TEXT,
-		.options = FIELD_FILLED,
-		.size = sizeof(((OF *)0)->inlined[0])},
-	{0},
-};
-
 static const struct field source_fields[] = {
-	{WHOLE("source_reason", fact), .doc = "why the next three are not known; null: they are"},
+	{WHOLE("source_reason", fact), .doc = "why the next two are not known; null: they are"},
 	{TEXT("source", path), .options = FIELD_SPARE | FIELD_RARE, .title = "source", .left = true,
 		.cell = print_source, .doc = "path of the source file, by debug information"},
 	{INTEGER("line", line, UINT32_MAX), .doc = "line of the call in it"},
-	{LIST("inlined", inlined, inlined_count, inlined_element),
-		.options = FIELD_SPARE | FIELD_RARE, .title = "inlined", .left = true,
-		.cell = print_inlined,
-		.doc = "functions that the compiler inlined there, the innermost first, up to four"},
 	{0},
 };
 

@@ -114,8 +114,6 @@ struct place_source {
 	struct fact fact;
 	char path[256];
 	uint32_t line;
-	size_t inlined_count;
-	char inlined[4][128]; /* functions that were inlined there, the innermost first */
 };
 
 /* A place in a program that calls the vDSO, or makes a system call. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads mangled symbols by libiberty, which knows those of C++ and both of Rust's; and source lines
- * and inlined functions by libdw. A dynamic program loads that where there is debug information to
+ * by libdw. A dynamic program loads that where there is debug information to
  * read: no other run takes longer for it, and it need not be installed.
  */
 #include "places.h"
@@ -45,14 +45,11 @@ void name_read(struct span symbol, char *to, size_t size)
 
 #if defined(LIBDW) || defined(LIBDW_LINKED)
 #include <dlfcn.h>
-#include <dwarf.h>
 #include <elfutils/libdw.h>
 
 #define EACH_FUNCTION(apply)                                                                       \
-	apply(dwarf_attr_integrate) apply(dwarf_begin) apply(dwarf_child) apply(dwarf_formstring)  \
-		apply(dwarf_get_units) apply(dwarf_getsrc_die) apply(dwarf_haspc)                  \
-			apply(dwarf_lineno) apply(dwarf_linesrc) apply(dwarf_siblingof)            \
-				apply(dwarf_tag)
+	apply(dwarf_begin) apply(dwarf_get_units) apply(dwarf_getsrc_die) apply(dwarf_haspc)       \
+		apply(dwarf_lineno) apply(dwarf_linesrc)
 
 static struct {
 #define DECLARE(name) __typeof__(name) *name;
@@ -78,43 +75,6 @@ static const char *load(void)
 	return is_there ? NULL : "libdw.so.1 cannot be loaded";
 }
 
-/* The linkage name of C++ and Rust is the qualified one; C has the other. */
-static const char *find_name(Dwarf_Die *die)
-{
-	static const unsigned kinds[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
-	const char *name = NULL;
-	Dwarf_Attribute attribute;
-
-	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !name; i++)
-		name = libdw.dwarf_formstring(
-			libdw.dwarf_attr_integrate(die, kinds[i], &attribute));
-	return name;
-}
-
-/*
- * Goes down to the innermost, and adds names on the way back. dwarf_getscopes(3) does not look into
- * namespaces, which functions of Rust are in.
- */
-static void read_inlined(Dwarf_Die *outer, uint64_t address, struct place_source *source)
-{
-	Dwarf_Die die;
-	int end = libdw.dwarf_child(outer, &die);
-
-	for (; end == 0; end = libdw.dwarf_siblingof(&die, &die)) {
-		int kind = libdw.dwarf_tag(&die);
-		bool has_code = libdw.dwarf_haspc(&die, address) == 1;
-		const char *name = NULL;
-
-		if (has_code || kind == DW_TAG_namespace || kind == DW_TAG_structure_type)
-			read_inlined(&die, address, source);
-		if (has_code && kind == DW_TAG_inlined_subroutine)
-			name = find_name(&die);
-		if (name && source->inlined_count < ARRAY_SIZE(source->inlined))
-			name_read(text_span(name), source->inlined[source->inlined_count++],
-				sizeof(*source->inlined));
-	}
-}
-
 /* Not every compiler writes the index that finds the unit of an address. */
 static void read_source(Dwarf *dwarf, uint64_t address, struct place_source *source)
 {
@@ -133,7 +93,6 @@ static void read_source(Dwarf *dwarf, uint64_t address, struct place_source *sou
 			continue;
 		source->line = (uint32_t)number;
 		text_clean(source->path, sizeof(source->path), path);
-		read_inlined(&die, address, source);
 		fact_set_known(&source->fact);
 		return;
 	}
