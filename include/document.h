@@ -278,9 +278,6 @@ extern const struct field surroundings_fields[];
 /* "vdso", "libc", "syscall", and "" for PATH_COUNT; ended by NULL. */
 extern const char *const call_path_names[];
 
-/* "pvclock", "hyperv" ...: the sources of other clocks, in the order of enum witness_source. */
-extern const char *const witness_names[];
-
 /* Count the calls of a struct call_evidence by the path that it is judged by; null: not proven. */
 json_t *call_entered(const void *object, const void *whole);
 json_t *call_attempts(const void *object, const void *whole);

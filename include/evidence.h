@@ -78,7 +78,6 @@ struct vclock_evidence {
 	char name[32];   /* "none", "tsc", "pvclock" ...; "" if the number has no name here */
 	char layout[48]; /* the layout that checked out */
 	int64_t at;      /* offset of the mode, in bytes from the start of the vDSO image */
-	int64_t page_at; /* offset of the pvclock page, before Hyper-V's; 0: not known */
 	bool time_namespace;
 	struct flag_fact pvclock_stable;    /* PVCLOCK_TSC_STABLE_BIT of CPU 0's page */
 	struct number_fact hyperv_sequence; /* tsc_sequence of the page; 0: invalid, fall back */
@@ -124,8 +123,6 @@ struct host_evidence {
 	struct number_fact xen_tsc_mode;    /* Xen's CPUID leaf: 2: the TSC is never emulated */
 	struct flag_fact xen_tsc_emulated;  /* Xen's leaf: the TSC is emulated at present */
 	struct flag_fact xen_tsc_reliable;  /* Xen's leaf: the host's TSC is reliable */
-	struct flag_fact vmgenid;           /* a device says that the guest was restored */
-	struct flag_fact vmclock;           /* /dev/vmclock0 is there, with a time or without */
 	struct flag_fact counter_disabled;  /* prctl(PR_SET_TSC, PR_TSC_SIGSEGV) was done to us */
 	struct number_fact tracer;          /* pid of the tracer, 0 for none */
 	struct number_fact seccomp;         /* 0 none, 1 strict, 2 filter */
@@ -248,40 +245,6 @@ struct ntp_evidence {
 	int64_t max_error_us;
 };
 
-/* Other clocks than the kernel's own, and NTP's estimate of it, in the order of a document. */
-enum witness_source {
-	WITNESS_PVCLOCK, /* the page of kvm-clock or Xen: time since the guest's start */
-	WITNESS_HYPERV,  /* the reference TSC page: the same, without a beginning that is known */
-	WITNESS_VMCLOCK, /* the page of /dev/vmclock0: the host's wall clock */
-	WITNESS_PTP,     /* a PTP clock that is the host's or the cloud's */
-	WITNESS_RTC,     /* the real-time clock */
-	WITNESS_NTP,     /* the kernel's NTP state */
-	WITNESS_COUNT
-};
-
-struct witness {
-	enum witness_source source;
-	struct fact fact;          /* known: the offset was measured */
-	double offset_s;           /* this guest's clock less the source's: negative: behind */
-	double error_s;            /* by which the offset may be wrong */
-	struct real_fact rate_ppm; /* by which CLOCK_MONOTONIC_RAW is faster than its clock */
-};
-
-/*
- * The base of the pvclock page, a pair of a TSC value and a time. KVM replaces it when the guest is
- * restored, migrated, or paused and resumed, and else only when a CPU is added or the host leaves
- * tsc (pvclock_update_vm_gtod_copy() of arch/x86/kvm/x86.c).
- */
-struct base_evidence {
-	struct fact fact; /* known: the page has one, and marks the TSC stable */
-	uint64_t ticks;   /* TSC at the base */
-	double at_s;      /* seconds from the guest's start to the base, by the host's clock */
-	double ago_s;     /* seconds from the base to now, by the host's clock */
-	double uptime_s;  /* CLOCK_MONOTONIC_RAW at the base; negative: before it began */
-	double missed_s;  /* seconds since the guest's start that the TSC did not count */
-	double error_s;   /* by which uptime_s and missed_s may be wrong */
-};
-
 struct evidence {
 	bool live; /* this host was measured; false: a captured tree */
 	struct timestamp_evidence timestamp;
@@ -292,9 +255,6 @@ struct evidence {
 	struct host_evidence host;
 	struct kernel_log_evidence kernel_log;
 	struct ntp_evidence ntp;
-	size_t witness_count; /* WITNESS_COUNT, or 0: not measured */
-	struct witness witnesses[WITNESS_COUNT];
-	struct base_evidence base;
 	struct proof_evidence proof;
 	struct timing_evidence timing;
 	size_t call_count;

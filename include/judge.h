@@ -203,34 +203,6 @@ struct other_clocksource {
 	struct real_fact call_ns; /* clock_gettime(CLOCK_MONOTONIC), on a copy of the vDSO */
 };
 
-/* The wall clock beside other clocks (evidence->witnesses). */
-enum wall_clock_state {
-	WALL_CLOCK_UNKNOWN,
-	WALL_CLOCK_RIGHT, /* within a second and the error of the other clock */
-	WALL_CLOCK_BEHIND,
-	WALL_CLOCK_AHEAD,
-};
-
-/* "unknown", "right" ...; ended by NULL. */
-extern const char *const wall_clock_names[];
-
-struct wall_clock {
-	enum wall_clock_state state;
-	struct fact fact;           /* known: the numbers below are; else why not */
-	enum witness_source source; /* clock that it was compared with */
-	double offset_s;            /* seconds ahead of it; negative: behind */
-	double error_s;
-	bool restored;        /* restored, migrated or paused while this kernel ran */
-	char summary[400];    /* one or two sentences */
-	char ask[400];        /* question to the provider; "": not restored */
-	char on_restore[640]; /* what a restore from a snapshot will do here; "": not a guest */
-};
-
-/* Returns the source that was measured; NULL: it was not. */
-const struct witness *witness_of(const struct evidence *evidence, enum witness_source source);
-
-void wall_clock_find(const struct evidence *evidence, struct wall_clock *wall);
-
 struct diagnosis {
 	struct verdict verdict;
 	bool wants_log; /* the kernel log may say why something is as it is */
@@ -243,7 +215,6 @@ struct diagnosis {
 	struct cost cost;
 	size_t other_count;
 	struct other_clocksource others[CLOCKSOURCE_MAX];
-	struct wall_clock wall_clock;
 };
 
 /* Judges the evidence, whose clock mode was inferred before if it could not be read. */

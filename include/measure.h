@@ -77,14 +77,4 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
  */
 void copy_set_mode(const struct copy_evidence *copy, struct vclock_evidence *vclock);
 
-/* ---- other clocks than the kernel's own ---- */
-
-/*
- * Fills in evidence->vclock as vvar_collect() does, and by it evidence->witnesses and
- * evidence->base, in the same child. The clocksource, ntp and host were collected before. Where a
- * device hangs, what was read before it holds.
- */
-void witnesses_measure(const struct root *root, const struct vdso_image *vdso,
-	struct evidence *evidence, const struct deadline *deadline);
-
 #endif

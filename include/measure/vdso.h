@@ -52,17 +52,11 @@ bool maps_next(struct span *maps, struct mapping *mapping);
  * Reads the mode around this process's vDSO, following a time namespace to the real page.
  * `clocksource` is the current one's name, "" if unknown: it decides which hypervisor page is read
  * and what a number means. Accepts exactly one layout in one place; otherwise vclock->fact has the
- * reason and vclock->how stays unknown. A filter may kill for the system calls in between.
+ * reason and vclock->how stays unknown. A child does it, for at most CHILD_PROBE_NS: a filter may
+ * kill for the system calls in between.
  */
-void vvar_find(
-	const struct vdso_image *vdso, const char *clocksource, struct vclock_evidence *vclock);
-
-/* Does it in a child, for at most CHILD_PROBE_NS. */
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct vclock_evidence *vclock, const struct deadline *deadline);
-
-/* Sets what vvar_find() fills in where the child that was to do it did not. */
-void vvar_set_unread(struct vclock_evidence *vclock, const struct fact *why);
 
 /*
  * Loads the mode again from vclock->at, in this process. Returns false where it was not found
@@ -70,20 +64,6 @@ void vvar_set_unread(struct vclock_evidence *vclock, const struct fact *why);
  */
 bool vvar_read_again(
 	const struct vdso_image *vdso, const struct vclock_evidence *vclock, int64_t *mode);
-
-/* The counter's rate that the kernel took at boot, by the factors of CLOCK_MONOTONIC_RAW. */
-struct vvar_rate {
-	struct fact fact;
-	double hz;
-	double step; /* the part of itself by which it can change */
-};
-
-/*
- * Reads it from where vvar_find() found the mode. While the mode is none, the kernel (5.7 and
- * newer) does not write the page's factors.
- */
-void vvar_load_rate(const struct vdso_image *vdso, const struct vclock_evidence *vclock,
-	struct vvar_rate *rate);
 
 /*
  * The pages around a vDSO image that may hold its data: [vvar] lies before the image (x86 since
@@ -101,7 +81,6 @@ void vvar_load_rate(const struct vdso_image *vdso, const struct vclock_evidence 
  * the bit that allows the vDSO to use the page. The first word of Hyper-V's page (TLFS,
  * HV_REFERENCE_TSC_PAGE) is the sequence: 0 forbids it.
  */
-#define VVAR_PVCLOCK_BASE 8 /* tsc_timestamp and system_time, of 64 bits each */
 #define VVAR_PVCLOCK_FLAGS 29
 #define VVAR_PVCLOCK_STABLE 1
 

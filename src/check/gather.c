@@ -20,7 +20,7 @@ static void skip_measuring(struct evidence *evidence)
 {
 	struct fact *facts[] = {&evidence->vclock.fact, &evidence->timing.fact,
 		&evidence->copy.fact, &evidence->copy.what_if_ns.fact, &evidence->proof.fact,
-		&evidence->ntp.fact, &evidence->base.fact};
+		&evidence->ntp.fact};
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
 		fact_set(facts[i], FACT_ABSENT, "a captured tree cannot be measured");
@@ -227,9 +227,8 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	/* These take less than a millisecond, and come before what takes long. */
 	ntp_collect(&evidence->ntp, deadline);
 	if (may_begin(&measuring, &evidence->vclock.fact))
-		witnesses_measure(root, &measuring.vdso, evidence, deadline);
-	else
-		evidence->base.fact = evidence->vclock.fact;
+		vvar_collect(&measuring.vdso, evidence->clocksource.current, &evidence->vclock,
+			deadline);
 	measure_times(&measuring, TIMING_WHOLE);
 	settle(&measuring);
 	measure_copy(&measuring, all);

@@ -195,31 +195,6 @@ static const struct field other_clocksource_fields[] = {
 };
 
 #undef OF
-#define OF struct wall_clock
-
-static const struct field wall_clock_fields[] = {
-	{WORD("state", state, wall_clock_names), .options = FIELD_FILLED,
-		.doc = "right: within a second and error_s of the other clock; behind or ahead: "
-		       "not; unknown: there is none"},
-	{FLAG("restored", restored), .options = FIELD_FILLED,
-		.doc = "whether pvclock_base shows that the guest was restored, migrated, or paused "
-		       "and resumed since its kernel booted; false: no, or unknown"},
-	{TEXT("summary", summary), .options = FIELD_FILLED, .doc = "the same in words"},
-	{TEXT("ask", ask), .doc = "question to the provider; null: not restored"},
-	{TEXT("on_restore", on_restore),
-		.doc = "what a restore from a snapshot would do to the clocks of this guest; null: "
-		       "it is not one, or was not measured"},
-	{WHOLE("reason", fact), .doc = "why the clock was compared with no other; null: it was"},
-	{WORD("source", source, witness_names),
-		.doc = "source in witnesses that the clock was compared with; pvclock: the clock is "
-		       "off unless it was set since"},
-	{REAL("offset_s", offset_s, 6), .options = FIELD_SIGNED,
-		.doc = "seconds by which this guest's clock is ahead of it; negative: behind"},
-	{REAL("error_s", error_s, 6), .doc = "seconds by which offset_s may be wrong"},
-	{0},
-};
-
-#undef OF
 #define OF struct diagnosis
 
 static const struct field diagnosis_fields[] = {
@@ -233,8 +208,6 @@ static const struct field diagnosis_fields[] = {
 	{LIST("other_clocksources", others, other_count, other_clocksource_fields),
 		.options = FIELD_FILLED,
 		.doc = "clocksources that the kernel offers beside the one in use"},
-	{OBJECT("wall_clock", wall_clock, wall_clock_fields),
-		.doc = "the wall clock beside other clocks"},
 	{0},
 };
 

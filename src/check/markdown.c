@@ -241,20 +241,6 @@ static void write_advice(const struct advice *advice, FILE *out)
 		fprintf(out, "  - Source: %s\n", advice->source);
 }
 
-static void write_wall_clock(const struct check_request *request, FILE *out)
-{
-	const struct wall_clock *wall = &request->diagnosis.wall_clock;
-	struct strbuf text = {.used = 0};
-
-	if (!request->evidence.witness_count)
-		return;
-	strbuf_add(&text, "%c%s", toupper((unsigned char)*wall->summary), wall->summary + 1);
-	fputs("\n## Wall clock\n\n", out);
-	wrap_text(out, 0, 0, text.text);
-	if (*wall->ask)
-		fprintf(out, "\n- Ask: %s\n", wall->ask);
-}
-
 /* Without getppid(), which is always a system call, strace would print nothing here. */
 static const char reproduce[] =
 	"\n## How to reproduce this without vdsocheck\n\n"
@@ -290,6 +276,5 @@ void check_report_markdown(const void *result, const struct style *style, FILE *
 		fputs("\n## Cost\n\n", out);
 		wrap_text(out, 0, 0, cost.text);
 	}
-	write_wall_clock(request, out);
 	fputs(reproduce, out);
 }

@@ -25,7 +25,6 @@
 struct policy {
 	size_t clocksource_count; /* one of these must be in use */
 	char clocksources[POLICY_CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
-	bool time;     /* the wall clock must be right */
 	double max_ns; /* most ns that a deciding call may take; 0: any */
 };
 

@@ -22,7 +22,7 @@ const struct option_row check_options[] = {
 		"estimate the CPU cost of this many calls per second, such as 485k; "
 		"'vdsocheck trace' counts a program's"},
 	{OPTION_REQUIRE, "require", "LIST",
-		"exit with 1 unless one of these clocksources is used and, with 'time', the clock is right"},
+		"exit with 1 unless one of these clocksources is used"},
 	{OPTION_MAX_NS, "max-ns", "N", "exit with 1 unless each deciding call takes at most N ns"},
 	{OPTION_IDENTITY, "include-identity", NULL,
 		"name host and cloud instance in JSON and report"},
@@ -34,8 +34,6 @@ static bool take_clocksource(struct cli *cli, struct span word)
 {
 	struct policy *policy = &((struct check_request *)cli->data)->policy;
 
-	if (text_equals(word, "time"))
-		return policy->time = true;
 	if (!word.length)
 		return cli_usage_error("--require: '' is not the name of a clocksource");
 	if (word.length >= CLOCKSOURCE_NAME_SIZE)

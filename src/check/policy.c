@@ -43,19 +43,6 @@ static void judge_clocksource(const struct policy *policy,
 		known ? used : clocksource->current_fact.reason);
 }
 
-/* The reason is the judge's first sentence; a clock that cannot be compared may be off. */
-static void judge_wall_clock(const struct evidence *evidence, struct requirement *requirement)
-{
-	struct wall_clock wall;
-
-	wall_clock_find(evidence, &wall);
-	requirement->option = "require";
-	text_clean(requirement->value, sizeof(requirement->value), "time");
-	requirement->met = wall.state == WALL_CLOCK_RIGHT;
-	text_append(requirement->reason, sizeof(requirement->reason), "%.*s",
-		check_first_sentence(wall.summary) - 1, wall.summary);
-}
-
 /* Judges the slowest deciding call; one that was not timed may be slower. */
 static void judge_time(const struct policy *policy, const struct evidence *evidence,
 	struct requirement *requirement)
@@ -92,8 +79,6 @@ void policy_judge(const struct policy *policy, const struct evidence *evidence,
 	if (policy->clocksource_count)
 		judge_clocksource(
 			policy, &evidence->clocksource, &outcome->requirements[outcome->count++]);
-	if (policy->time)
-		judge_wall_clock(evidence, &outcome->requirements[outcome->count++]);
 	if (policy->max_ns)
 		judge_time(policy, evidence, &outcome->requirements[outcome->count++]);
 	for (size_t i = 0; i < outcome->count; i++)

@@ -430,22 +430,11 @@ static void write_others(struct page *page, const struct diagnosis *diagnosis)
 	}
 }
 
-/* A clock that is off, or that nothing shows to be right after a restore; the rest on request. */
-static bool shows_wall_clock(const struct screen *screen)
-{
-	const struct wall_clock *wall = &screen->request->diagnosis.wall_clock;
-
-	return wall->state > WALL_CLOCK_RIGHT ||
-	       (wall->state == WALL_CLOCK_UNKNOWN && wall->restored) ||
-	       (screen->page.all && screen->request->evidence.witness_count);
-}
-
 /* ---- all of it ---- */
 
 static void write_screen(struct screen *screen)
 {
 	const struct diagnosis *diagnosis = &screen->request->diagnosis;
-	const struct wall_clock *wall = &diagnosis->wall_clock;
 	struct page *page = &screen->page;
 	const char *bold = page->color ? COLOR_BOLD : "";
 
@@ -458,7 +447,7 @@ static void write_screen(struct screen *screen)
 	wrap_set_styles(bold, "");
 	write_calls(screen);
 	if (diagnosis->cause_count || diagnosis->contradiction_count || diagnosis->advice_count ||
-		(diagnosis->other_count && page->all) || shows_wall_clock(screen))
+		(diagnosis->other_count && page->all))
 		fputc('\n', page->out);
 	page->indent = PARAGRAPH_INDENT;
 	write_why(screen);
@@ -466,13 +455,8 @@ static void write_screen(struct screen *screen)
 	page_line(page, "Cost", "%s", "");
 	if (shows(screen, PART_ASIDE) || fact_is_known(&diagnosis->cost.rate.fact))
 		check_add_cost(diagnosis, &page->text);
-	if (shows_wall_clock(screen))
-		page_line(page, "Time", "%c%s", toupper((unsigned char)*wall->summary),
-			wall->summary + 1);
-	if (page->all) {
-		page_line(page, "", "%s", wall->on_restore);
+	if (page->all)
 		write_others(page, diagnosis);
-	}
 	page_end(page);
 	if (screen->left_out)
 		write_hint(screen, "More", "The rest: ", "-v");

@@ -254,10 +254,6 @@ const struct field host_fields[] = {
 		.doc = "whether Xen says that the host's TSC is reliable, by its CPUID leaf"},
 	{FLAG_FACT("xen_tsc_emulated", xen_tsc_emulated),
 		.doc = "whether Xen says that the TSC is emulated, by its CPUID leaf"},
-	{FLAG_FACT("vmgenid", vmgenid),
-		.doc = "whether a VM generation ID device says when the guest was restored"},
-	{FLAG_FACT("vmclock", vmclock),
-		.doc = "whether /dev/vmclock0 says when the counter was disrupted"},
 	{FLAG("libc_static", libc_static.value), .fact = FACT(libc_static.fact),
 		.options = FIELD_NEEDED | FIELD_OWN_REASON,
 		.doc = "whether libc is linked into vdsocheck, and so is not the host's own"},
@@ -357,51 +353,6 @@ const struct field ntp_fields[] = {
 	{0},
 };
 
-/* ---- other clocks ---- */
-
-const char *const witness_names[] = {"pvclock", "hyperv", "vmclock", "ptp", "rtc", "ntp", NULL};
-
-#undef OF
-#define OF struct witness
-
-static const struct field witness_fields[] = {
-	{WORD("source", source, witness_names), .options = FIELD_FILLED,
-		.doc = "pvclock: the page of kvm-clock, time since the guest's start; hyperv: the "
-		       "reference TSC page; vmclock: /dev/vmclock0; ptp: a PTP clock of the "
-		       "hypervisor or the cloud; rtc: the real-time clock; ntp: the kernel's NTP "
-		       "state"},
-	{REAL("rate_ppm", rate_ppm.value, 3), .options = FIELD_SIGNED | FIELD_OWN_REASON,
-		.fact = FACT(rate_ppm.fact),
-		.doc = "ppm by which CLOCK_MONOTONIC_RAW is faster than the source's clock"},
-	{WHOLE("reason", fact), .doc = "why the offset is unknown; null: it is known"},
-	{REAL("offset_s", offset_s, 6), .options = FIELD_SIGNED,
-		.doc = "seconds by which this guest's clock is ahead of the source's; negative: "
-		       "behind"},
-	{REAL("error_s", error_s, 6), .doc = "seconds by which offset_s may be wrong"},
-	{0},
-};
-
-#undef OF
-#define OF struct base_evidence
-
-static const struct field base_fields[] = {
-	{WHOLE("reason", fact), .doc = "why the base is unknown; null: it is known"},
-	{INTEGER("tsc", ticks, INT64_MAX),
-		.doc = "TSC at the base; another one means that the guest was restored, migrated or "
-		       "paused"},
-	{REAL("at_s", at_s, 6),
-		.doc = "seconds from the guest's start to the base, by the host's clock"},
-	{REAL("ago_s", ago_s, 3), .options = FIELD_SIGNED,
-		.doc = "seconds from the base to the run, by the host's clock"},
-	{REAL("uptime_s", uptime_s, 3), .options = FIELD_SIGNED,
-		.doc = "CLOCK_MONOTONIC_RAW at the base; negative: the guest has booted since"},
-	{REAL("missed_s", missed_s, 3), .options = FIELD_SIGNED,
-		.doc = "seconds since the guest's start that the host's clock counted and the TSC "
-		       "did not"},
-	{REAL("error_s", error_s, 3), .doc = "seconds by which uptime_s and missed_s may be wrong"},
-	{0},
-};
-
 /* ---- the document ---- */
 
 /* A document without calls is that of a captured tree; with calls it needs those that decide. */
@@ -460,10 +411,5 @@ const struct field all_evidence_fields[] = {
 	{OBJECT("kernel_log", kernel_log, kernel_log_fields),
 		.doc = "what the kernel logged about its clocksources"},
 	{OBJECT("ntp", ntp, ntp_fields), .doc = "synchronization of the clock"},
-	{LIST("witnesses", witnesses, witness_count, witness_fields), .options = FIELD_FILLED,
-		.doc = "other clocks than the kernel's; empty: not measured"},
-	{OBJECT("pvclock_base", base, base_fields),
-		.doc = "TSC and time that the pvclock page counts from, which KVM replaces when the "
-		       "guest is restored, migrated, or paused and resumed"},
 	{0},
 };

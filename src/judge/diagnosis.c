@@ -21,7 +21,6 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis)
 	diagnosis->advice_count = advice_find(&view, &causes, diagnosis->advice);
 	cost_find(&view, &diagnosis->cost);
 	diagnosis->other_count = other_clocksources_find(&view, diagnosis->others);
-	wall_clock_find(evidence, &diagnosis->wall_clock);
 }
 
 /* It is here because the view asks advisable.c, too. */

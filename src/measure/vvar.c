@@ -130,7 +130,6 @@ static void read_clock_page(const struct page_search *search, struct vclock_evid
 		at = search->vdso->base - 2 * search->page_size;
 	if (!at)
 		return;
-	answer->page_at = (int64_t)at - (int64_t)search->vdso->base;
 	at += hyperv ? search->page_size : 0;
 	if (!hyperv && !pvclock)
 		return;
@@ -185,28 +184,7 @@ bool vvar_read_again(
 	return vvar_layout_mode(vclock->layout, bytes + (at - start), mode);
 }
 
-void vvar_load_rate(
-	const struct vdso_image *vdso, const struct vclock_evidence *vclock, struct vvar_rate *rate)
-{
-	/* In these modes the counter itself is read, and the page's factors are the counter's. */
-	static const char own[] = "tsc archtimer archtimer-nocompat tod cpu";
-	struct fact *fact = &rate->fact;
-	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
-	uintptr_t at = vdso->base + (uintptr_t)vclock->at, start = at & ~(page_size - 1);
-	unsigned char page[VVAR_HEAD_SIZE];
-
-	if (vclock->how != VCLOCK_READ)
-		*fact = vclock->fact;
-	else if (!text_has_word(text_span(own), vclock->name))
-		fact_set(fact, FACT_ABSENT, "the vclock mode is not the counter's own");
-	else if (!vvar_copy_stable(start, page, sizeof(page)) ||
-		 !vvar_layout_rate(vclock->layout, page, sizeof(page), at - start, rate))
-		fact_set(fact, FACT_FAILED, "the data page has no rate of CLOCK_MONOTONIC_RAW");
-	else
-		fact_set_known(fact);
-}
-
-void vvar_find(
+static void find_mode(
 	const struct vdso_image *vdso, const char *clocksource, struct vclock_evidence *vclock)
 {
 	struct page_search search = {.vdso = vdso,
@@ -226,11 +204,6 @@ void vvar_find(
 		find_page_mode(&search, vclock);
 }
 
-void vvar_set_unread(struct vclock_evidence *vclock, const struct fact *why)
-{
-	vclock->fact = vclock->pvclock_stable.fact = vclock->hyperv_sequence.fact = *why;
-}
-
 struct find_job {
 	const struct vdso_image *vdso;
 	const char *clocksource;
@@ -241,7 +214,7 @@ static void find(void *argument)
 {
 	struct find_job *job = argument;
 
-	vvar_find(job->vdso, job->clocksource, &job->vclock);
+	find_mode(job->vdso, job->clocksource, &job->vclock);
 }
 
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
@@ -253,5 +226,5 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	if (child_probe(find, &job, sizeof(job), deadline, &why))
 		*vclock = job.vclock;
 	else
-		vvar_set_unread(vclock, &why);
+		vclock->fact = vclock->pvclock_stable.fact = vclock->hyperv_sequence.fact = why;
 }

@@ -9,15 +9,9 @@
  */
 #include "vvar_layout.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-
-/* The kernel computes with 64 bits, clocks_calc_mult_shift(). */
-#define SHIFT_MOST 32
-
-#define NTP_MOST 0.12
 
 #define GENERIC_ARCHES                                                                             \
 	(VVAR_ARM64 | VVAR_ARM | VVAR_RISCV | VVAR_S390 | VVAR_POWERPC | VVAR_LOONGARCH | VVAR_MIPS)
@@ -25,26 +19,26 @@
 /* clang-format off */
 static const struct vvar_layout layouts[] = {
 	{.name = "x86, Linux 3.10-3.15 and RHEL 7", .arches = VVAR_X86, .quirks = VVAR_EARLY_MODES,
-		.seq = 128, .mode = 136, .realtime = 168, .realtime_coarse = 208, .mult = 160},
+		.seq = 128, .mode = 136, .realtime = 168, .realtime_coarse = 208},
 	{.name = "x86, Linux 3.16-4.19", .arches = VVAR_X86,
 		.quirks = VVAR_EITHER_MODES | VVAR_CLOCKS_AFTER_DATA,
-		.seq = 128, .mode = 132, .realtime = 168, .realtime_coarse = 192, .mult = 152},
+		.seq = 128, .mode = 132, .realtime = 168, .realtime_coarse = 192},
 	{.name = "x86, Linux 4.20-6.9", .arches = VVAR_X86, .quirks = VVAR_CLOCKS_AFTER_DATA,
-		.seq = 128, .mode = 132, .realtime = 160, .realtime_coarse = 240, .mult = 152},
+		.seq = 128, .mode = 132, .realtime = 160, .realtime_coarse = 240},
 	{.name = "x86, Linux 6.10-6.12", .arches = VVAR_X86, .quirks = VVAR_CLOCKS_AFTER_DATA,
-		.seq = 128, .mode = 132, .realtime = 168, .realtime_coarse = 248, .mult = 160},
+		.seq = 128, .mode = 132, .realtime = 168, .realtime_coarse = 248},
 	{.name = "x86, Linux 6.13-7.x", .arches = VVAR_X86, .quirks = VVAR_CLOCKS_BEFORE_VDSO,
-		.seq = 0, .mode = 4, .realtime = 40, .realtime_coarse = 120, .mult = 32},
+		.seq = 0, .mode = 4, .realtime = 40, .realtime_coarse = 120},
 	{.name = "generic, Linux 5.3-7.x", .arches = GENERIC_ARCHES,
-		.seq = 0, .mode = 4, .realtime = 32, .realtime_coarse = 112, .mult = 24},
+		.seq = 0, .mode = 4, .realtime = 32, .realtime_coarse = 112},
 	{.name = "s390, Linux 6.17-7.x", .arches = VVAR_S390,
-		.seq = 8, .mode = 12, .realtime = 40, .realtime_coarse = 120, .mult = 32},
+		.seq = 8, .mode = 12, .realtime = 40, .realtime_coarse = 120},
 	{.name = "powerpc, Linux 5.11-6.12", .arches = VVAR_POWERPC, .quirks = VVAR_SCANNED,
-		.seq = 0, .mode = 4, .realtime = 32, .realtime_coarse = 112, .mult = 24},
+		.seq = 0, .mode = 4, .realtime = 32, .realtime_coarse = 112},
 	{.name = "arm64, Linux 4.12-5.2", .arches = VVAR_ARM64, .quirks = VVAR_MODE_INVERTED,
-		.seq = 72, .mode = 96, .realtime = 24, .realtime_coarse = 40, .mult = 76, .raw_mult = 84},
+		.seq = 72, .mode = 96, .realtime = 24, .realtime_coarse = 40},
 	{.name = "arm, Linux 4.12-5.4", .arches = VVAR_ARM, .quirks = VVAR_NARROW,
-		.seq = 0, .mode = 4, .realtime = 24, .realtime_coarse = 8, .mult = 28, .shift = 6},
+		.seq = 0, .mode = 4, .realtime = 24, .realtime_coarse = 8},
 };
 /* clang-format on */
 
@@ -100,67 +94,6 @@ bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mod
 	if (layout)
 		*mode = read_mode(layout, bytes, sizeof(uint32_t), 0);
 	return layout;
-}
-
-/* Returns the rate in Hz of a counter for which ns = ticks * mult >> shift; 0: none. */
-static double rate_of(uint64_t mult, uint64_t shift)
-{
-	return mult && shift <= SHIFT_MOST ? ldexp(1e9, (int)shift) / (double)mult : 0;
-}
-
-/*
- * The second array or clock is for CLOCK_MONOTONIC_RAW and has the same mode, mask and shift; only
- * its mult lacks the correction by NTP, which is at most 11% (kernel/time/timekeeping.c). How far
- * behind the first it lies differs by kernel (include/vdso/datapage.h, 5.3 to 7.x).
- */
-static uint64_t find_raw_mult(const struct vvar_layout *layout, const unsigned char *page,
-	size_t size, size_t base, uint64_t mult)
-{
-	static const size_t strides[] = {224, 232, 240, 248, 256};
-	size_t mode = base + layout->mode, at = base + layout->mult;
-	uint64_t mask = bytes_load(page, size, at - 8, 8), found = 0;
-	unsigned matches = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(strides); i++) {
-		uint64_t raw = bytes_load(page, size, at + strides[i], 4);
-
-		if (!mask || bytes_load(page, size, at + strides[i] - 8, 8) != mask ||
-			bytes_load(page, size, mode + strides[i], 4) !=
-				bytes_load(page, size, mode, 4) ||
-			bytes_load(page, size, at + strides[i] + 4, 4) !=
-				bytes_load(page, size, at + 4, 4) ||
-			fabs((double)raw / (double)mult - 1) > NTP_MOST)
-			continue;
-		found = raw;
-		matches++;
-	}
-	return matches == 1 ? found : 0;
-}
-
-bool vvar_layout_rate(const char *name, const unsigned char *page, size_t size, size_t mode_at,
-	struct vvar_rate *rate)
-{
-	const struct vvar_layout *layout = find_layout(name);
-	uint64_t mult, shift, raw = 0;
-	size_t base;
-
-	if (!layout || mode_at < layout->mode)
-		return false;
-	base = mode_at - layout->mode;
-	mult = bytes_load(page, size, base + layout->mult, 4);
-	if (layout->shift)
-		shift = bytes_load(page, size, base + layout->shift, 2);
-	else
-		shift = bytes_load(page, size, base + layout->mult + 4, 4);
-	if (rate_of(mult, shift) <= 0)
-		return false;
-	if (layout->raw_mult)
-		raw = bytes_load(page, size, base + layout->raw_mult, 4);
-	else if (!layout->shift)
-		raw = find_raw_mult(layout, page, size, base, mult);
-	rate->hz = rate_of(raw, shift);
-	rate->step = rate->hz > 0 ? 1 / (double)raw : 0;
-	return rate->hz > 0;
 }
 
 static bool is_between(int64_t seconds, const int64_t around[2])

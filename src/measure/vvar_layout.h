@@ -56,10 +56,6 @@ struct vvar_layout {
 	uint16_t mode;
 	uint16_t realtime;        /* seconds, updated in every mode */
 	uint16_t realtime_coarse; /* seconds that CLOCK_REALTIME_COARSE returns */
-	/* 32-bit words: the factor of the high-resolution clocks, and its shift behind it. */
-	uint16_t mult;
-	uint16_t shift;    /* 16 bits, elsewhere than behind mult; 0: behind it */
-	uint16_t raw_mult; /* CLOCK_MONOTONIC_RAW's; 0: in the second array, or there is none */
 };
 
 /* The layout that fits a page. */
@@ -81,13 +77,6 @@ void vvar_layout_find(const unsigned char *page, size_t size, unsigned arch,
 
 /* Reads the mode from its four bytes in the layout of this name. Returns false without a layout. */
 bool vvar_layout_mode(const char *name, const unsigned char *bytes, int64_t *mode);
-
-/*
- * Takes the rate from a page of this layout, whose mode is `mode_at` bytes from its start and reads
- * the counter itself. Returns false if the layout is unknown or the page has no such rate.
- */
-bool vvar_layout_rate(const char *name, const unsigned char *page, size_t size, size_t mode_at,
-	struct vvar_rate *rate);
 
 /*
  * Returns the name of a clock mode, "" if it has none here; layout NULL: one of a kernel newer than

@@ -89,30 +89,6 @@ static void an_unknown_clocksource_does_not_meet_the_policy(void **state)
 	assert_met(false, "the clocksource is unknown: no /sys");
 }
 
-/* A clock that cannot be compared with another one may be off by years. */
-static void the_wall_clock_must_be_known_to_be_right(void **state)
-{
-	(void)state;
-	policy.time = true;
-	evidence.ntp.synchronized = false;
-	assert_int_equal(status_of_policy(), 1);
-	assert_met(false, "no other clock that could be read has the time of day");
-	evidence.witness_count = 1;
-	evidence.witnesses[0] =
-		(struct witness){.source = WITNESS_PTP, .fact.state = FACT_KNOWN, .offset_s = -3.5};
-	assert_int_equal(status_of_policy(), 1);
-	assert_met(false, "3.5 s behind the host's clock (PTP)");
-	evidence.witnesses[0].offset_s = 0.5;
-	assert_int_equal(status_of_policy(), 0);
-	assert_met(true, "the clock is within 0.5 s of the host's clock (PTP)");
-	assert_string_equal(outcome.requirements[0].value, "time");
-	/* It does not take the place of a clocksource. */
-	require("kvm-clock");
-	assert_int_equal(status_of_policy(), 1);
-	assert_int_equal(outcome.count, 2);
-	assert_int_equal(outcome.unmet, 1);
-}
-
 /* The required clocksource does not excuse calls that fall back. */
 static void a_policy_that_is_met_does_not_hide_a_fallback(void **state)
 {
@@ -176,7 +152,6 @@ int main(void)
 		TEST(without_a_policy_the_status_is_that_of_the_verdict),
 		TEST(a_list_of_the_longest_names_is_whole),
 		TEST(one_of_the_required_clocksources_must_be_in_use),
-		TEST(the_wall_clock_must_be_known_to_be_right),
 		TEST(an_unknown_clocksource_does_not_meet_the_policy),
 		TEST(a_policy_that_is_met_does_not_hide_a_fallback),
 		TEST(no_deciding_call_may_take_longer),

@@ -431,37 +431,6 @@ static void roll_timing(struct timing_evidence *timing, struct dice *dice)
 	timing->counter_ns.value = (double)dice_roll(dice, 3000) / 10;
 }
 
-/* Numbers as documents have them, and none where it is not known. */
-static double roll_seconds(const struct fact *fact, struct dice *dice)
-{
-	return fact_is_known(fact) ? (double)dice_roll(dice, 16) * 512.5 - 3072 : 0;
-}
-
-static void roll_witnesses(struct evidence *evidence, struct dice *dice)
-{
-	struct base_evidence *base = &evidence->base;
-
-	evidence->witness_count = dice_roll(dice, 4) ? WITNESS_COUNT : 0;
-	for (size_t i = 0; i < evidence->witness_count; i++) {
-		struct witness *witness = &evidence->witnesses[i];
-
-		witness->source = (enum witness_source)i;
-		roll_fact(&witness->fact, dice);
-		roll_fact(&witness->rate_ppm.fact, dice);
-		witness->offset_s = roll_seconds(&witness->fact, dice);
-		witness->error_s = fabs(roll_seconds(&witness->fact, dice)) / 1024;
-		witness->rate_ppm.value = roll_seconds(&witness->rate_ppm.fact, dice);
-	}
-	*base = (struct base_evidence){.ticks = 0};
-	roll_fact(&base->fact, dice);
-	base->at_s = fabs(roll_seconds(&base->fact, dice));
-	base->ticks = (uint64_t)(base->at_s * 1e6);
-	base->ago_s = roll_seconds(&base->fact, dice);
-	base->uptime_s = roll_seconds(&base->fact, dice);
-	base->missed_s = roll_seconds(&base->fact, dice);
-	base->error_s = fabs(roll_seconds(&base->fact, dice));
-}
-
 void evidence_roll(struct evidence *evidence, struct dice *dice)
 {
 	evidence_make_healthy(evidence);
@@ -476,7 +445,6 @@ void evidence_roll(struct evidence *evidence, struct dice *dice)
 	for (uint64_t i = dice_roll(dice, 4); i > 0; i--)
 		evidence_add_log(evidence, pick(dice, logs, COUNT(logs)));
 	roll_fact(&evidence->ntp.fact, dice);
-	roll_witnesses(evidence, dice);
 	roll_fact(&evidence->proof.fact, dice);
 	roll_timing(&evidence->timing, dice);
 	roll_calls(evidence, dice);

@@ -169,65 +169,6 @@ static const struct kernel *kernel_of(void **state)
 	return *state;
 }
 
-/* The kernel's mult, NTP's correction of 300 ppm included, and CLOCK_MONOTONIC_RAW's. */
-#define MULT 5592405
-#define RAW_MULT 5594083
-#define SHIFT 24
-
-static double hz_of(double mult)
-{
-	return 1e9 * (double)(1 << SHIFT) / mult;
-}
-
-static void put_rates(unsigned char *page, const struct kernel *kernel)
-{
-	put(page, kernel->mult, MULT, 4);
-	if (kernel->shape == NARROW)
-		put(page, 6, SHIFT, 2);
-	if (kernel->shape == BY_OFFSET && kernel->mult == 76)
-		put(page, 84, RAW_MULT, 4);
-	if (kernel->shape == WIDE)
-		put(page, kernel->mult - 8, -1, 8);
-	if (kernel->shape == WIDE && kernel->second) {
-		size_t mult = kernel->second + kernel->mult - kernel->seq;
-
-		put(page, mult - 8, -1, 8);
-		put(page, mult, RAW_MULT, 4);
-		put(page, mult + 4, SHIFT, 4);
-	}
-}
-
-/* The rate is that of the second clock, where there is one; no page is read beyond its end for
- * them. */
-static void the_rate_of_this_kernel_is_found(void **state)
-{
-	const struct kernel *kernel = kernel_of(state);
-	bool has_raw = kernel->second || (kernel->shape == BY_OFFSET && kernel->mult == 76);
-	unsigned char page[PAGE_SIZE];
-	struct vvar_rate rate = {.hz = 0};
-	struct vvar_match match;
-
-	make_page(page, kernel, &ticking);
-	put_rates(page, kernel);
-	match = find_plain(page, kernel);
-	assert_int_equal(match.matches, 1);
-	assert_true(vvar_layout_rate(match.layout->name, page, sizeof(page), match.mode_at,
-			    &rate) == has_raw);
-	if (has_raw)
-		assert_true(fabs(rate.hz / hz_of(RAW_MULT) - 1) < 1e-9);
-	for (size_t size = 0; size < 800; size++) {
-		unsigned char *copy = malloc(size ? size : 1);
-
-		assert_non_null(copy);
-		memcpy(copy, page, size);
-		vvar_layout_rate(match.layout->name, copy, size, match.mode_at, &rate);
-		free(copy);
-	}
-	put(page, kernel->mult, 0, 4);
-	assert_false(
-		vvar_layout_rate(match.layout->name, page, sizeof(page), match.mode_at, &rate));
-}
-
 /* Each kernel: the mode is found, once, whatever it is. */
 static void the_page_of_this_kernel_is_read(void **state)
 {
@@ -520,7 +461,6 @@ static const struct {
 	void (*run)(void **state);
 } of_each_kernel[] = {
 	OF_KERNEL(the_page_of_this_kernel_is_read),
-	OF_KERNEL(the_rate_of_this_kernel_is_found),
 	OF_KERNEL(a_page_of_this_kernel_that_is_off_is_refused),
 	OF_KERNEL(a_page_of_this_kernel_with_odd_sequence_is_refused),
 	OF_KERNEL(a_mode_that_no_kernel_has_is_refused),

@@ -27,7 +27,7 @@ complete -c vdsocheck -f
 complete -c vdsocheck -n __vdsocheck_is_first -a check -d 'check whether the vDSO serves the clock calls'
 complete -c vdsocheck -n '__vdsocheck_is check' -l from -r -F -d 'judge documents that --json wrote'
 complete -c vdsocheck -n '__vdsocheck_is check' -l rate -x -d 'estimate the CPU cost of this many calls per second, such as 485k'
-complete -c vdsocheck -n '__vdsocheck_is check' -l require -x -a '(__vdsocheck_list (cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null | string split -n " "))' -d 'exit with 1 unless one of these clocksources is used and, with \'time\', the clock is right'
+complete -c vdsocheck -n '__vdsocheck_is check' -l require -x -a '(__vdsocheck_list (cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null | string split -n " "))' -d 'exit with 1 unless one of these clocksources is used'
 complete -c vdsocheck -n '__vdsocheck_is check' -l max-ns -x -d 'exit with 1 unless each deciding call takes at most N ns'
 complete -c vdsocheck -n '__vdsocheck_is check' -l include-identity -d 'name host and cloud instance in JSON and report'
 complete -c vdsocheck -n '__vdsocheck_is check' -l sysroot -x -a '(__fish_complete_directories)' -d 'read a captured /proc and /sys'
