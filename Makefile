@@ -37,7 +37,7 @@
 #   make fuzz TIME=60    fuzz each parser for 60 seconds; make fuzz-keep
 #   make coverage        report the lines that the suites run (gcovr)
 #   make lab lab-ci lab-list lab-deps   test on real kernels (tests/lab/README.md)
-#   make check-compare check-compare-noise   test compare and warp in guests
+#   make check-compare             test compare and warp in guests
 #   make bench peers trace-overhead     compare cost with other tools
 #   make format          format the sources with clang-format
 #

@@ -292,8 +292,6 @@ enum counter_standing {
 struct vclock_evidence vclock_infer(const struct evidence *evidence);
 
 /*
- * This is the one rule of check and of compare for what they recommend.
- *
  * Returns why switching this host to the clocksource `name` cannot be recommended: a clause that
  * follows "because" ("the kernel marked the TSC unstable"), in static storage. NULL: it can be, the
  * kernel offers it, its vDSO can read it, and nothing in the evidence is against it. Whether it is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures one clocksource: whether its clock runs at all, the proof, the times, and whether
- * it warps. The switch is made in a worker that may be killed.
+ * Measures one clocksource: whether its clock runs at all, the proof and the times. The switch is
+ * made in a worker that may be killed.
  *
  * The speed of the new clock is compared with the CPU's counter, not with timers: a clock that
  * stands still also stops every timer, those that are to end the worker included.
@@ -34,14 +34,6 @@
 /* Jiffies advance by one tick or two in a window: 0.8 or 1.7 times its length. */
 #define SPEED_SLOWEST 0.4
 #define SPEED_FASTEST 2.5
-
-/*
- * With more CPUs than these, a few are enough for a clocksource that is a device: when all read
- * it at once, the kernel's watchdog may find its own reads too slow and mark the TSC unstable
- * ("hpet read-back delay of ...ns, marking unstable", 5.13 to 6.2).
- */
-#define DEVICE_CPUS_MANY 32
-#define DEVICE_CPUS_FEW 4
 
 /* ---- does the clock run? ---- */
 
@@ -102,8 +94,11 @@ static void switch_and_check(void *argument)
 
 	if (cpus_list(&cpu, 1) == 1)
 		cpus_pin(cpu);
+	/* The one before may still be in use, and its clock may not run. */
+	result = clocksource_switch_restore(run->sw, &candidate->fact);
 	ns_per_tick = counter_probe(&(struct fact){0}) ? calibrate() : 0;
-	result = clocksource_switch_to(run->sw, candidate->name, &candidate->fact);
+	if (result == SWITCH_DONE)
+		result = clocksource_switch_to(run->sw, candidate->name, &candidate->fact);
 	candidate->foreign = result == SWITCH_FOREIGN;
 	if (result != SWITCH_DONE || ns_per_tick <= 0)
 		return;
@@ -133,64 +128,21 @@ static bool is_still_in_use(const struct clocksource_switch *sw, struct candidat
 	return false;
 }
 
-/* Keeps the least of all timings. On a busy machine every batch of one may have been disturbed. */
+/* On a busy machine every batch of one timing may have been disturbed. */
 static void time_candidate(const struct run *run, struct candidate *candidate)
 {
-	static struct evidence now;
-	struct evidence *least = &candidate->evidence;
+	struct evidence *evidence = &candidate->evidence;
 	bool timed = false;
 
-	for (int i = 0; i < TIMING_TRIES && !timed && candidate->timing_count < TIMING_MAX; i++) {
-		const struct call_evidence *call;
+	for (int i = 0; i < TIMING_TRIES && !timed; i++) {
 		struct deadline part = deadline_within(&run->deadline, PART_NS);
+		const struct call_evidence *call;
 
-		now = (struct evidence){0};
-		call_table_name(run->calls, &now);
-		timing_measure(run->calls, TIMING_WHOLE, &now.timing, now.calls, &part);
-		if (!fact_is_known(&least->timing.fact))
-			least->timing = now.timing;
-		call = clock_gettime_of(&now, "CLOCK_MONOTONIC");
-		timed = fact_is_known(&now.timing.fact) && call &&
+		timing_measure(run->calls, TIMING_WHOLE, &evidence->timing, evidence->calls, &part);
+		call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
+		timed = fact_is_known(&evidence->timing.fact) && call &&
 		        fact_is_known(&call->path[call_judged_path(call)].fact);
-		if (timed)
-			candidate->timings_ns[candidate->timing_count++] =
-				call->path[call_judged_path(call)].min_ns;
 	}
-	for (size_t i = 0; timed && i < now.call_count; i++) {
-		for (int path = 0; path < PATH_COUNT; path++) {
-			const struct path_evidence *from = &now.calls[i].path[path];
-			struct path_evidence *to = &least->calls[i].path[path];
-
-			if (!fact_is_known(&from->fact) ||
-				(fact_is_known(&to->fact) && to->min_ns <= from->min_ns))
-				continue;
-			fact_set_known(&to->fact);
-			to->min_ns = from->min_ns;
-			to->median_ns = from->median_ns;
-		}
-	}
-}
-
-size_t candidate_warp_cpus(const char *name, size_t allowed)
-{
-	bool is_device = strcmp(name, "hpet") == 0 || strcmp(name, "acpi_pm") == 0;
-
-	return is_device && allowed > DEVICE_CPUS_MANY ? DEVICE_CPUS_FEW : allowed;
-}
-
-static void measure_warps(const struct run *run, struct candidate *candidate)
-{
-	static int cpus[CPUS_MAX];
-	struct warp_setup warp = {.duration_ns = run->warp_ns, .clocks = CANDIDATE_CLOCKS};
-	size_t few;
-
-	candidate->warp_allowed = cpus_list(cpus, CPUS_MAX);
-	few = candidate_warp_cpus(candidate->name, candidate->warp_allowed);
-	/* The restriction lasts for the rest of the worker's life. */
-	if (few < candidate->warp_allowed)
-		cpus_use(cpus, cpus_spread(cpus, candidate->warp_allowed, few));
-	warp_measure(run->calls, &warp, &candidate->warp);
-	warp_release(&candidate->warp);
 }
 
 /* The switch is made in a child of its own, whose parent kills it on a clock that stands still. */
@@ -209,26 +161,6 @@ void candidate_measure(const struct run *run, struct candidate *candidate)
 	part = deadline_within(deadline, PART_NS);
 	proof_take(run->calls, PROOF_SPREAD, &evidence->proof, evidence->calls, &part);
 	time_candidate(run, candidate);
-	part = deadline_within(deadline, PART_NS);
-	proof_take(run->calls, PROOF_SPREAD, &evidence->proof, evidence->calls, &part);
-	if (!is_still_in_use(run->sw, candidate))
-		return;
-	time_candidate(run, candidate);
-	measure_warps(run, candidate);
 	if (is_still_in_use(run->sw, candidate))
 		fact_set_known(&candidate->fact);
-}
-
-void candidate_time_again(const struct run *run, struct candidate *candidate)
-{
-	struct fact why = {0};
-	enum switch_result result = clocksource_switch_restore(run->sw, &why);
-
-	if (result == SWITCH_DONE) {
-		time_candidate(run, candidate);
-		is_still_in_use(run->sw, candidate);
-	} else {
-		candidate->fact = why;
-		candidate->foreign = result == SWITCH_FOREIGN;
-	}
 }

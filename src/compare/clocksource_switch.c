@@ -8,11 +8,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -29,15 +27,13 @@ static int create_own(int folder, const char *name, int flags)
 	return openat(folder, name, flags | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-/* The file is made anew: a captured tree may have a device or a link of that name. */
+/* The file is made anew: what has this name may be a link. */
 bool clocksource_switch_record(const struct clocksource_switch *sw, struct fact *why)
 {
 	ssize_t length = (ssize_t)strlen(sw->original);
 	bool written;
 	int file;
 
-	if (sw->folder < 0)
-		return true;
 	unlinkat(sw->folder, SWITCH_RECORD, 0);
 	file = create_own(sw->folder, SWITCH_RECORD, O_WRONLY);
 	errno = file < 0 ? errno : ENOSPC; /* for a short write */
@@ -51,16 +47,14 @@ bool clocksource_switch_record(const struct clocksource_switch *sw, struct fact 
 
 void clocksource_switch_forget(const struct clocksource_switch *sw)
 {
-	if (sw->folder >= 0)
-		unlinkat(sw->folder, SWITCH_RECORD, 0);
+	unlinkat(sw->folder, SWITCH_RECORD, 0);
 }
 
 /* A record that names the clocksource in use is stale. */
 static void read_record(struct clocksource_switch *sw)
 {
 	struct stat status;
-	int file = sw->folder < 0 ? -1
-	                          : file_open_regular(sw->folder, SWITCH_RECORD, O_RDONLY, &status);
+	int file = file_open_regular(sw->folder, SWITCH_RECORD, O_RDONLY, &status);
 	char buffer[CLOCKSOURCE_NAME_SIZE + 1], name[CLOCKSOURCE_NAME_SIZE];
 	struct span record = {.at = buffer}, word;
 
@@ -77,16 +71,14 @@ static void read_record(struct clocksource_switch *sw)
 
 /*
  * The lock is on a file that only its owner can open, since any user who can read a file can lock
- * it. A tree without SWITCH_FOLDER has only the clocksource's. The file is not removed at the end:
- * of two processes that open it then, one would hold the lock of a file that is gone.
+ * it. The file is not removed at the end: of two processes that open it then, one would hold the
+ * lock of a file that is gone.
  */
 static int open_lock(const struct clocksource_switch *sw)
 {
 	struct stat status;
 	int file;
 
-	if (sw->folder < 0)
-		return fcntl(sw->file, F_DUPFD_CLOEXEC, 0);
 	do {
 		file = file_open_regular(sw->folder, SWITCH_LOCK, O_RDWR, &status);
 		if (file < 0 && errno == ENOENT)
@@ -116,13 +108,6 @@ static enum switch_result take_hold(struct clocksource_switch *sw, struct fact *
 	return SWITCH_DONE;
 }
 
-static bool is_kernel_file(int file)
-{
-	struct statfs system;
-
-	return fstatfs(file, &system) < 0 || system.f_type == SYSFS_MAGIC;
-}
-
 enum switch_result clocksource_switch_open(
 	struct clocksource_switch *sw, const struct root *root, struct fact *why)
 {
@@ -132,15 +117,9 @@ enum switch_result clocksource_switch_open(
 		.file = root_open_file(root, CLOCKSOURCE_CURRENT, O_RDWR, why),
 		.folder = -1,
 		.lock = -1};
-	if (sw->file < 0)
-		return SWITCH_CLOSED;
-	sw->folder = root_open_file(root, SWITCH_FOLDER, O_RDONLY, &(struct fact){0});
-	opened = take_hold(sw, why);
-	if (opened == SWITCH_DONE && !root->live && is_kernel_file(sw->file)) {
-		fact_set(why, FACT_FAILED, "%s is the kernel's own, not one of a captured tree",
-			CLOCKSOURCE_CURRENT);
-		opened = SWITCH_REFUSED;
-	}
+	if (sw->file >= 0)
+		sw->folder = root_open_file(root, SWITCH_FOLDER, O_RDONLY, why);
+	opened = sw->folder < 0 ? SWITCH_CLOSED : take_hold(sw, why);
 	if (opened != SWITCH_DONE)
 		clocksource_switch_close(sw);
 	return opened;
@@ -151,7 +130,8 @@ void clocksource_switch_close(struct clocksource_switch *sw)
 	if (sw->current)
 		child_unshare(sw->current, 2 * (size_t)CLOCKSOURCE_NAME_SIZE);
 	sw->current = sw->wanted = NULL;
-	close(sw->file);
+	if (sw->file >= 0)
+		close(sw->file);
 	if (sw->folder >= 0)
 		close(sw->folder);
 	if (sw->lock >= 0)
@@ -173,14 +153,14 @@ static enum switch_result report_foreign(const char *name, struct fact *why)
 	return SWITCH_FOREIGN;
 }
 
-/* Returns 0 or an errno value. A captured tree's file is a plain one, which keeps what it had. */
+/* Returns 0 or an errno value. */
 static int write_name(const struct clocksource_switch *sw, const char *name)
 {
 	char line[CLOCKSOURCE_NAME_SIZE + 1];
 	int length = snprintf(line, sizeof(line), "%s\n", name);
 	ssize_t written = pwrite(sw->file, line, (size_t)length, 0);
 
-	if (written < 0 || (!sw->root->live && ftruncate(sw->file, length) < 0))
+	if (written < 0)
 		return errno;
 	return written == length ? 0 : EFBIG;
 }
@@ -196,9 +176,6 @@ static enum switch_result write_and_read_back(
 	int error = write_name(sw, name);
 
 	if (error) {
-		/* With a limit on file sizes a plain file may hold a part of the name. */
-		if (!sw->root->live)
-			clocksource_read(sw->root, sw->current, why);
 		fact_set(why, FACT_FAILED, "rejected by the kernel: %s", strerror(error));
 		return SWITCH_REFUSED;
 	}

@@ -17,9 +17,6 @@
 #include "measure/vdso.h"
 #include "model.h"
 
-/* The seconds that a candidate takes beyond the test for warps. */
-#define CANDIDATE_SECONDS 0.5
-
 enum { OPTION_ONLY = OPTION_OWN, OPTION_WITH_GUESTS };
 
 static bool take_only(struct cli *cli, struct span word)
@@ -83,9 +80,9 @@ static bool choose_candidates(struct compare *compare, const char *in_use)
 	"until the host is back on tsc and they are paused and resumed (virsh suspend, virsh "     \
 	"resume), or restarted"
 
-static void announce(const struct cli *cli, const char *in_use)
+static void announce(const struct compare *compare)
 {
-	const struct compare *compare = cli->data;
+	const char *in_use = compare->sw.original;
 	struct strbuf sb = {.used = 0};
 	struct strbuf state = {.used = 0};
 	struct ntp_evidence ntp;
@@ -93,16 +90,8 @@ static void announce(const struct cli *cli, const char *in_use)
 	strbuf_add(&sb, "This tries the clocksources %s", in_use);
 	for (size_t i = 0; i < compare->count; i++)
 		strbuf_add(&sb, "%s%s", i + 1 < compare->count ? ", " : " and ", compare->names[i]);
-	strbuf_add(&sb, " (about %.1f s each) and then restores %s.",
-		(double)cli->duration_ns / NS_PER_SECOND + CANDIDATE_SECONDS, in_use);
-	if (compare->rehearsal)
-		strbuf_add(&sb,
-			" It is a rehearsal: the names are written to %s%s, and the "
-			"clock of this host does not change.",
-			compare->tree, CLOCKSOURCE_CURRENT);
+	strbuf_add(&sb, " (about half a second each) and then restores %s.", in_use);
 	wrap_text(stderr, 0, 0, sb.text);
-	if (compare->rehearsal)
-		return;
 	sb = (struct strbuf){.used = 0};
 	ntp_collect(&ntp, DEADLINE_NONE);
 	strbuf_add_ntp(&ntp, &state);
@@ -119,35 +108,27 @@ static void announce(const struct cli *cli, const char *in_use)
 
 /* ---- whether it may run ---- */
 
-/* Returns the tree if the reason begins with a path, which is a file of the tree; else "". */
-static const char *tree_of(const char *tree, const struct fact *why)
-{
-	return *why->reason == '/' ? tree : "";
-}
-
 /* Prints one line to be pasted; nothing is printed after it. */
-static void print_command(const struct clocksource_switch *sw, const char *name)
+static void print_command(const char *name)
 {
-	fprintf(stderr, "echo %s > %s%s\n", name, sw->tree, CLOCKSOURCE_CURRENT);
+	fprintf(stderr, "echo %s > %s\n", name, CLOCKSOURCE_CURRENT);
 }
 
 /* Returns false after an error message. */
 static bool report_closed(const struct cli *cli, enum switch_result opened, const struct fact *why)
 {
-	const struct compare *compare = cli->data;
-	const char *tree = tree_of(compare->tree, why);
 	struct text_fact container = {0};
 
-	if (opened == SWITCH_CLOSED)
-		container_collect(&cli->root, &container);
 	if (opened == SWITCH_BUSY)
 		return cli_error("another vdsocheck compare is running on this host");
-	if (opened == SWITCH_CLOSED && cli->root.live && geteuid() != 0)
+	if (opened == SWITCH_CLOSED && geteuid() != 0)
 		return cli_error("cannot change the clocksource: this requires root");
+	if (opened == SWITCH_CLOSED)
+		container_collect(&cli->root, &container);
 	if (fact_is_known(&container.fact))
-		return cli_error("cannot change the clocksource in this container (%s): %s%s",
-			container.value, tree, why->reason);
-	return cli_error("cannot change the clocksource: %s%s", tree, why->reason);
+		return cli_error("cannot change the clocksource in this container (%s): %s",
+			container.value, why->reason);
+	return cli_error("cannot change the clocksource: %s", why->reason);
 }
 
 /* Returns false after an error message: a switch would do harm, or an earlier run was killed. */
@@ -160,10 +141,10 @@ static bool may_switch(const struct root *root, const struct compare *compare)
 	ntp_collect(&ntp, DEADLINE_NONE);
 	if (*sw->interrupted) {
 		cli_error("an earlier compare was killed: the clocksource was %s before it, and "
-			  "is %s now. Restore it first, as root, or remove %s%s/%s to keep %s:",
-			sw->interrupted, sw->original, compare->tree, SWITCH_FOLDER, SWITCH_RECORD,
-			sw->original);
-		print_command(sw, sw->interrupted);
+			  "is %s now. Restore it first, as root, or remove " SWITCH_FOLDER
+			  "/" SWITCH_RECORD " to keep %s:",
+			sw->interrupted, sw->original, sw->original);
+		print_command(sw->interrupted);
 		return false;
 	}
 	if (fact_is_known(&ntp.fact) && ntp.leap_pending)
@@ -189,9 +170,8 @@ static void print_remedy(
 		cli_error("%s, so it was not restored. To go back to %s, run as root:", why->reason,
 			sw->original);
 	else
-		cli_error("the clocksource could not be restored: %s%s. Run as root:",
-			tree_of(sw->tree, why), why->reason);
-	print_command(sw, sw->original);
+		cli_error("the clocksource could not be restored: %s. Run as root:", why->reason);
+	print_command(sw->original);
 }
 
 /* Runs in the guardian when the process that started it is gone. */
@@ -204,58 +184,41 @@ static void report_as_orphan(
 		print_remedy(sw, result, why);
 }
 
-static void try_candidates(const struct cli *cli, struct compare *compare)
+static void try_candidates(struct cli *cli, struct compare *compare)
 {
 	static volatile bool stop;
-	struct timestamp_evidence *timestamp = &compare->report.timestamp;
 	struct call_table calls;
 	struct vdso_evidence *vdso = &compare->host.vdso;
 	struct vdso_image image = {0};
-	struct root here;
 
-	/* The calls are this process's, and the timestamp is this host's, whatever the tree. */
-	if (root_open(&here, "/", &vdso->fact)) {
-		*timestamp = (struct timestamp_evidence){0};
-		timestamp_collect(&here, timestamp, &cli->deadline);
-		vdso_collect(&here, vdso, &image);
-		root_close(&here);
-	}
+	vdso_collect(&cli->root, vdso, &image);
 	call_table_make(vdso, &image, &calls, &cli->deadline);
 	call_table_keep_deciding(&calls);
-	compare->run = (struct run){.sw = &compare->sw,
-		.calls = &calls,
-		.warp_ns = cli->duration_ns,
-		.orphaned = report_as_orphan,
-		.stop = &stop};
+	compare->run = (struct run){
+		.sw = &compare->sw, .calls = &calls, .orphaned = report_as_orphan, .stop = &stop};
 	work_begin(cli, "trying the clocksources", &stop);
 	run_candidates(&compare->run, compare->names, compare->count);
 	work_end();
 }
 
-/* Any user sees the plan; a user who may not switch then sees why the run ends. */
+/* Who may not switch is told so before anything else. */
 static bool may_run(struct cli *cli, struct compare *compare)
 {
 	const struct clocksource_evidence *offered = &compare->host.clocksource;
 	struct fact why = {0};
 	enum switch_result opened = clocksource_switch_open(&compare->sw, &cli->root, &why);
-	bool is_open = opened == SWITCH_DONE;
-	const char *in_use = is_open ? compare->sw.original : offered->current;
 
-	compare->sw.tree = compare->tree;
-	if (!is_open && !*in_use)
+	if (opened != SWITCH_DONE)
 		return report_closed(cli, opened, &why);
 	if (!fact_is_known(&offered->available_fact))
-		return cli_error("cannot list the available clocksources: %s%s",
-			tree_of(compare->tree, &offered->available_fact),
+		return cli_error("cannot list the available clocksources: %s",
 			offered->available_fact.reason);
-	if (!choose_candidates(compare, in_use))
+	if (!choose_candidates(compare, compare->sw.original))
 		return false;
 	if (!compare->count)
-		return cli_error("%s is in use already; nothing to try", in_use);
+		return cli_error("%s is in use already; nothing to try", compare->sw.original);
 	if (!cli->quiet || !compare->yes)
-		announce(cli, in_use);
-	if (!is_open)
-		return report_closed(cli, opened, &why);
+		announce(compare);
 	return may_switch(&cli->root, compare) && (compare->yes || cli_confirm());
 }
 
@@ -263,26 +226,18 @@ static bool measure(struct cli *cli)
 {
 	struct compare *compare = cli->data;
 	struct evidence *host = &compare->host;
-	size_t length = strlen(cli->sysroot);
 
-	while (length > 0 && cli->sysroot[length - 1] == '/')
-		length--;
-	snprintf(compare->tree, sizeof(compare->tree), "%.*s", (int)length, cli->sysroot);
-	compare->warp_s = (double)cli->duration_ns / NS_PER_SECOND;
 	compare->report.exit_status = compare->report.answer->status; /* of a refusal */
-	host->live = cli->root.live;
-	compare->rehearsal = !cli->root.live;
+	host->live = true;
 	clocksource_collect(&cli->root, &host->clocksource);
 	host_collect(&cli->root, &host->host);
-	kernel_log_collect(&cli->root, &host->kernel_log);
 	if (!may_run(cli, compare))
 		return false;
 	/* The files are open: user ID 0 alone restores the clocksource and removes the record. */
 	privileges_keep(cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);
 	try_candidates(cli, compare);
 	if (!compare->run.begun)
-		return cli_error("%s%s; the clocksource was not changed",
-			tree_of(compare->tree, &compare->run.why), compare->run.why.reason);
+		return cli_error("%s; the clocksource was not changed", compare->run.why.reason);
 	compare_conclude(compare);
 	return true;
 }
@@ -305,14 +260,9 @@ static int compare_finish(struct cli *cli, int status)
 
 static const struct option_row options[] = {
 	{OPTION_ONLY, "only", "LIST", "try only these, beside the one in use: tsc,hpet"},
-	{'d', "duration", "TIME",
-		"look for warps for TIME on each: 1 (the default), 0.5, 500ms, 5m"},
 	{OPTION_WITH_GUESTS, "with-guests", NULL,
 		"run even though KVM guests are running here: their kvm-clock loses vDSO support"},
 	{'y', "yes", NULL, "skip the confirmation; needed without a terminal"},
-	{OPTION_SYSROOT, "sysroot", "DIR",
-		"rehearse: write to the file below DIR; the clock measured is this host's and does "
-		"not change"},
 	{0},
 };
 
@@ -325,9 +275,8 @@ static const struct report_type type = {.schema = "vdsocheck-compare/1",
 const struct command compare_command = {
 	.name = "compare",
 	.summary = "try each clocksource and restore the one in use (root)",
-	.help = "Switches to each available clocksource in turn, checks whether the vDSO serves "
-		"it, times it, looks for time warps, and restores the clocksource in use, even on "
-		"errors. Prints its plan first and asks for confirmation; switching requires root. "
+	.help = "Switches to each available clocksource in turn, proves whether the vDSO serves "
+		"it, times it, and restores the clocksource in use, even on errors. Prints its plan first and asks for confirmation; switching requires root. "
 		"Each switch clears the kernel's NTP state and stops all CPUs for a moment. Ctrl-C "
 		"ends it early, restores the clocksource and prints what was measured.",
 	.status = "3 usage error or failed output, 130 interrupted. If the clocksource could not "
@@ -339,7 +288,6 @@ const struct command compare_command = {
 	.size = sizeof(struct compare),
 	.take = compare_take,
 	.run = report_run,
-	.duration_ns = NS_PER_SECOND,
 	.finish = compare_finish,
 	.privileged = true,
 };

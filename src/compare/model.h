@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The model of `vdsocheck compare`: the clocksource being switched, one candidate's measurement,
- * the run over all of them, their ranking, and the report.
- *
- * The clocksource in use is measured first and again after each candidate (A-B-A), so that the
- * spread of equal measurements is known before a difference is believed.
+ * the run over all of them, and the report.
  */
 #ifndef VDSOCHECK_COMPARE_MODEL_H
 #define VDSOCHECK_COMPARE_MODEL_H
@@ -21,7 +18,6 @@
 #include "judge.h"
 #include "measure/call.h"
 #include "report.h"
-#include "warp.h"
 
 /* ---- clocksource_switch.c: the kernel's clocksource, changed through sysfs ---- */
 
@@ -33,14 +29,10 @@
 #define SWITCH_RECORD "vdsocheck-compare"
 #define SWITCH_LOCK "vdsocheck-compare.lock"
 
-/* The size of the path of a tree, or of current_clocksource in it. */
-#define CURRENT_PATH_SIZE 512
-
 struct clocksource_switch {
 	const struct root *root; /* not owned */
-	const char *tree;        /* prefix of paths in messages; set by the owner; not owned */
 	int file;                /* current_clocksource; owned */
-	int folder;              /* SWITCH_FOLDER; -1: a tree without it; owned */
+	int folder;              /* SWITCH_FOLDER; owned */
 	int lock;                /* owned; is released when the last copy is closed */
 	/* Names that the file may hold because of us, shared by all of compare's processes. */
 	char *current;                           /* as last read back; owned, with the next */
@@ -52,7 +44,8 @@ struct clocksource_switch {
 
 enum switch_result {
 	SWITCH_DONE,
-	SWITCH_CLOSED,  /* opening: the file cannot be opened for writing */
+	SWITCH_CLOSED,  /* opening: the file cannot be opened for writing, or there is no
+	                   SWITCH_FOLDER */
 	SWITCH_BUSY,    /* opening: another process holds the lock */
 	SWITCH_REFUSED, /* the kernel refused it, or it could not be read, or locked: see *why */
 	SWITCH_FOREIGN, /* something else switched it: left as it is, see *why */
@@ -78,10 +71,7 @@ enum switch_result clocksource_switch_to(
 enum switch_result clocksource_switch_restore(
 	const struct clocksource_switch *sw, struct fact *why);
 
-/*
- * Writes SWITCH_RECORD. After a failure, false, a part of it may be there and has to be forgotten.
- * A tree without SWITCH_FOLDER keeps no record.
- */
+/* Writes SWITCH_RECORD. After a failure, false, a part of it may be there: forget it. */
 bool clocksource_switch_record(const struct clocksource_switch *sw, struct fact *why);
 void clocksource_switch_forget(const struct clocksource_switch *sw);
 
@@ -120,49 +110,21 @@ bool guests_running(const struct root *root, char *which, size_t size);
 
 /* ---- candidate.c: one clocksource, measured ---- */
 
-/* The kernel's clocks; the bare counter is the same whatever the clocksource. */
-#define CANDIDATE_CLOCKS (WARP_ALL_CLOCKS & ~WARP_CLOCK(WARP_COUNTER))
-
-/* A candidate is timed twice, and the one in use once more after each candidate. */
-#define TIMING_MAX (CLOCKSOURCE_MAX + 2)
-
 #define SPEED_WINDOWS 5
-
-enum candidate_state {
-	CANDIDATE_NOT_TESTED = 0, /* it was refused, hung, crashed or was not in use all the time */
-	CANDIDATE_INCOMPLETE,     /* no proof, no times or no test for warps */
-	CANDIDATE_WARPS,          /* a clock ran backwards */
-	CANDIDATE_MEASURED,
-};
-
-/* The advantage over the clocksource in use. */
-enum gain {
-	GAIN_NONE = 0, /* no gain, or too small to be sure of it */
-	GAIN_COST,     /* clearly cheaper */
-	GAIN_VDSO,     /* served by the vDSO, where the one in use falls back */
-	GAIN_NO_WARPS, /* no warp seen, where the one in use ran backwards */
-};
 
 struct candidate {
 	char name[CLOCKSOURCE_NAME_SIZE];
-	struct fact fact; /* known: it was in use all the time, and each part has its fact */
+	bool in_use;      /* before the run */
+	struct fact fact; /* known: it was in use all the time, and proof and timing have theirs */
 	bool foreign;     /* something else switched, as *fact says */
-	struct evidence evidence; /* proof, timing (the least of all), the deciding calls */
-	size_t timing_count;
-	double timings_ns[TIMING_MAX]; /* clock_gettime(CLOCK_MONOTONIC), timed several times */
-	size_t warp_allowed;           /* CPUs available to this process */
-	struct warp_evidence warp;     /* test of CANDIDATE_CLOCKS, without pairs */
+	struct evidence evidence; /* proof, timing, the deciding calls */
 
 	/* Concluded by compare_conclude(). */
-	bool in_use;
-	enum candidate_state state;
-	enum gain gain;
-	const char *reason; /* why it was not measured, or not in full; "" otherwise */
-	double cost_ns;     /* least of the timings; NAN: none */
-	double spread_ns;   /* largest of the timings less the least; NAN: fewer than two */
-	struct fact proven;
+	const char *reason;          /* why a number is missing; "" if none is */
+	struct real_fact cost_ns;    /* clock_gettime(CLOCK_MONOTONIC), as programs call it */
+	struct real_fact syscall_ns; /* the same by system call */
 	struct entry_counts entries; /* counts of the deciding calls */
-	uint64_t warps;              /* reads that were warps, over all clocks */
+	struct fact proven;          /* known: there are counts */
 };
 
 struct run;
@@ -172,12 +134,6 @@ struct run;
  * parent sees to that, and which may be killed at any moment.
  */
 void candidate_measure(const struct run *run, struct candidate *candidate);
-
-/* Switches back to the clocksource in use and times it once more, in a child as well. */
-void candidate_time_again(const struct run *run, struct candidate *candidate);
-
-/* Returns how many of the CPUs test this clocksource for warps. Pure. */
-size_t candidate_warp_cpus(const char *name, size_t allowed);
 
 /*
  * *fact is known if a clock that ran at these ratios of its right speed, each over a window of its
@@ -191,7 +147,6 @@ struct run {
 	/* The request. */
 	const struct clocksource_switch *sw;
 	const struct call_table *calls; /* the deciding ones */
-	int64_t warp_ns;                /* duration of the test for warps */
 	guardian_report *orphaned;
 	const volatile bool *stop; /* ends the run once it is true */
 
@@ -206,7 +161,6 @@ struct run {
 
 	/* During the run. */
 	struct guardian guardian;
-	void (*work)(const struct run *run, struct candidate *candidate);
 	size_t current;           /* place of the candidate that is worked on */
 	struct deadline deadline; /* of that work */
 };
@@ -232,34 +186,17 @@ struct compare {
 	bool yes;
 
 	/* The plan. */
-	char tree[CURRENT_PATH_SIZE]; /* before a path in a message: that of --sysroot; "": none */
-	bool rehearsal;               /* on a tree: the clock of this host does not change */
-	struct evidence host;         /* evidence of the tree, for the advice */
+	struct evidence host; /* the clocksources that are available, and the host's name */
 	struct clocksource_switch sw;
-	double warp_s; /* seconds that each is tested for warps */
-	size_t count;  /* number of candidates, without the one in use */
+	size_t count; /* number of candidates, without the one in use */
 	const char *names[CLOCKSOURCE_MAX];
 
 	struct run run;
-
-	/* Concluded by compare_conclude(). */
-	/* No warp was seen; the one in use unless another is clearly better. NULL: none. */
-	const struct candidate *fastest;
-	struct text_fact fastest_name;
-	const char *why_not; /* the fastest is not advisable; NULL: it is, or is in use */
-	/* The advice, where report.advice_fact is known: candidate to change to, lines for a shell.
-	 */
-	const struct candidate *advised;
-	char command[CURRENT_PATH_SIZE + 128], parameter[64], undo[CURRENT_PATH_SIZE + 128];
-	char risk[REPORT_SENTENCE_SIZE];
 };
 
-/* ---- ranking.c: concludes the answer, and what is left open in all candidates. Pure ---- */
-
 extern const struct answer compare_answers[];
-extern const char *const candidate_state_names[]; /* ended by NULL, like the next */
-extern const char *const candidate_gain_names[];
 
+/* Concludes the answer, and what is left open in all candidates. Pure. */
 void compare_conclude(struct compare *compare);
 
 /* ---- print.c: the document, and the text ---- */

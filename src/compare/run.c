@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tries all candidates, one after the other: the clocksource in use first and again after each of
- * the others, each measured by a worker of its own that may hang, crash or be killed. The parent
- * only waits: for the worker, for an interrupt, and for the end of the guardian. Results are in
- * shared memory, so that what was measured before an early end is kept.
+ * Tries all candidates, one after the other, the clocksource in use first, each measured by a
+ * worker of its own that may hang, crash or be killed. The parent only waits: for the worker, for
+ * an interrupt, and for the end of the guardian. Results are in shared memory, so that what was
+ * measured before an early end is kept.
  */
 #include <errno.h>
 #include <signal.h>
@@ -17,7 +17,6 @@
 
 /* The time limit of a worker, with room for a slow clock or a busy machine. */
 #define WORKER_NS 15000000000
-#define WARP_FACTOR 4
 
 /* A killed worker that is not gone after this time hangs in the kernel. */
 #define KILL_NS 5000000000
@@ -31,7 +30,7 @@ static void run_worker(void *argument)
 {
 	const struct run *run = argument;
 
-	run->work(run, &run->candidates[run->current]);
+	candidate_measure(run, &run->candidates[run->current]);
 }
 
 /* Returns true if there is a reason to end the run, also while a worker is at work. */
@@ -49,13 +48,12 @@ static bool must_end(void *argument)
 /* The fact gets the reason if the worker does not reach its end; otherwise it stays unchanged. */
 static void start_and_await(struct run *run, struct fact *fact)
 {
-	const int64_t limit_ns = WORKER_NS + WARP_FACTOR * run->warp_ns;
 	struct child_wait wait = {.deadline = &run->deadline, .poll = must_end, .argument = run};
 	struct deadline kill_deadline;
 	struct fact why = {0};
 	int error;
 
-	run->deadline = deadline_after(limit_ns);
+	run->deadline = deadline_after(WORKER_NS);
 	wait.pid = child_start(run_worker, run, &run->deadline, fact);
 	if (wait.pid < 0)
 		return;
@@ -67,7 +65,7 @@ static void start_and_await(struct run *run, struct fact *fact)
 	}
 	if (error == ETIMEDOUT)
 		fact_set(fact, FACT_FAILED, "not done within %lld s",
-			(long long)(limit_ns / NS_PER_SECOND));
+			(long long)(WORKER_NS / NS_PER_SECOND));
 	else if (error)
 		fact_set_errno(fact, error, "wait4");
 	else
@@ -81,19 +79,7 @@ static void start_and_await(struct run *run, struct fact *fact)
 
 /* ---- all of them ---- */
 
-/* A run in which something else switched leads to no recommendation, so it ends. */
-static void work_on(struct run *run, size_t place,
-	void (*work)(const struct run *run, struct candidate *candidate), struct fact *fact)
-{
-	const struct candidate *candidate = &run->candidates[place];
-
-	run->work = work;
-	run->current = place;
-	start_and_await(run, fact);
-	if (candidate->foreign && fact_is_known(&run->why))
-		run->why = candidate->fact;
-}
-
+/* A run in which something else switched ends: the numbers may be of another clocksource. */
 static void try_all(struct run *run)
 {
 	for (size_t i = 0; i < run->count && !must_end(run); i++) {
@@ -101,10 +87,10 @@ static void try_all(struct run *run)
 
 		progress_say("trying %s (%zu of %zu)", candidate->name, i + 1, run->count);
 		fact_set(&candidate->fact, FACT_FAILED, "not done");
-		work_on(run, i, candidate_measure, &candidate->fact);
-		/* A failure costs one timing; the end of the run shows a failed switch. */
-		if (i > 0 && !must_end(run))
-			work_on(run, 0, candidate_time_again, &(struct fact){0});
+		run->current = i;
+		start_and_await(run, &candidate->fact);
+		if (candidate->foreign && fact_is_known(&run->why))
+			run->why = candidate->fact;
 	}
 	must_end(run);
 }
@@ -134,6 +120,7 @@ void run_candidates(struct run *run, const char *const *names, size_t count)
 
 		text_clean(candidate->name, sizeof(candidate->name),
 			i ? names[i - 1] : run->sw->original);
+		candidate->in_use = i == 0;
 		fact_set(&candidate->fact, FACT_UNREAD, "not tried");
 	}
 	handle_stops(SIG_IGN);

@@ -52,9 +52,9 @@ void warp_judge(
 {
 	static const char again[] = "Test for longer (-d), or when the host is less busy.";
 	static const char *const go_back =
-		"Programs on this host see time run backwards. Change the clocksource (vdsocheck "
-		"compare shows which of them warp) and test again; if none helps, report it to "
-		"your provider or to the vendor of the firmware.";
+		"Programs on this host see time run backwards. Change the clocksource and test "
+		"again; if none helps, report it to your provider or to the vendor of the "
+		"firmware.";
 	const struct warp_result *worst = worst_clock(warp);
 	const struct warp_result *counter = &warp->results[WARP_COUNTER];
 	const struct warp_result *kernel = &warp->results[WARP_KERNEL];
@@ -75,15 +75,15 @@ void warp_judge(
 	else if (has_warps(kernel))
 		report_answer(report, &answers[WARPS], "vdso-disagrees",
 			"A bug in the kernel, or in the emulator that provides this vDSO: report "
-			"it. Another clocksource (vdsocheck compare) may avoid it.",
+			"it. Another clocksource may avoid it.",
 			"the vDSO and the kernel disagree about CLOCK_MONOTONIC, by up to %" PRId64
 			" ns: a program that uses both sees time run backwards.",
 			kernel->largest_ns);
 	else if (has_warps(counter))
 		report_answer(report, &answers[WARPS], "counters-disagree",
 			"Do not switch to tsc, which reads this counter: it would run backwards, "
-			"and so would programs that read it directly. If tsc is in use, vdsocheck "
-			"compare shows which other clocksources do not warp.",
+			"and so would programs that read it directly. If tsc is in use, change the "
+			"clocksource and test again.",
 			"the CPUs' counters (%s) disagree: CPU %d was up to %" PRId64
 			" ns behind CPU %d. The kernel's clocks did not run backwards.",
 			counter->name, counter->cpu_behind, counter->largest_ns,

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-# vdsocheck compare on fake roots, as part of `make check`; and in guests, by hand:
+# vdsocheck compare on a fake clocksource, as part of `make check`; and in guests, by hand:
 #
-#   make check-compare-fake   fake roots: every outcome, and some kills
-#   make check-compare-noise  equal clocksources, COUNT=200 runs: none is recommended
+#   make check-compare-fake   a fake clocksource: every outcome, and some kills
 #   make check-compare        real kernels and Xen under emulation (slow; needs QEMU)
 
 COMPARE_KILLS := $(BUILD)/tests/compare/kills
@@ -10,14 +9,11 @@ COMPARE_KERNEL := $(BUILD)/tests/compare/kernel.so
 
 test-programs: $(COMPARE_KILLS) $(COMPARE_KERNEL)
 
-.PHONY: check-compare-fake check-compare-noise check-compare
+.PHONY: check-compare-fake check-compare
 SUITES += check-compare-fake
 
 check-compare-fake: $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL) $(TEST_TOOLS)
 	$(QUIET)tests/compare/run $(TEST_BINARY) $(COMPARE_KILLS) $(COMPARE_KERNEL) $(BUILD)/tests/tools
-
-check-compare-noise: $(TEST_BINARY)
-	$(QUIET)tests/compare/noise $(TEST_BINARY) $(or $(COUNT),200)
 
 check-compare:
 	$(QUIET)tests/compare/guests

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of compare/candidate: whether a clock runs, and the CPUs that read a device. */
+/* Tests of compare/candidate: whether a clock runs. */
 #include "compare/model.h"
 #include "unit/unit.h"
 
@@ -29,21 +29,11 @@ static void windows_that_agree_reject_a_clock(void **state)
 	}
 }
 
-static void devices_are_read_from_few_cpus_of_many(void **state)
-{
-	(void)state;
-	assert_int_equal(candidate_warp_cpus("hpet", 32), 32);
-	assert_int_equal(candidate_warp_cpus("hpet", 33), 4);
-	assert_int_equal(candidate_warp_cpus("acpi_pm", 256), 4);
-	assert_int_equal(candidate_warp_cpus("tsc", 256), 256);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_wrong_window_does_not_reject_a_clock),
 		cmocka_unit_test(windows_that_agree_reject_a_clock),
-		cmocka_unit_test(devices_are_read_from_few_cpus_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,12 +15,28 @@
 #include "unit/fake_root.h"
 #include "unit/unit.h"
 
+/* A file that a write replaces, as sysfs does it. */
+ssize_t pwrite(int file, const void *bytes, size_t length, off_t offset)
+{
+	if (ftruncate(file, 0) < 0 || lseek(file, offset, SEEK_SET) < 0)
+		return -1;
+	return write(file, bytes, length);
+}
+
+#if defined(__GLIBC__)
+ssize_t pwrite64(int file, const void *bytes, size_t length, off64_t offset)
+{
+	return pwrite(file, bytes, length, (off_t)offset);
+}
+#endif
+
 static struct clocksource_switch hold(const struct fake_root *fake, const char *current)
 {
 	struct clocksource_switch clock;
 	struct fact why = {0};
 
 	fake_root_add(fake, CLOCKSOURCE_CURRENT, current);
+	fake_root_add(fake, SWITCH_FOLDER "/keep", "");
 	assert_int_equal(clocksource_switch_open(&clock, &fake->root, &why), SWITCH_DONE);
 	return clock;
 }
@@ -106,6 +122,10 @@ static void a_missing_file_is_named(void **state)
 	assert_int_equal(clocksource_switch_open(&clock, &fake->root, &why), SWITCH_CLOSED);
 	assert_int_equal(why.state, FACT_ABSENT);
 	fake_root_add(fake, CLOCKSOURCE_CURRENT, "\n");
+	assert_int_equal(clocksource_switch_open(&clock, &fake->root, &why), SWITCH_CLOSED);
+	assert_non_null(strstr(why.reason, SWITCH_FOLDER));
+	assert_int_equal(clock.file, -1);
+	fake_root_add(fake, SWITCH_FOLDER "/keep", "");
 	assert_int_equal(clocksource_switch_open(&clock, &fake->root, &why), SWITCH_REFUSED);
 	assert_int_equal(clock.file, -1);
 }

@@ -64,11 +64,9 @@ _vdsocheck()
 		esac
 		;;
 	compare)
-		options='--only -d --duration --with-guests -y --yes --sysroot --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		options='--only --with-guests -y --yes --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
 		case $prev in
 		--only) kind=list words=$(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null) ;;
-		-d | --duration) kind=none ;;
-		--sysroot) kind=folder ;;
 		--format) kind=words words='text json' ;;
 		-o | --output) kind=files ;;
 		--color) kind=words words='auto always never' ;;

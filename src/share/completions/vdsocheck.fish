@@ -69,10 +69,8 @@ complete -c vdsocheck -n '__vdsocheck_is warp' -s V -l version -d 'print the ver
 
 complete -c vdsocheck -n __vdsocheck_is_first -a compare -d 'try each clocksource and restore the one in use'
 complete -c vdsocheck -n '__vdsocheck_is compare' -l only -x -a '(__vdsocheck_list (cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null | string split -n " "))' -d 'try only these, beside the one in use: tsc,hpet'
-complete -c vdsocheck -n '__vdsocheck_is compare' -s d -l duration -x -d 'look for warps for TIME on each: 1'
 complete -c vdsocheck -n '__vdsocheck_is compare' -l with-guests -d 'run even though KVM guests are running here: their kvm-clock loses vDSO support'
 complete -c vdsocheck -n '__vdsocheck_is compare' -s y -l yes -d 'skip the confirmation'
-complete -c vdsocheck -n '__vdsocheck_is compare' -l sysroot -x -a '(__fish_complete_directories)' -d 'rehearse: write to the file below DIR'
 complete -c vdsocheck -n '__vdsocheck_is compare' -l format -x -a 'text json' -d 'how to print'
 complete -c vdsocheck -n '__vdsocheck_is compare' -s J -l json -d 'print JSON, the same as --format json'
 complete -c vdsocheck -n '__vdsocheck_is compare' -s o -l output -r -F -d 'write to FILE atomically'
