@@ -462,7 +462,9 @@ static void read_places(const struct root *root, struct kernel_log_evidence *log
 		const struct place *place = &places[i];
 		bool is_dmesg = place->kind == PLACE_DMESG;
 
-		if ((is_dmesg && *log->source) || !read_place(root, place, &content))
+		/* Only a captured tree holds a report of sos. */
+		if ((root->live && *place->name != '/') || (is_dmesg && *log->source) ||
+			!read_place(root, place, &content))
 			continue;
 		if (content.is_unclear)
 			unclear = place->name;
