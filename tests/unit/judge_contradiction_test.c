@@ -62,6 +62,20 @@ static void a_page_that_can_be_withdrawn_is_no_contradiction(void **state)
 	}
 }
 
+/* Both may be right, one after the other: the clocksource is read again. */
+static void a_copy_with_another_mode_may_be_a_change(void **state)
+{
+	(void)state;
+	evidence_make_healthy(&evidence);
+	evidence_set_mode(&evidence, VCLOCK_READ, 1, "tsc");
+	fact_set_known(&evidence.copy.fact);
+	evidence.copy.mode = 1;
+	assert_false(contradiction_may_be_a_change(&evidence));
+	evidence.copy.mode = 2;
+	assert_int_equal(contradictions("copy-disagrees"), 1);
+	assert_true(contradiction_may_be_a_change(&evidence));
+}
+
 static void name_and_proof_that_disagree_are_a_contradiction(void **state)
 {
 	(void)state;
@@ -134,6 +148,7 @@ int main(void)
 		cmocka_unit_test(evidence_that_agrees_has_no_contradiction),
 		cmocka_unit_test(page_and_proof_that_disagree_are_a_contradiction),
 		cmocka_unit_test(a_page_that_can_be_withdrawn_is_no_contradiction),
+		cmocka_unit_test(a_copy_with_another_mode_may_be_a_change),
 		cmocka_unit_test(name_and_proof_that_disagree_are_a_contradiction),
 		cmocka_unit_test(timing_and_proof_that_disagree_are_a_contradiction),
 		cmocka_unit_test(a_slow_counter_is_a_contradiction),

@@ -54,6 +54,16 @@ static const struct log {
 			"clocksource: 'tsc' cs_now: 1ca324f62cac cs_last: 1ca0b7a50c00 mask: "
 			"ffffffffffffffff"},
 		NULL, false, WATCHDOG_WRAPPED, 0, 2.984},
+	{"the same readings of a TSC at 500 MHz would be those of no CPU",
+		{"clocksource: 'acpi_pm' wd_now: f4b7d wd_last: 6c50c5 mask: ffffff",
+			"clocksource: 'tsc' cs_now: 1058ed600e cs_last: 1000000000 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_UNDETERMINED, 0, 0},
+	{"the same readings of a TSC at 7 GHz would be those of no CPU",
+		{"clocksource: 'acpi_pm' wd_now: f4b7d wd_last: 6c50c5 mask: ffffff",
+			"clocksource: 'tsc' cs_now: 14dcfb40ce cs_last: 1000000000 mask: "
+			"ffffffffffffffff"},
+		NULL, false, WATCHDOG_UNDETERMINED, 0, 0},
 	{"lkml 2021-11, Feng Tang: a 5.5 server, with an hpet of 24 MHz",
 		{"clocksource: 'hpet' wd_now: 25272026 wd_last: 2e9ce418 mask: ffffffff",
 			"clocksource: 'tsc' cs_now: 95b400003fdf1 cs_last: 95ae7ed7c33f7 mask: "

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/elf.h"
 #include "measure/parts.h"
 #include "measure/vdso.h"
 #include "unit/dice.h"
@@ -195,6 +196,25 @@ static void what_is_not_an_elf_image_has_a_reason(void **state)
 	image[0] = 0;
 	assert_false(elf_image_read(image, size, &vdso, offsets));
 	assert_int_equal(elf_image_extent(image, size), 0);
+}
+
+/* As long as a header, and longer, but of other bytes. */
+static void bytes_without_the_magic_number_are_not_an_elf_file(void **state)
+{
+	unsigned char image[ELF_BUILDER_SIZE] = {0};
+	struct elf elf;
+
+	(void)state;
+	assert_false(elf_start(&elf, image, sizeof(Elf64_Ehdr) - 1));
+	assert_false(elf_start(&elf, image, sizeof(Elf64_Ehdr)));
+	assert_false(elf_start(&elf, image, sizeof(image)));
+	for (size_t wrong = 0; wrong < SELFMAG; wrong++) {
+		size_t size = elf_builder_make(&plans[0], image);
+
+		assert_true(elf_start(&elf, image, size));
+		image[wrong] ^= 1;
+		assert_false(elf_start(&elf, image, size));
+	}
 }
 
 static void the_extent_covers_the_segments(void **state)
@@ -397,6 +417,7 @@ int main(void)
 		cmocka_unit_test(a_function_outside_of_its_section_is_led_away),
 		cmocka_unit_test(an_image_without_hash_table_has_a_reason),
 		cmocka_unit_test(what_is_not_an_elf_image_has_a_reason),
+		cmocka_unit_test(bytes_without_the_magic_number_are_not_an_elf_file),
 		cmocka_unit_test(the_extent_covers_the_segments),
 		cmocka_unit_test(an_image_cut_anywhere_is_never_read_beyond_its_end),
 		cmocka_unit_test(any_wrong_byte_is_read_safely),
