@@ -70,24 +70,19 @@ static const struct {
 	{"clocksource ", "Disabling VDSO"},
 	{"clocksource ", "Disabling vclock"},
 	{"Not using R4K clocksource in VDSO", ""},
-	{"R4K timer is unstable", ""},
-	{"GIC timer is unstable", ""},
 	{"xen: ", "PVCLOCK not supported"},
 	{"Xen doesn't support pvclock on HVM", ""},
 	{"Cannot restore secondary vcpu_time_info", ""},
-	{"TSC synchronization", ""},
 	{"Measured ", "TSC warp"},
 	{"TSC warped randomly", ""},
 	{"TSC ADJUST", ": CPU"},
 	{"TSC ADJUST synchronize", ""},
 	{"TSC ADJUST differs", ""},
 	{"UV: TSC sync state", ""},
-	{"Warning: zero tsc calibration", ""},
 	{"Unable to calibrate against PIT", ""},
 	{"PIT calibration deviates", ""},
 	{"HPET/PMTIMER calibration failed", ""},
 	{"No reference (HPET/PMTIMER)", ""},
-	{"Fast TSC calibration", ""},
 	{"Kernel compiled with CONFIG_X86_TSC", ""},
 	{"TSC doesn't count", ""},
 	/* The hypervisor's clocks that this kernel knows. */
@@ -96,10 +91,8 @@ static const struct {
 	{"xen: mask: ", ""},
 	{"hyperv_clocksource", ": mask: "},
 	{"Hyper-V: Invariant TSC is unavailable", ""},
-	{"vmware: TSC freq read", ""},
-	{"TSC freq read from hypervisor", ""},
-	{"arch_timer: ", "workaround for"},
-	{"arm_arch_timer: ", "workaround for"},
+	{"arch_timer: Enabling ", "workaround for"},
+	{"arm_arch_timer: Enabling ", "workaround for"},
 	{"arch_timer: CPU", TRAPPING},
 	{"arm_arch_timer: CPU", TRAPPING},
 	/* The measurements of the clocksource watchdog, which judge/watchdog.c evaluates. */
@@ -122,12 +115,11 @@ static const struct {
 	{"Warning: TSC freq calibrated", ""},
 	{"Previous calibrated TSC freq", ""},
 	{"TSC freq recalibrated", ""},
-	{"Adjusting ", " more than 11%"},
 };
 
 /* One of these stands before the text, since 3.x or 4.x. */
 static const char *const prefixes[] = {
-	"clocksource: ", "tsc: ", "TSC: ", "notsc: ", "mips-gic-timer: ", "[Firmware Bug]: "};
+	"clocksource: ", "tsc: ", "TSC: ", "notsc: ", "[Firmware Bug]: "};
 
 /* A line such as "NAME[1234]: segfault at 0" begins with a process's name. */
 static bool names_process(struct span text)

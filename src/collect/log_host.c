@@ -39,6 +39,7 @@ static const struct {
 	{"Xen version: ", "", "xen"},
 	{"clocksource: xen: ", "", "xen"},
 	{"vmware: ", "", "vmware"},
+	{"TSC freq read from hypervisor", "", "vmware"}, /* 3.10 to 4.4 */
 	{"Hyper-V: ", "", "microsoft"},
 	{"HyperV: ", "", "microsoft"}, /* 3.14 to 4.4 */
 	{"clocksource: hyperv_clocksource", "", "microsoft"},

@@ -251,7 +251,9 @@ void boot_list_removable(const struct view *v, char *list, size_t size)
 			add_word(word, list, size);
 	}
 	/* The kernel names them in its log, where the command line cannot be read. */
-	if (v->unstable_reason == UNSTABLE_BY_BOOT && !boot_takes(v->evidence, BOOT_TSC))
-		add_word(text_span(strstr(v->unstable_words, "notsc") ? "notsc" : "tsc=unstable"),
+	if (v->boot_disables_tsc && !boot_takes(v->evidence, BOOT_TSC))
+		add_word(text_span(v->unstable_words && !strstr(v->unstable_words, "notsc")
+					   ? "tsc=unstable"
+					   : "notsc"),
 			list, size);
 }

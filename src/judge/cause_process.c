@@ -253,7 +253,8 @@ void cause_process(const struct view *v, struct cause_list *list)
 		{&wsl1, .applies = fallback && platform_is(evidence, "wsl1")},
 		{&arm_compat_disabled,
 			.applies = v->falls_back &&
-	                           strcmp(evidence->vclock.name, "archtimer-nocompat") == 0},
+	                           strcmp(evidence->vclock.name, "archtimer-nocompat") == 0,
+			.line = log_find(evidence, "ARM erratum 1418040")},
 		{&gvisor_calibrating, .applies = v->falls_back && v->gvisor},
 		{&libc_bypasses_vdso,
 			.applies = v->libc.entered > 0 && v->vdso.proven > 0 &&

@@ -25,6 +25,11 @@ static bool is_on_jiffies(const struct evidence *evidence)
 
 static void cite_calibration(const struct view *v, struct cause *cause)
 {
+	static const char *const failed[] = {
+		"Unable to calibrate against PIT", "HPET/PMTIMER calibration failed"};
+
+	for (size_t i = 0; v->tsc_uncalibrated && i < ARRAY_SIZE(failed); i++)
+		cite_line(v, cause, log_find(v->evidence, failed[i]));
 	cite_line(v, cause, v->tsc_uncalibrated);
 	if (!v->tsc_uncalibrated)
 		cite_available(v, cause);

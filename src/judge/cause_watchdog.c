@@ -208,6 +208,7 @@ static bool has_newer_watchdog(const struct view *v)
 
 	if (log_find(evidence, "clock-skew test skipped") ||
 		log_find(evidence, "excessive read-back delay") ||
+		log_find(evidence, "wd-wd read-back delay") ||
 		log_find(evidence, "Long readout interval"))
 		return true;
 	return fact_is_known(&evidence->host.kernel.fact) &&

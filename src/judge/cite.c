@@ -71,7 +71,7 @@ void cite_firmware(const struct view *v, struct cause *cause)
 {
 	/* arch/x86/kernel/tsc_sync.c, cpu/amd.c and hygon.c, apic/x2apic_uv_x.c; clocksource.c. */
 	static const char *const texts[] = {"TSC ADJUST", "TSC doesn't count with P0 frequency",
-		"UV: TSC sync state", " check durations "};
+		"UV: TSC sync state", "PIT calibration deviates", " check durations ", " (cycles)"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		cite_line(v, cause, log_find(v->evidence, texts[i]));

@@ -117,7 +117,8 @@ static void add_host(struct view *v)
 	v->boot_disables_vdso = boot_takes(evidence, BOOT_VDSO);
 	v->unstable_words = unstable_find(evidence, &v->unstable_reason);
 	v->boot_disables_tsc =
-		boot_takes(evidence, BOOT_TSC) || v->unstable_reason == UNSTABLE_BY_BOOT;
+		boot_takes(evidence, BOOT_TSC) || v->unstable_reason == UNSTABLE_BY_BOOT ||
+		log_find(evidence, "cannot disable TSC completely"); /* notsc, up to 4.14 */
 }
 
 /*
@@ -202,7 +203,7 @@ static void add_tsc(struct view *v)
 	/* The old wording has the name in quotes, that of 7.2 has it bare; 3.10 has its own. */
 	static const char *const distrust[] = {"Marking clocksource 'tsc",
 		"Marking clocksource tsc", "Clocksource tsc unstable", "Marking TSC unstable",
-		"TSC warp"};
+		"TSC warp", "TSC found unstable after boot"};
 	static const char *const unsynchronized[] = {
 		"TSC warp", "inter CPU skew", " ahead of CPU", " behind CPU"};
 	static const char delay[] = "read-back delay";

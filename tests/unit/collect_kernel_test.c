@@ -342,7 +342,7 @@ static void records_of_kmsg_are_parsed(void **state)
 	kernel_log_add_record(&log, text_span("6,1;tsc: Marking TSC unstable due to x"));
 	/* 2^64 ns less 7 s, as a machine resumes. */
 	kernel_log_add_record(
-		&log, text_span("4,342,18446744066766940,-;TSC synchronization [CPU#0]:"));
+		&log, text_span("4,342,18446744066766940,-;TSC warped randomly between CPUs"));
 	/* A process wrote these to /dev/kmsg: user.warn and daemon.info. */
 	kernel_log_add_record(&log, text_span("12,341,1,-;tsc: Marking TSC unstable due to y"));
 	kernel_log_add_record(&log, text_span("30,342,2,-;tsc: Marking TSC unstable due to z"));
