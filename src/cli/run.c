@@ -87,17 +87,18 @@ static void set_up_json(void)
 	json_set_alloc_funcs(xmalloc, free);
 }
 
-static int refusal_status = EXIT_TROUBLE;
+int cli_trouble(const struct cli *cli)
+{
+	return cli->command->failure_status ? cli->command->failure_status : EXIT_TROUBLE;
+}
+
+/* The run of this process: its command is known before its options are. */
+static const struct cli *running;
 
 static void end_without_memory(void)
 {
 	cli_error("out of memory");
-	_exit(refusal_status);
-}
-
-int cli_trouble(const struct cli *cli)
-{
-	return cli->command->failure_status ? cli->command->failure_status : EXIT_TROUBLE;
+	_exit(running->command ? cli_trouble(running) : EXIT_TROUBLE);
 }
 
 void cli_print(struct cli *cli, const void *result)
@@ -216,8 +217,8 @@ static bool may_run(void)
 
 int cli_run(const struct command *const *commands, int argc, char **argv)
 {
+	struct cli cli = {.command = NULL};
 	struct fact why = {0};
-	struct cli cli;
 	bool parsed;
 	int status;
 
@@ -233,9 +234,9 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	}
 	set_signals();
 	set_up_json();
+	running = &cli;
 	memory_on_refusal(end_without_memory);
 	parsed = cli_parse(&cli, commands, argc, argv);
-	refusal_status = cli_trouble(&cli);
 	cli.style.color = cli_wants_color(&cli);
 	wrap_set_columns(cli_columns(&cli));
 	if (cli.style.color)
@@ -245,7 +246,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 		cli.out = memory_stream_open(&cli.collected);
 	}
 	if (!parsed || (!cli.help && !cli.version && !may_run())) {
-		status = refusal_status;
+		status = cli_trouble(&cli);
 	} else if (cli.help || cli.version) {
 		status = write_output(&cli, print_information(&cli, commands));
 	} else {
