@@ -151,7 +151,7 @@ static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line 
 static void judge_inside(const struct trace_evidence *trace, struct trace_inside *inside)
 {
 	const struct real_fact *base =
-		trace->request->system_wide ? &trace->duration_s : &trace->cpu_s;
+		trace->request->target == TARGET_HOST ? &trace->duration_s : &trace->cpu_s;
 	const struct timing_evidence *timing = &trace->host.timing;
 	const double sample_s = (double)TRACE_SAMPLE_NS / NS_PER_SECOND;
 	const double all = (double)trace->sampled.taken, lost = (double)trace->sampled.lost;
@@ -159,7 +159,7 @@ static void judge_inside(const struct trace_evidence *trace, struct trace_inside
 	const double of_32_bit = (double)trace->sampled.of_32_bit;
 	const double most = found + 3 * sqrt(found) + 3 + lost + of_32_bit;
 	/* Children have a CPU time of their own. */
-	const bool is_tree = !trace->request->system_wide && trace->sampled.of_others;
+	const bool is_tree = trace->request->target != TARGET_HOST && trace->sampled.of_others;
 	double read_ns = NAN, call_ns = NAN, scale = 1,
 	       base_s = is_tree ? all * sample_s : base->value;
 
@@ -175,7 +175,7 @@ static void judge_inside(const struct trace_evidence *trace, struct trace_inside
 			as_count(trace->sampled.lost));
 		return;
 	}
-	if (of_32_bit > 0 && !trace->request->system_wide) {
+	if (of_32_bit > 0 && trace->request->target != TARGET_HOST) {
 		fact_set(&inside->fact, FACT_ABSENT, "32-bit code ran, whose vDSO is another");
 		return;
 	}

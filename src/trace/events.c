@@ -597,14 +597,14 @@ static void add_calls(const struct trace_events *events, const struct event_key 
 	                    : key->call & EVENT_BY_FUNCTION ? PLACES_BY_FUNCTION
 	                                                    : 0;
 
-	if (count && request->system_wide)
+	if (count && request->target == TARGET_HOST)
 		add_to_caller(events, key, count);
 	if (key->call == EVENT_IN_VDSO) {
 		trace->sampled.in_vdso += count;
 		return;
 	}
 	trace->counts[arch][row] += count;
-	if (!request->system_wide && !request->arguments)
+	if (request->target == TARGET_PROCESS)
 		trace->cpu_is_partial |= count && key->maker;
 	if (count && request->locates_calls &&
 		request->plan->rows[row].call->served != SERVED_CALL_COUNT)
@@ -635,7 +635,7 @@ static void read_last_maps(struct trace_events *events)
 	uint32_t *processes;
 	size_t count = list_keys(events, EVENT_PROCESSES, sizeof(*processes), &processes);
 
-	if (!events->run->trace->request->arguments)
+	if (events->run->trace->request->target != TARGET_PROGRAM)
 		remember(events, events->run->trace->program.pid, 0, NULL);
 	for (size_t i = 0; i < count && deadline_left_ns(&deadline); i++) {
 		if (!find_process(events, processes[i], &found))
@@ -818,24 +818,25 @@ static bool set_values(struct trace_events *events)
 	struct stat status;
 	char path[64];
 
-	values[EVENT_TRAITS] = trace->request->system_wide ? EVENTS_OF_HOST
-	                       : trace->request->arguments ? EVENTS_OF_PROGRAM
-	                                                   : EVENTS_OF_PROCESS;
+	values[EVENT_TRAITS] = trace->request->target == TARGET_HOST      ? EVENTS_OF_HOST
+	                       : trace->request->target == TARGET_PROGRAM ? EVENTS_OF_PROGRAM
+	                                                                  : EVENTS_OF_PROCESS;
 	values[EVENT_TRAITS] |= trace->request->lists_groups ? EVENTS_BY_GROUP : 0;
 	values[EVENT_PROCESS] =
-		(uint64_t)(trace->request->system_wide ? getpid() : trace->program.pid);
+		(uint64_t)(trace->request->target == TARGET_HOST ? getpid() : trace->program.pid);
 	if (stat("/proc/self/ns/pid", &status) == 0 && status.st_ino != first) {
 		values[EVENT_TRAITS] |= EVENTS_IN_NAMESPACE;
 		values[EVENT_DEVICE] = status.st_dev;
 		values[EVENT_INODE] = status.st_ino;
 	}
 	/* In a /proc that is not ours, another process may have the program's ID. */
-	if (trace->request->arguments)
+	if (trace->request->target == TARGET_PROGRAM)
 		snprintf(path, sizeof(path), "/proc/self/ns/pid_for_children");
 	else
 		snprintf(path, sizeof(path), "/proc/%d/ns/pid", trace->program.pid);
-	return !(values[EVENT_TRAITS] & EVENTS_IN_NAMESPACE) || trace->request->system_wide ||
-	       stat(path, &status) < 0 || status.st_ino == values[EVENT_INODE];
+	return !(values[EVENT_TRAITS] & EVENTS_IN_NAMESPACE) ||
+	       trace->request->target == TARGET_HOST || stat(path, &status) < 0 ||
+	       status.st_ino == values[EVENT_INODE];
 }
 
 bool trace_events_open(struct trace_run *run, struct fact *why)
@@ -857,7 +858,7 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 	} else {
 		events->by_cpu = xcalloc(events->cpus, sizeof(*events->by_cpu));
 		events->next_ns = trace_clock_ns(CLOCK_MONOTONIC) + LOOKING_LEAST_NS;
-		if (!trace->request->arguments)
+		if (trace->request->target != TARGET_PROGRAM)
 			open_samples(events, &trace->sampled.fact);
 		trace_run_add(run, &events->source);
 		run->privileges |= to_read();

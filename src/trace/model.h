@@ -50,11 +50,14 @@ struct trace_plan {
 	struct trace_row rows[TRACE_ROW_MAX];
 };
 
+/* What is counted: a program to start, a running process, or the whole host. */
+enum trace_target { TARGET_PROGRAM, TARGET_PROCESS, TARGET_HOST };
+
 /* A request, as the command line has it. */
 struct trace_request {
 	const struct trace_plan *plan;
-	char *const *arguments; /* of the program to start; NULL: what is counted runs already */
-	bool system_wide;       /* all programs of the host are counted */
+	enum trace_target target;
+	char *const *arguments; /* of the program to start */
 	bool lists_processes, lists_groups; /* one of the two is set then */
 	bool leaves_untouched;              /* the calls into the vDSO are not counted */
 	bool locates_calls;                 /* the places of system calls are looked for */

@@ -21,7 +21,7 @@ static void write_run(const struct trace_report *report, struct page *page)
 	const struct trace_evidence *trace = &report->trace;
 
 	page_line(page, "program", "%s",
-		trace->request->system_wide ? "all processes" : trace->program.path);
+		trace->request->target == TARGET_HOST ? "all processes" : trace->program.path);
 	if (fact_is_known(&trace->duration_s.fact))
 		page_add(page, ", %s", as_seconds(trace->duration_s.value));
 	if (fact_is_known(&trace->cpu_s.fact))
@@ -70,7 +70,7 @@ static size_t choose_lines(const struct trace_report *report, struct trace_line 
 	struct trace_line *rest;
 
 	memcpy(lines, diagnosis->lines, count * sizeof(*lines));
-	if (!report->request.system_wide || count <= report->request.shown)
+	if (report->request.target != TARGET_HOST || count <= report->request.shown)
 		return count;
 	qsort(lines, count, sizeof(*lines), by_count);
 	rest = &lines[shown - 1];

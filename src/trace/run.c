@@ -94,7 +94,7 @@ static int64_t look_around(struct trace_run *run)
 
 	if (__atomic_exchange_n(&stopped, false, __ATOMIC_RELAXED))
 		run->is_over = true;
-	if (run->trace->request->arguments) {
+	if (run->trace->request->target == TARGET_PROGRAM) {
 		int64_t ns = trace_signals_pass(run);
 
 		next_ns = ns < next_ns ? ns : next_ns;
@@ -164,7 +164,7 @@ int trace_run_wait(struct trace_run *run)
 			.deadline = DEADLINE_NONE,
 			.changed = take_change,
 			.poll = look,
-			.is_alone = !run->trace->request->arguments,
+			.is_alone = run->trace->request->target != TARGET_PROGRAM,
 			.argument = &loop}};
 
 	return look(&loop) ? 0 : child_wait(&loop.wait);
@@ -178,10 +178,10 @@ static void measure_time(const struct trace_run *run)
 
 	fact_set_real(&trace->duration_s,
 		(double)(trace_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / NS_PER_SECOND);
-	if (trace->request->arguments)
+	if (trace->request->target == TARGET_PROGRAM)
 		return;
 	seconds = cpu_seconds(trace->program.pid);
-	if (trace->request->system_wide)
+	if (trace->request->target == TARGET_HOST)
 		fact_set(&cpu_s->fact, FACT_ABSENT, "not counted for a whole host");
 	else if (seconds <= 0)
 		fact_set(&cpu_s->fact, FACT_ABSENT, "the process has ended");

@@ -41,7 +41,7 @@ bool trace_running(struct trace_run *run)
 	struct watch watch = {.source = {.tick = look}, .run = run};
 	const bool is_counted = trace_events_open(run, &trace->method_fact);
 	const bool is_sampled =
-		!is_counted && !request->system_wide && trace_samples_open(run);
+		!is_counted && request->target == TARGET_PROCESS && trace_samples_open(run);
 	const bool is_watched = is_counted || is_sampled;
 
 	if (is_watched) {
@@ -49,7 +49,7 @@ bool trace_running(struct trace_run *run)
 		privileges_keep(run->privileges |
 				(request->locates_calls ? PRIVILEGES(CAP_SYS_PTRACE) : 0));
 		trace_run_begin(run);
-		if (!request->system_wide)
+		if (request->target != TARGET_HOST)
 			trace_run_add(run, &watch.source);
 		trace_run_wait(run);
 	}

@@ -18,12 +18,7 @@
 #define DEFAULT_TOP 5
 #define DEFAULT_ATTACH_NS 5000000000
 
-enum trace_option {
-	OPTION_TOP = OPTION_OWN,
-	OPTION_NO_SERVED,
-	OPTION_BY,
-	OPTION_AS_IF
-};
+enum trace_option { OPTION_TOP = OPTION_OWN, OPTION_NO_SERVED, OPTION_BY, OPTION_AS_IF };
 
 struct trace_work {
 	struct trace_report report;
@@ -39,7 +34,8 @@ static bool take_option(struct cli *cli, int id, const char *value)
 
 	switch (id) {
 	case 'a':
-		return request->system_wide = true;
+		request->target = TARGET_HOST;
+		return true;
 	case OPTION_NO_SERVED:
 		return request->leaves_untouched = true;
 	case OPTION_AS_IF:
@@ -112,10 +108,10 @@ static bool count_running(struct cli *cli)
 
 	if (!proc_is_ours(&why))
 		return cli_error("cannot count what runs already: %s", why.reason);
-	if (!request->system_wide && !process_is_there(trace->program.pid))
+	if (request->target != TARGET_HOST && !process_is_there(trace->program.pid))
 		return cli_error("process %d: %s", trace->program.pid, strerror(ESRCH));
 	fact_set(&trace->served, FACT_ABSENT, "counted only for a program that trace starts");
-	if (!request->system_wide) {
+	if (request->target != TARGET_HOST) {
 		/* `top -H` and `ps -L` show the IDs of threads. */
 		trace->program.pid = (pid_t)status_number(
 			trace->program.pid, "Tgid", (uint64_t)trace->program.pid);
@@ -126,7 +122,7 @@ static bool count_running(struct cli *cli)
 	work_begin(cli, "counting", NULL);
 	is_counted = trace_running(run);
 	work_end();
-	if (!is_counted && request->system_wide)
+	if (!is_counted && request->target == TARGET_HOST)
 		return cli_error("cannot count on the whole host: %s", trace->method_fact.reason);
 	if (!is_counted)
 		return cli_error("cannot count process %d: %s; 'strace -c -p %d' counts its system "
@@ -143,7 +139,7 @@ static bool check_options(const struct cli *cli)
 {
 	const struct trace_report *report = cli->data;
 	const struct trace_request *request = &report->request;
-	const bool program = cli->operand_count > 0, all = request->system_wide;
+	const bool program = cli->operand_count > 0, all = request->target == TARGET_HOST;
 	const int targets = program + all + (report->trace.program.pid > 0);
 	const struct {
 		bool applies;
@@ -181,9 +177,10 @@ static bool measure(struct cli *cli)
 	trace_plan_make(&work->plan);
 	request->plan = &work->plan;
 	request->arguments = cli->operand_count ? (char *const *)(uintptr_t)cli->operands : NULL;
-	request->lists_processes = request->system_wide && !request->lists_groups;
-	fact_set(&trace->sampled.fact, FACT_UNREAD,
-		"only what runs already is sampled");
+	if (!cli->operand_count && request->target != TARGET_HOST)
+		request->target = TARGET_PROCESS;
+	request->lists_processes = request->target == TARGET_HOST && !request->lists_groups;
+	fact_set(&trace->sampled.fact, FACT_UNREAD, "only what runs already is sampled");
 	if (!request->shown)
 		request->shown = DEFAULT_TOP;
 	if (!cli->operand_count && !request->limit_ns)
@@ -193,7 +190,7 @@ static bool measure(struct cli *cli)
 	trace->request = request;
 	run->trace = trace;
 	run->privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
-	request->locates_calls = !request->system_wide && !request->as_if_fallback &&
+	request->locates_calls = request->target != TARGET_HOST && !request->as_if_fallback &&
 	                         !request->leaves_untouched && proc_is_ours(&why);
 	if (!(cli->operand_count ? count_program(cli) : count_running(cli)))
 		return false;

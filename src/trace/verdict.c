@@ -277,7 +277,7 @@ static void say_not_counted(const struct view *v)
 		SAY(v, "; ");
 	SAY(v, "the system calls of %s were not counted: %s.", v->subject,
 		v->trace->method_fact.reason);
-	if (v->trace->request->arguments)
+	if (v->trace->request->target == TARGET_PROGRAM)
 		SAY(v, " '%s' counts them.", COUNTS_THEM);
 }
 
@@ -380,8 +380,8 @@ static void answer(struct report *report, const struct view *v)
 			TRACE_SERVED, say_served_alone},
 		{!is_counted, TRACE_UNKNOWN, say_not_counted},
 		{!is_proven, TRACE_UNKNOWN, say_not_proven},
-		{v->sums->avoidable && v->host_is_ok && trace->request->system_wide, TRACE_OK,
-			say_bypassed},
+		{v->sums->avoidable && v->host_is_ok && trace->request->target == TARGET_HOST,
+			TRACE_OK, say_bypassed},
 		{v->sums->avoidable > (may_be_start ? START_CALLS : 0), TRACE_FALLBACK,
 			say_avoidable},
 		{v->misses_calls, TRACE_UNKNOWN, say_none},
@@ -426,10 +426,11 @@ static void find_notes(const struct view *v, struct trace_texts *texts)
 	if (v->has_reads && v->sums->reads && !fact_is_known(&trace->method_fact))
 		ADD(texts, "system calls are not counted: %s. %s'%s' counts them.",
 			trace->method_fact.reason,
-			v->sums->avoidable ? "Those in the vDSO are known: each call into it is one. "
-					   : "",
+			v->sums->avoidable
+				? "Those in the vDSO are known: each call into it is one. "
+				: "",
 			COUNTS_THEM);
-	if (!v->has_reads && trace->request->arguments)
+	if (!v->has_reads && trace->request->target == TARGET_PROGRAM)
 		ADD(texts, "served calls are not counted: %s", trace->served.reason);
 	else if (trace->uncounted)
 		ADD(texts, "served calls of %s executed program%s are not counted: %s",
@@ -449,7 +450,7 @@ void trace_judge(struct trace_report *report)
 	const struct trace_evidence *trace = &report->trace;
 	const struct trace_plan *plan = trace->request->plan;
 	struct trace_diagnosis *diagnosis = &report->diagnosis;
-	const bool is_host = trace->request->system_wide;
+	const bool is_host = trace->request->target == TARGET_HOST;
 	struct view view = {.trace = trace,
 		.diagnosis = diagnosis,
 		.sums = &diagnosis->sums,

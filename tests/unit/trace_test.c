@@ -35,8 +35,8 @@ static void each_clock_call_of_this_machine_is_planned_once(void **state)
 	for (size_t i = 0; i < plan.call_count; i++) {
 		const struct trace_call *call = &plan.calls[i];
 
-		assert_int_equal(call->number[TRACE_NATIVE],
-			seccomp_syscall_resolve_name(call->name));
+		assert_int_equal(
+			call->number[TRACE_NATIVE], seccomp_syscall_resolve_name(call->name));
 		assert_ptr_equal(trace_plan_call(&plan, call->name), call);
 		assert_true(call->rest == call->row || call->rest == call->row + TRACE_CLOCK_MAX);
 	}
@@ -72,7 +72,7 @@ static void make_host(bool falls_back)
 	struct call_evidence *call = &trace->host.calls[0];
 
 	make_plan();
-	*request = (struct trace_request){.plan = &plan};
+	*request = (struct trace_request){.plan = &plan, .target = TARGET_PROCESS};
 	*trace = (struct trace_evidence){.request = request, .program = {.pid = 1}};
 	fact_set_known(&trace->method_fact);
 	call = &trace->host.calls[0];
@@ -137,7 +137,7 @@ static void without_counts_of_system_calls_reads_say_what_the_proof_allows(void 
 		trace->host.calls[0].path[PATH_VDSO].entered = rows[i].entered;
 		fact_set_known(&trace->served);
 		fact_set(&trace->method_fact, FACT_DENIED, "bpf(2) is refused");
-		request->arguments = (char *const[]){NULL};
+		request->target = TARGET_PROGRAM;
 		if (!rows[i].is_proven)
 			fact_set(&trace->host.proof.fact, FACT_DENIED, "seccomp");
 		trace->vdso_calls[row] = rows[i].reads;
@@ -153,7 +153,8 @@ static void without_counts_of_system_calls_reads_say_what_the_proof_allows(void 
 	fact_set(&trace->served, FACT_DENIED, "ptrace: Operation not permitted");
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_UNKNOWN);
-	assert_non_null(strstr(run.report.summary, "not counted: bpf(2) is refused. 'strace -f -c"));
+	assert_non_null(
+		strstr(run.report.summary, "not counted: bpf(2) is refused. 'strace -f -c"));
 }
 
 /* The CPU time is that of the program and of what it waited for, or of a process alone. */
@@ -169,7 +170,7 @@ static void there_is_no_share_of_a_time_that_others_are_not_in(void **state)
 		assert_non_null(strstr(run.report.summary, "took about 53.0 ms; the vDSO"));
 	}
 	/* The seconds of a whole host are those of one CPU. */
-	request->system_wide = true;
+	request->target = TARGET_HOST;
 	fact_set_real(&trace->duration_s, 0.05);
 	trace_judge(&run);
 	assert_non_null(strstr(run.report.summary, "(100,000 calls, 106% of one CPU)"));
@@ -180,7 +181,7 @@ static void programs_that_bypass_the_vdso_of_a_host_are_said_and_it_is_ok(void *
 {
 	(void)state;
 	make_host(false);
-	request->system_wide = true;
+	request->target = TARGET_HOST;
 	set_count("gettimeofday", 100000);
 	fact_set_real(&trace->duration_s, 100);
 	trace->callers.bypassing = 1;
@@ -200,7 +201,7 @@ static void programs_that_bypass_the_vdso_of_a_host_are_said_and_it_is_ok(void *
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_FALLBACK);
 	trace->callers.bypassing = 0;
-	request->system_wide = false;
+	request->target = TARGET_PROCESS;
 }
 
 static void no_system_calls_are_the_good_news(void **state)
@@ -306,10 +307,10 @@ static void samples_in_32_bit_code_are_no_share(void **state)
 	trace->sampled.of_32_bit = 1;
 	trace_judge(&run);
 	assert_false(fact_is_known(&diagnosis->inside.fact));
-	request->system_wide = true;
+	request->target = TARGET_HOST;
 	trace_judge(&run);
 	assert_true(fact_is_known(&diagnosis->inside.fact));
-	request->system_wide = false;
+	request->target = TARGET_PROCESS;
 }
 
 static void samples_are_not_in_step_with_what_wakes_each_millisecond(void **state)
@@ -534,7 +535,7 @@ static void what_was_not_counted_is_a_note(void **state)
 	for (size_t i = 0; i < COUNT(texts); i++)
 		assert_string_equal(diagnosis->notes.list[i], texts[i]);
 	fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
-	request->arguments = (char *const[]){NULL};
+	request->target = TARGET_PROGRAM;
 	trace_judge(&run);
 	assert_string_equal(
 		diagnosis->notes.list[0], "served calls are not counted: --no-served is given");
@@ -590,7 +591,8 @@ static void the_answer_on_a_whole_host_fits_a_screen(void **state)
 
 	(void)state;
 	set_samples(1600);
-	request->system_wide = request->lists_processes = true;
+	request->target = TARGET_HOST;
+	request->lists_processes = true;
 	request->shown = 5;
 	for (size_t row = 0; row < plan.row_count; row++)
 		trace->counts[TRACE_NATIVE][row] = 100 * (row + 1);
@@ -658,7 +660,7 @@ static void a_source_is_started_called_in_time_and_finished(void **state)
 
 	(void)state;
 	make_host(false);
-	request->system_wide = true;
+	request->target = TARGET_HOST;
 	seldom.source = often.source = functions;
 	trace_run_add(&loop, &seldom.source);
 	trace_run_add(&loop, &often.source);
@@ -673,7 +675,7 @@ static void a_source_is_started_called_in_time_and_finished(void **state)
 	assert_true(often.finished == 1 && seldom.finished == 1 && !loop.sources);
 	assert_true(fact_is_known(&trace->duration_s.fact));
 	assert_int_equal(trace->cpu_s.fact.state, FACT_ABSENT);
-	request->system_wide = false;
+	request->target = TARGET_PROCESS;
 }
 
 int main(void)
