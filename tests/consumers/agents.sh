@@ -12,7 +12,7 @@
 # lines_for PROGRAM: its lines in the manual.
 lines_for() {
 	awk -v item=".It $1" 'index($0, item) == 1 { found = 1 } found && /^\.Ed/ { exit }
-		on; found && /^\.Bd/ { on = 1 }' "$here/../../man/vdsocheck.1"
+		on; found && /^\.Bd/ { on = 1 }' "$here/../../man/vdsocheck-integration.7"
 }
 
 # check_each NAME COMMAND [WORD]...: of a program whose status says whether the host is accepted.

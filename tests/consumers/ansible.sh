@@ -8,7 +8,7 @@ check_ansible() {
 		skip 'ansible: runs the example of the manual' 'no ansible-playbook'
 		return
 	fi
-	example_of_manual '- hosts: all' >"$work/playbook.yml"
+	example_of_manual '- name: Check a host' vdsocheck-integration.7 >"$work/playbook.yml"
 	export ANSIBLE_LOCAL_TEMP="$work/ansible" ANSIBLE_REMOTE_TEMP="$work/ansible" ANSIBLE_NOCOLOR=1
 	for case in $verdict_cases; do
 		run_with_verdict "${case%:*}" ansible-playbook -i localhost, -c local "$work/playbook.yml"

@@ -9,7 +9,7 @@ check_cloud_init() {
 		skip 'cloud-init: runs the example of the manual' 'no cloud-init'
 		return
 	fi
-	example_of_manual '#cloud-config' >"$work/user-data"
+	example_of_manual '#cloud-config' vdsocheck-integration.7 >"$work/user-data"
 	run cloud-init schema --config-file "$work/user-data"
 	verify 'cloud-init: its schema accepts the example' '[ "$status" -eq 0 ]' \
 		'grep -q "^Valid cloud-config" "$out"'

@@ -15,7 +15,7 @@ check_negate() {
 		skip 'negate: changes the state of our plugin' 'no negate (monitoring-plugins-basic)'
 		return
 	fi
-	sed -n 's/^\.Dl negate/negate/p' "$here/../../man/vdsocheck.1" >"$work/example"
+	sed -n 's/^\.Dl negate/negate/p' "$here/../../man/vdsocheck-integration.7" >"$work/example"
 	sed -i "s,@bindir@/vdsocheck,$program --from $bad," "$work/example"
 	run sh "$work/example"
 	verify "negate: the manual's example makes a fallback critical, in status and text" \

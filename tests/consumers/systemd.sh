@@ -48,7 +48,8 @@ check_boot() {
 	install_units /opt/bin
 	# The manual's example.
 	{
-		sed -n '/^\[Service\]$/,/^\.Ed/{/^\.Ed/d; s|@bindir@|/opt/bin|; p;}' "$share/../../man/vdsocheck.1"
+		echo '[Service]'
+		sed -n 's|@bindir@|/opt/bin|; /^ExecCondition=/p' "$share/../../man/vdsocheck-integration.7"
 		echo 'Type=oneshot'
 		echo 'ExecStart=/bin/true'
 	} >"$work/units/gated.service"
