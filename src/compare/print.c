@@ -25,6 +25,8 @@ static void print_entered(const void *object, const void *whole, FILE *out)
 	(void)whole;
 	if (!fact_is_known(&candidate->proven))
 		fputs("not proven", out);
+	else if (counts->failing)
+		fputs("fails", out);
 	else if (counts->entered == 0)
 		fputs("never", out);
 	else if (counts->entered == counts->attempts)

@@ -31,7 +31,7 @@ static bool is_served(const struct call_evidence *call)
 {
 	const struct path_evidence *vdso = &call->path[PATH_VDSO];
 
-	return vdso->available && vdso->attempts > 0 && vdso->entered == 0;
+	return vdso->available && vdso->attempts > 0 && vdso->entered == 0 && !vdso->failed;
 }
 
 /* Returns the calls of a row of the plan with their costs. */

@@ -451,13 +451,14 @@ void trace_judge(struct trace_report *report)
 	const struct trace_plan *plan = trace->request->plan;
 	struct trace_diagnosis *diagnosis = &report->diagnosis;
 	const bool is_host = trace->request->target == TARGET_HOST;
+	const struct entry_counts deciding = counts_deciding(&trace->host);
 	struct view view = {.trace = trace,
 		.diagnosis = diagnosis,
 		.sums = &diagnosis->sums,
 		.subject = is_host ? "the programs of this host" : "this program",
 		.time = is_host ? &trace->duration_s : &trace->cpu_s,
 		.of_time = is_host ? " of one CPU" : " of its CPU time",
-		.host_is_ok = counts_deciding(&trace->host).entered == 0,
+		.host_is_ok = deciding.entered == 0 && deciding.failing == 0,
 		.has_reads = fact_is_known(&trace->served),
 		.misses_calls = trace->calls_missed || trace->threads_uncounted,
 		.summary = report->report.summary};

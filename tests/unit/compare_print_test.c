@@ -101,6 +101,22 @@ static void the_answer_is_first_and_the_table_fits(void **state)
 	expect_text("before: synchronized, offset -12.3 us");
 }
 
+/* It never enters the kernel, and that is not good news. */
+static void a_clocksource_whose_calls_fail_is_marked(void **state)
+{
+	struct path_evidence *vdso = &candidates[1].evidence.calls[0].path[PATH_VDSO];
+
+	(void)state;
+	render(false);
+	expect_text("  never");
+	vdso->failed = vdso->attempts;
+	vdso->error = 22;
+	fact_set(&vdso->fact, FACT_FAILED, "the call fails with EINVAL");
+	render(false);
+	expect_text("  fails");
+	assert_null(strstr(bytes, "  never"));
+}
+
 static void every_name_fits_80_columns(void **state)
 {
 	static const char *const names[] = {"tsc", "acpi_pm", "hpet", "kvm-clock", "xen", HYPERV};
@@ -183,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_answer_is_first_and_the_table_fits),
+		TEST(a_clocksource_whose_calls_fail_is_marked),
 		TEST(every_name_fits_80_columns),
 		TEST(the_longest_name_and_time_are_printed_whole),
 		TEST(an_early_end_is_said_first),
