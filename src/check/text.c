@@ -22,11 +22,13 @@
 /* What may be left out, in this order. */
 enum part {
 	PART_SOURCE,
-	PART_OTHER_CAUSE, /* all but the first cause */
-	PART_OTHER_FIX,   /* all but the first piece of advice */
-	PART_ASIDE, /* all but the first sentence of a cause, a risk, and advice with steps; how to
-	               undo, keep and check it, and the question; what the verdict says, too: a
-	               table whose rows are alike, the cost at no given rate; what is in brackets */
+	PART_OTHERS, /* all but the first cause, and the first piece of advice */
+	PART_ASIDE,  /* what is in brackets, all but the first sentence of a cause and a risk */
+	/*
+	 * The same of advice with steps; how to undo, keep and check it, and the question; what the
+	 * verdict says, too: a table of equal rows, and the ns that are lost.
+	 */
+	PART_LAST,
 	PART_END,
 };
 
@@ -148,7 +150,7 @@ static bool is_uniform(const struct evidence *evidence)
 	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);
 	struct entry_counts libc = counts_by_path(evidence, PATH_LIBC);
 
-	return vdso.attempts && vdso.entered == vdso.attempts && libc.entered == libc.attempts;
+	return libc.attempts && vdso.entered == vdso.attempts && libc.entered == libc.attempts;
 }
 
 static void write_calls(const struct screen *screen)
@@ -157,9 +159,10 @@ static void write_calls(const struct screen *screen)
 
 	if (!fact_is_known(&evidence->timing.fact) && !fact_is_known(&evidence->proof.fact))
 		return;
-	if (!shows(screen, PART_ASIDE) && is_uniform(evidence))
+	if (!shows(screen, PART_LAST) && is_uniform(evidence))
 		return;
-	fputc('\n', screen->page.out);
+	if (shows(screen, PART_LAST))
+		fputc('\n', screen->page.out);
 	check_write_calls(screen->request, screen->page.all, TABLE_TEXT, screen->page.out);
 }
 
@@ -213,7 +216,7 @@ static void write_why(struct screen *screen)
 	/* The last one may add nothing to why the clocksource is in use. */
 	if (count > 1 && diagnosis->causes[count - 1].follows && !screen->page.all)
 		count--;
-	shown = shows(screen, PART_OTHER_CAUSE) || !count ? count : 1;
+	shown = shows(screen, PART_OTHERS) || !count ? count : 1;
 	for (size_t i = 0; i < shown; i++)
 		write_cause(screen, &diagnosis->causes[i], i ? "" : check_why(screen->request),
 			shown > 1);
@@ -304,7 +307,7 @@ static void write_keep(struct screen *screen, const struct advice *advice)
 
 	if (!advice->keep_count || (is_step && !page->all))
 		return;
-	if (!shows(screen, PART_ASIDE)) {
+	if (!shows(screen, PART_LAST)) {
 		screen->left_out = true;
 		return;
 	}
@@ -333,7 +336,7 @@ static void write_undo(struct screen *screen, const struct advice *advice)
 	for (size_t i = 0; i < advice->step_count; i++) {
 		if (!*advice->steps[i].undo)
 			continue;
-		if (!shows(screen, PART_ASIDE))
+		if (!shows(screen, PART_LAST))
 			screen->left_out = true;
 		else if (*advice->clocksource && !screen->page.all)
 			page_line(&screen->page, "Undo", "Write %s to the file of step %zu.",
@@ -353,17 +356,17 @@ static void write_one_advice(struct screen *screen, const struct advice *advice,
 {
 	const char *address = advice->source ? strstr(advice->source, ", http") : NULL;
 	/* Advice without steps is printed whole, since its sentences are all there is. */
-	enum part rest = advice->step_count ? PART_ASIDE : PART_END;
+	enum part rest = advice->step_count ? PART_LAST : PART_END;
 	struct page *page = &screen->page;
 
 	page_line(page, label, "%.*s", shown_length(screen, rest, advice->text), advice->text);
 	for (size_t i = 0; i < advice->step_count; i++) {
-		if (shows(screen, PART_ASIDE) || !is_check(&advice->steps[i]))
+		if (shows(screen, PART_LAST) || !is_check(&advice->steps[i]))
 			write_step(screen, &advice->steps[i], advice->step_count > 1 ? i + 1 : 0);
 	}
 	if (advice->ask && page->all)
 		page_line(page, "Ask", "%s", advice->ask);
-	else if (advice->ask && !shows(screen, PART_ASIDE))
+	else if (advice->ask && !shows(screen, PART_LAST))
 		screen->left_out = true;
 	else if (advice->ask && !advice_sends_report(advice))
 		write_hint(screen, "", "The question to send: ", "--format report");
@@ -397,7 +400,7 @@ static void write_fix(struct screen *screen)
 		const struct advice *advice = &diagnosis->advice[i];
 		const char *other = advice->is_alternative ? "Or" : "Also";
 
-		if (i == 0 || shows(screen, PART_OTHER_FIX))
+		if (i == 0 || shows(screen, PART_OTHERS))
 			write_one_advice(screen, advice, i == 0 ? "Fix" : other);
 		else
 			screen->left_out = true;
@@ -430,6 +433,17 @@ static void write_others(struct page *page, const struct diagnosis *diagnosis)
 	}
 }
 
+static void write_cost(struct screen *screen)
+{
+	struct strbuf cost = {.used = 0};
+	const char *rate;
+
+	check_add_cost(&screen->request->diagnosis, &cost);
+	rate = strstr(cost.text, ": at ");
+	page_line(&screen->page, "Cost", "%s",
+		rate && !shows(screen, PART_LAST) ? rate + strlen(": ") : cost.text);
+}
+
 /* ---- all of it ---- */
 
 static void write_screen(struct screen *screen)
@@ -452,9 +466,7 @@ static void write_screen(struct screen *screen)
 	page->indent = PARAGRAPH_INDENT;
 	write_why(screen);
 	write_fix(screen);
-	page_line(page, "Cost", "%s", "");
-	if (shows(screen, PART_ASIDE) || fact_is_known(&diagnosis->cost.rate.fact))
-		check_add_cost(diagnosis, &page->text);
+	write_cost(screen);
 	if (page->all)
 		write_others(page, diagnosis);
 	page_end(page);
