@@ -173,27 +173,30 @@ static const struct advice_row set_virtualbox_provider = {"set-virtualbox-provid
 		{.command = "vdsocheck"}},
 	.source = "Oracle VirtualBox, user manual, \"Paravirtualization Providers\""};
 
-const struct advice_row *const advice_general[ADVICE_GENERAL] = {&switch_to_paravirtual,
-	&switch_to_tsc, &switch_to_tsc_on_ec2, &show_where_it_runs, &set_virtualbox_provider,
-	&accelerate_guest, &allow_processes, &give_cpu_time, &allow_proof};
-
 /*
  * The proof runs in a child, so it may lack a process instead of a permission; a crash lacks
  * neither.
  */
-static bool general_fits(const struct view *v, size_t place)
+void advice_list_general(const struct view *v, struct advice_case general[ADVICE_GENERAL])
 {
 	const enum fact_state proof = v->evidence->proof.fact.state;
 	bool lacks_permission = !v->emulated && (proof == FACT_DENIED || proof == FACT_ABSENT);
 	bool is_unknown = v->verdict == VERDICT_UNKNOWN && v->evidence->live;
 	bool has_lost_tsc = v->unsupported_on_x86 && !v->tsc_avoided && !v->clocks_disabled &&
 	                    v->boot_rates.stated <= 0 && (v->tsc_distrusted || v->tsc_delay);
-	const bool fits[ADVICE_GENERAL] = {v->paravirtual, v->tsc_advisable && !is_ec2(v->evidence),
-		v->tsc_advisable && is_ec2(v->evidence), !v->guest && !v->machine && has_lost_tsc,
-		v->wants_provider, v->on_tcg && has_lost_tsc, is_unknown && proof == FACT_NO_CHILD,
-		is_unknown && proof == FACT_LATE, is_unknown && lacks_permission};
+	const struct advice_case all[ADVICE_GENERAL] = {
+		{&switch_to_paravirtual, v->paravirtual},
+		{&switch_to_tsc, v->tsc_advisable && !is_ec2(v->evidence)},
+		{&switch_to_tsc_on_ec2, v->tsc_advisable && is_ec2(v->evidence)},
+		{&show_where_it_runs, !v->guest && !v->machine && has_lost_tsc},
+		{&set_virtualbox_provider, v->wants_provider},
+		{&accelerate_guest, v->on_tcg && has_lost_tsc},
+		{&allow_processes, is_unknown && proof == FACT_NO_CHILD},
+		{&give_cpu_time, is_unknown && proof == FACT_LATE},
+		{&allow_proof, is_unknown && lacks_permission},
+	};
 
-	return fits[place];
+	memcpy(general, all, sizeof(all));
 }
 
 /* Returns the word if it is plain for a shell, since it may come from a document; or NULL. */
@@ -453,18 +456,20 @@ size_t advice_find(
 	const struct view *v, const struct cause_list *causes, struct advice advice[ADVICE_MAX])
 {
 	struct advice_list list = {.advice = advice, .why_not_tsc = v->why_not_tsc};
+	struct advice_case general[ADVICE_GENERAL];
 
 	/* Either nothing is wrong, or nothing is known to be in a captured tree. */
 	if (v->verdict == VERDICT_OK || v->expected == VERDICT_OK ||
 		(!v->evidence->live && v->expected == VERDICT_UNKNOWN && !v->may_read_hpet &&
 			!causes->count))
 		return 0;
+	advice_list_general(v, general);
 	for (enum rank rank = 0; rank <= RANK_PROOF; rank++) {
 		for (size_t i = 0; i < causes->advice_count; i++)
 			add_advice(v, rank, causes->advice[i], &list);
 		for (size_t i = 0; i < ADVICE_GENERAL; i++) {
-			if (general_fits(v, i))
-				add_advice(v, rank, advice_general[i], &list);
+			if (general[i].fits)
+				add_advice(v, rank, general[i].row, &list);
 		}
 	}
 	if (!list.count && (v->verdict != VERDICT_UNKNOWN || v->expected == VERDICT_FALLBACK ||

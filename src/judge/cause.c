@@ -11,8 +11,6 @@ static const struct cause_row fallback_unexplained = {"fallback-unexplained", GR
 	.signs = "The calls fall back, and no other cause explains it.",
 	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_mode};
 
-static cause_rows rows_unexplained = {&fallback_unexplained, NULL};
-
 /* The row is for hosts where no other row explains why the calls are slow. */
 static void cause_unexplained(const struct view *v, struct cause_list *list)
 {
@@ -28,38 +26,41 @@ static void cause_unexplained(const struct view *v, struct cause_list *list)
  * An unreadable log is not a cause, and the notes are for hosts where nothing is wrong.
  */
 static const struct {
-	const struct cause_row *const *rows;
 	cause_table *add;
 	bool explains; /* why the calls are slow */
 } tables[] = {
-	{rows_process, cause_process, true},
-	{rows_vdso, cause_vdso, true},
-	{rows_current, cause_current, true},
-	{rows_selected, cause_selected, false},
-	{rows_unstable, cause_unstable, false},
-	{rows_watchdog, cause_watchdog, false},
-	{rows_xen, cause_xen, true},
-	{rows_pvclock, cause_pvclock, true},
-	{rows_hyperv, cause_hyperv, true},
-	{rows_slow, cause_slow, true},
-	{rows_tsc, cause_tsc, false},
-	{rows_unused, cause_unused, false},
-	{rows_without_vdso, cause_without_vdso, true},
-	{rows_unexplained, cause_unexplained, false},
-	{rows_unread, cause_unread, false},
-	{rows_notes, cause_notes, false},
+	{cause_process, true},
+	{cause_vdso, true},
+	{cause_current, true},
+	{cause_selected, false},
+	{cause_unstable, false},
+	{cause_watchdog, false},
+	{cause_xen, true},
+	{cause_pvclock, true},
+	{cause_hyperv, true},
+	{cause_slow, true},
+	{cause_tsc, false},
+	{cause_unused, false},
+	{cause_without_vdso, true},
+	{cause_unexplained, false},
+	{cause_unread, false},
+	{cause_notes, false},
 };
 
-size_t cause_list_rows(const struct cause_row *rows[CAUSE_ROW_MAX])
+size_t cause_list_all(struct cause_case cases[CAUSE_ROW_MAX])
 {
+	static const struct evidence nothing;
+	struct cause_case all[CAUSE_ROW_MAX];
+	struct cause_list list = {.all = all};
+	struct view view = view_of(&nothing);
 	size_t count = 0;
 
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		tables[i].add(&view, &list);
 	for (enum cause_group group = 0; group < GROUP_COUNT; group++) {
-		for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-			for (const struct cause_row *const *row = tables[i].rows; *row; row++) {
-				if ((*row)->group == group && count < CAUSE_ROW_MAX)
-					rows[count++] = *row;
-			}
+		for (size_t i = 0; i < list.all_count; i++) {
+			if (all[i].row->group == group)
+				cases[count++] = all[i];
 		}
 	}
 	return count;

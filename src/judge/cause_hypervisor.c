@@ -55,16 +55,14 @@ static const struct cause_row xen_kernel_too_old = {"xen-kernel-too-old", GROUP_
 	.signs =
 		"The calls fall back without a vclock mode, the clocksource is xen, and the kernel "
 		"is older than 4.15.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_kernel,
-	.advice = {&newer_kernel_for_xen, &move_to_nitro}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_kernel};
 
 static const struct cause_row xen_without_time_page = {"xen-without-time-page", GROUP_XEN,
 	"Xen did not register the page through which the vDSO would read its clock, so the xen "
 	"clocksource has no vDSO support.",
 	.signs = "The calls fall back, the clocksource is xen, and the kernel log has \"PVCLOCK "
 		 "not supported (err\" or \"Cannot restore secondary vcpu_time_info\".",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode,
-	.advice = {&ask_xen_host_for_page, &move_to_nitro}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode};
 
 static const struct cause_row xen_clock_unstable = {"xen-clock-unstable", GROUP_XEN,
 	"Xen does not guarantee a stable TSC to this guest, so the xen clocksource has no vDSO "
@@ -72,10 +70,7 @@ static const struct cause_row xen_clock_unstable = {"xen-clock-unstable", GROUP_
 	.signs = "The calls fall back, the clocksource is xen, and the pvclock page does not have "
 		 "the TSC_STABLE bit, or nothing else explains it; the kernel log may have "
 		 "\"PVCLOCK not supported (tsc unstable)\".",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode, .more = "xen-tscmode(7)",
-	.advice = {&ask_xen_host, &move_to_nitro, &boot_xen_with_tsc}};
-
-cause_rows rows_xen = {&xen_kernel_too_old, &xen_without_time_page, &xen_clock_unstable, NULL};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode, .more = "xen-tscmode(7)"};
 
 void cause_xen(const struct view *v, struct cause_list *list)
 {
@@ -88,13 +83,17 @@ void cause_xen(const struct view *v, struct cause_list *list)
 	bool is_known_unstable =
 		v->page_unstable || log_find(evidence, "PVCLOCK not supported (tsc unstable)");
 	const struct cause_case cases[] = {
-		{&xen_kernel_too_old, .applies = is_kernel_too_old, FITS(!v->ec2_xen, v->ec2_xen)},
+		{&xen_kernel_too_old, .applies = is_kernel_too_old,
+			.advice = {{&newer_kernel_for_xen, !v->ec2_xen},
+				{&move_to_nitro, v->ec2_xen}}},
 		{&xen_without_time_page, .applies = has_no_page, .line = v->xen_refused,
-			FITS(!v->ec2_xen, v->ec2_xen)},
+			.advice = {{&ask_xen_host_for_page, !v->ec2_xen},
+				{&move_to_nitro, v->ec2_xen}}},
 		{&xen_clock_unstable,
 			.applies = on_xen && !v->page_stable && !is_kernel_too_old && !has_no_page,
 			.proven = is_known_unstable, .line = v->xen_refused,
-			FITS(!v->ec2_xen && !v->on_dom0, v->ec2_xen, v->on_dom0)},
+			.advice = {{&ask_xen_host, !v->ec2_xen && !v->on_dom0},
+				{&move_to_nitro, v->ec2_xen}, {&boot_xen_with_tsc, v->on_dom0}}},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));
@@ -201,46 +200,38 @@ static const struct cause_row kvm_clock_switched_off = {"kvm-clock-switched-off"
 	"The kernel command line (no-kvmclock-vsyscall) keeps the vDSO from reading kvm-clock.",
 	.signs = "The calls fall back, the clocksource is kvm-clock, and the kernel command line "
 		 "has no-kvmclock-vsyscall.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, DROPS_BOOT};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot};
 
 static const struct cause_row kvm_clock_32_bit = {"kvm-clock-32-bit", GROUP_KVM,
 	"The vDSO of a 32-bit kernel cannot read kvm-clock; that of a 64-bit kernel can.",
 	.signs = "The calls fall back, the clocksource is kvm-clock, and the kernel's architecture "
 		 "is not x86_64.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode, .advice = {&use_64_bit_kernel}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode};
 
 static const struct cause_row kvm_clock_never_stable = {"kvm-clock-never-stable", GROUP_KVM,
 	"KVM did not mark the TSC stable when this guest booted, so kvm-clock has no vDSO support.",
 	.signs = "The calls fall back, the clocksource is kvm-clock, and the vclock mode is none.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_feature,
-	.advice = {&reboot_guest, &ask_kvm_host, &ask_kvm_host_for_tsc}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_feature};
 
 static const struct cause_row kvm_clock_lost = {"kvm-clock-lost", GROUP_KVM,
 	"KVM marked the TSC stable at boot and has cleared that flag since: the guest was restored "
 	"or migrated, or its host left tsc for a while.",
 	.signs = "The calls fall back, the clocksource is kvm-clock, and there is a vclock mode, "
 		 "but the pvclock page lacks the TSC_STABLE bit.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_kvm_feature,
-	.advice = {&restart_guest, &resume_guest, &restart_guest, &ask_about_restore,
-		&ask_kvm_host_what_happened}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_kvm_feature};
 
 static const struct cause_row kvm_clock_unstable = {"kvm-clock-unstable", GROUP_KVM,
 	"KVM does not mark this guest's TSC stable, so the vDSO leaves kvm-clock to the kernel.",
 	.signs = "The calls fall back, the clocksource is kvm-clock, and the vclock mode or the "
 		 "pvclock page could not be read.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_feature,
-	.advice = {&ask_kvm_host, &ask_kvm_host_for_tsc}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_feature};
 
 static const struct cause_row pvclock_withdrawn = {"pvclock-withdrawn", GROUP_KVM,
 	"The hypervisor marks this guest's TSC stable only part of the time (not during a "
 	"migration, for instance). The rest of the time the calls are system calls.",
 	.signs = "The calls fall back at times, although there is a vclock mode and the pvclock "
 		 "page has the TSC_STABLE bit.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_feature,
-	.advice = {&ask_kvm_host_what_happened, &ask_xen_host_what_happened, &move_to_nitro}};
-
-cause_rows rows_pvclock = {&kvm_clock_switched_off, &kvm_clock_32_bit, &kvm_clock_never_stable,
-	&kvm_clock_lost, &kvm_clock_unstable, &pvclock_withdrawn, NULL};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_feature};
 
 void cause_pvclock(const struct view *v, struct cause_list *list)
 {
@@ -264,19 +255,28 @@ void cause_pvclock(const struct view *v, struct cause_list *list)
 	bool is_owned = v->may_be_restored && !on_firecracker;
 	bool may_be_owned = is_owned || !fact_is_known(&evidence->host.platform.fact);
 	const struct cause_case cases[] = {
-		{&kvm_clock_switched_off, .applies = is_off, FITS_BOOT(v)},
+		{&kvm_clock_switched_off, .applies = is_off, DROP_BOOT(v)},
 		{&kvm_clock_32_bit, .applies = on_kvm_clock && v->kvm_clock_32_bit,
-			FITS(!fact_is_flag(&evidence->host.long_mode, false))},
+			.advice = {{&use_64_bit_kernel,
+				!fact_is_flag(&evidence->host.long_mode, false)}}},
 		{&kvm_clock_never_stable, .applies = was_never_stable, .proven = lacks_feature,
-			FITS(!lacks_feature && !on_firecracker, !has_feature, has_feature)},
+			.advice = {{&reboot_guest, !lacks_feature && !on_firecracker},
+				{&ask_kvm_host, !has_feature},
+				{&ask_kvm_host_for_tsc, has_feature}}},
 		{&kvm_clock_lost, .applies = is_lost,
-			FITS(!is_owned, may_be_owned, is_owned, v->may_be_restored,
-				!v->may_be_restored)},
+			.advice = {{&restart_guest, !is_owned}, {&resume_guest, may_be_owned},
+				{&restart_guest, is_owned},
+				{&ask_about_restore, v->may_be_restored},
+				{&ask_kvm_host_what_happened, !v->may_be_restored}}},
 		{&kvm_clock_unstable, .applies = is_unstable && !was_never_stable && !is_lost,
-			.proven = v->page_unstable, FITS(!has_feature, has_feature)},
+			.proven = v->page_unstable,
+			.advice = {{&ask_kvm_host, !has_feature},
+				{&ask_kvm_host_for_tsc, has_feature}}},
 		{&pvclock_withdrawn, .applies = v->falls_back && v->page_stable,
-			FITS(v->on_kvm_clock && !v->may_be_restored, v->on_xen && !v->ec2_xen,
-				v->ec2_xen)},
+			.advice = {{&ask_kvm_host_what_happened,
+					   v->on_kvm_clock && !v->may_be_restored},
+				{&ask_xen_host_what_happened, v->on_xen && !v->ec2_xen},
+				{&move_to_nitro, v->ec2_xen}}},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));
@@ -308,15 +308,13 @@ static const struct cause_row hyperv_kernel_too_old = {"hyperv-kernel-too-old", 
 	"page.",
 	.signs = "The calls fall back with such a kernel, and the clocksource is one of Hyper-V's, "
 		 "or hyperv_clocksource_tsc_page is available.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_kernel, .more = HYPERV_CLOCKS,
-	.advice = {&newer_kernel_for_hyperv_page}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_kernel, .more = HYPERV_CLOCKS};
 
 static const struct cause_row hyperv_without_vdso = {"hyperv-without-vdso", GROUP_HYPERV,
 	"This kernel does not let its vDSO read the Hyper-V reference TSC page.",
 	.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, and the "
 		 "vclock mode is none.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_kernel,
-	.advice = {&newer_kernel_for_hyperv}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_kernel};
 
 static const struct cause_row hyperv_backport = {"hyperv-backport", GROUP_HYPERV,
 	"A defect of some distribution kernels of 2021, which backported Hyper-V changes to 5.4, "
@@ -332,11 +330,7 @@ static const struct cause_row hyperv_page_invalid = {"hyperv-page-invalid", GROU
 	"the kernel.",
 	.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, and there "
 		 "is a vclock mode, but the page's tsc_sequence is 0.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .more = HYPERV_CLOCKS,
-	.advice = {&advice_move, &ask_hyperv_host}};
-
-cause_rows rows_hyperv = {
-	&hyperv_kernel_too_old, &hyperv_without_vdso, &hyperv_backport, &hyperv_page_invalid, NULL};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .more = HYPERV_CLOCKS};
 
 void cause_hyperv(const struct view *v, struct cause_list *list)
 {
@@ -355,14 +349,16 @@ void cause_hyperv(const struct view *v, struct cause_list *list)
 	                                 : is_page_unreadable;
 	bool has_no_mode = on_page && v->mode_none;
 	const struct cause_case cases[] = {
-		{&hyperv_kernel_too_old, .applies = is_kernel_too_old},
-		{&hyperv_without_vdso, .applies = has_no_mode && !is_kernel_too_old},
+		{&hyperv_kernel_too_old, .applies = is_kernel_too_old,
+			.advice = {{&newer_kernel_for_hyperv_page, true}}},
+		{&hyperv_without_vdso, .applies = has_no_mode && !is_kernel_too_old,
+			.advice = {{&newer_kernel_for_hyperv, true}}},
 		{&hyperv_backport, .applies = has_no_mode && !kernel_is_before(evidence, 5, 4) &&
 	                                      kernel_is_before(evidence, 5, 12)},
 		{&hyperv_page_invalid,
 			.applies = on_page && !v->mode_none && fact_is_known(&sequence->fact) &&
 	                           sequence->value == 0,
-			FITS(!v->has_switch, true)},
+			.advice = {{&advice_move, !v->has_switch}, {&ask_hyperv_host, true}}},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));

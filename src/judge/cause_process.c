@@ -140,14 +140,13 @@ static const struct cause_row counter_disabled = {"counter-disabled", GROUP_PROC
 	"The counter is disabled for this process and its children (prctl(PR_SET_TSC)): a call "
 	"that reads it ends with SIGSEGV.",
 	.signs = "prctl(PR_GET_TSC) returns PR_TSC_SIGSEGV.", .certainty = CERTAINTY_PROVEN,
-	.evidence = cite_counter_off, .more = "PR_SET_TSC(2const)", .advice = {&leave_counter_on}};
+	.evidence = cite_counter_off, .more = "PR_SET_TSC(2const)"};
 
 static const struct cause_row emulated = {"emulated", GROUP_PROCESS,
 	"vdsocheck runs under an emulator; run it natively to check the host.",
 	.signs = "Valgrind's library is preloaded, or /proc/thread-self/exe is another program, "
 		 "such as qemu-user.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_emulator,
-	.advice = {&run_without_emulator}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_emulator};
 
 /* rr and CRIU after a restore each map an image of their own. */
 static const struct cause_row vdso_replaced = {"vdso-replaced", GROUP_PROCESS,
@@ -156,64 +155,60 @@ static const struct cause_row vdso_replaced = {"vdso-replaced", GROUP_PROCESS,
 	.signs = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps.",
 	.certainty = CERTAINTY_PROVEN,
 	.detail = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps",
-	.more = "getauxval(3)", .advice = {&run_outside_tool}};
+	.more = "getauxval(3)"};
 
 static const struct cause_row vdso_switched_off = {"vdso-switched-off", GROUP_VDSO,
 	"The vDSO is disabled on the kernel command line.",
 	.signs = "The kernel gives this process no vDSO, and its command line has vdso=0, vdso32=0 "
 		 "or vdso32=2.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = "vdso(7)",
-	.advice = {&advice_drop_boot}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = "vdso(7)"};
 
 static const struct cause_row no_vdso = {"no-vdso", GROUP_VDSO,
 	"The kernel, or an emulator in its place (valgrind, qemu-user), gives programs no vDSO, so "
 	"every clock call is a system call.",
 	.signs = "The auxiliary vector has no AT_SYSINFO_EHDR, and the kernel command line does "
 		 "not say why.",
-	.certainty = CERTAINTY_PROVEN, .more = "vdso(7)",
-	.advice = {&run_without_emulator, &advice_send_report}};
+	.certainty = CERTAINTY_PROVEN, .more = "vdso(7)"};
 
 static const struct cause_row vdso32_disabled = {"vdso32-disabled", GROUP_VDSO,
 	"This kernel gives 32-bit programs no vDSO: sysctl abi.vsyscall32 is 0, as in kernels that "
 	"were built with CONFIG_COMPAT_VDSO.",
 	.signs = "A 32-bit vdsocheck gets no vDSO from an x86-64 kernel, and the kernel command "
 		 "line does not say why.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_32_bits, .more = BOOT_PARAMETERS,
-	.advice = {&enable_vdso32}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_32_bits, .more = BOOT_PARAMETERS};
 
 static const struct cause_row no_compat_vdso = {"no-compat-vdso", GROUP_VDSO,
 	"This 64-bit kernel gives 32-bit programs no vDSO: it was built without CONFIG_COMPAT_VDSO.",
 	.signs = "A 32-bit vdsocheck gets no vDSO from an arm64 kernel.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_32_bits, .advice = {&use_64_bit_or_compat}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_32_bits};
 
 static const struct cause_row uml = {"uml", GROUP_PROCESS,
 	"The vDSO of User-Mode Linux makes a system call for each clock call.",
 	.signs = "/proc/cpuinfo has the vendor_id User Mode Linux.", .certainty = CERTAINTY_PROVEN,
-	.detail = "/proc/cpuinfo: vendor_id User Mode Linux", .advice = {&leave_uml}};
+	.detail = "/proc/cpuinfo: vendor_id User Mode Linux"};
 
 static const struct cause_row wsl1 = {"wsl1", GROUP_PROCESS,
 	"WSL 1 has neither a Linux kernel nor a vDSO clock; WSL 2 has both.",
 	.signs = "The calls fall back, and the kernel's release ends with -Microsoft.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_release, .advice = {&use_wsl2}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_release};
 
 /* This mode excludes 32-bit programs only; the vDSO serves 64-bit programs. */
 static const struct cause_row arm_compat_disabled = {"arm-compat-disabled", GROUP_OTHER,
 	"The kernel does not let 32-bit programs read this CPU's counter, only 64-bit ones.",
 	.signs = "The calls fall back, and the vclock mode is archtimer-nocompat.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .advice = {&use_64_bit_arm}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode};
 
 static const struct cause_row gvisor_calibrating = {"gvisor-calibrating", GROUP_PROCESS,
 	"In the first seconds of a sandbox, until gVisor has calibrated the CPU's counter, its "
 	"vDSO passes the calls on to the sentry.",
 	.signs = "The calls fall back in a sandbox of gVisor.", .certainty = CERTAINTY_LIKELY,
-	.evidence = cite_mode, .advice = {&wait_for_gvisor}};
+	.evidence = cite_mode};
 
 static const struct cause_row libc_bypasses_vdso = {"libc-bypasses-vdso", GROUP_PROCESS,
 	"This C library does not use the vDSO, although the vDSO works.",
 	.signs = "In the proof, calls through the C library entered the kernel, and none through "
 		 "the vDSO did.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_libc, .more = "vdso(7)",
-	.advice = {&newer_libc}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_libc, .more = "vdso(7)"};
 
 static const struct cause_row libc_values = {"libc-values", GROUP_PROCESS,
 	"This process gets another time than the kernel's from its clock functions, which {wrapper} "
@@ -221,10 +216,6 @@ static const struct cause_row libc_values = {"libc-values", GROUP_PROCESS,
 	.signs = "A deciding call through the C library fails or its values do not lie between the "
 		 "kernel's before and after it, while those of the vDSO do.",
 	.certainty = CERTAINTY_PROVEN, .evidence = cite_libc_values, .more = "ld.so(8)"};
-
-cause_rows rows_process = {&counter_disabled, &emulated, &vdso_replaced, &vdso_switched_off,
-	&no_vdso, &vdso32_disabled, &no_compat_vdso, &uml, &wsl1, &arm_compat_disabled,
-	&gvisor_calibrating, &libc_bypasses_vdso, &libc_values, NULL};
 
 void cause_process(const struct view *v, struct cause_list *list)
 {
@@ -241,21 +232,31 @@ void cause_process(const struct view *v, struct cause_list *list)
 	bool is_x86_64 = is_32_bit && fact_is_text(&host->arch, "x86_64");
 	bool is_aarch64 = is_32_bit && fact_is_text(&host->arch, "aarch64");
 	const struct cause_case cases[] = {
-		{&counter_disabled, .applies = v->counter_off},
-		{&emulated, .applies = v->emulated},
-		{&vdso_replaced, .applies = v->vdso_replaced, FITS(v->verdict != VERDICT_OK)},
-		{&vdso_switched_off, .applies = is_off},
-		{&no_vdso, .applies = is_missing && !is_x86_64 && !is_aarch64, .detail = why},
-		{&vdso32_disabled, .applies = is_x86_64, .detail = why},
-		{&no_compat_vdso, .applies = is_aarch64, .detail = why},
-		{&uml, .applies = (fallback || v->expected == VERDICT_FALLBACK) &&
-	                          hypervisor_is(evidence, "uml")},
-		{&wsl1, .applies = fallback && platform_is(evidence, "wsl1")},
+		{&counter_disabled, .applies = v->counter_off,
+			.advice = {{&leave_counter_on, true}}},
+		{&emulated, .applies = v->emulated, .advice = {{&run_without_emulator, true}}},
+		{&vdso_replaced, .applies = v->vdso_replaced,
+			.advice = {{&run_outside_tool, v->verdict != VERDICT_OK}}},
+		{&vdso_switched_off, .applies = is_off, .advice = {{&advice_drop_boot, true}}},
+		{&no_vdso, .applies = is_missing && !is_x86_64 && !is_aarch64, .detail = why,
+			.advice = {{&run_without_emulator, true}, {&advice_send_report, true}}},
+		{&vdso32_disabled, .applies = is_x86_64, .detail = why,
+			.advice = {{&enable_vdso32, true}}},
+		{&no_compat_vdso, .applies = is_aarch64, .detail = why,
+			.advice = {{&use_64_bit_or_compat, true}}},
+		{&uml,
+			.applies = (fallback || v->expected == VERDICT_FALLBACK) &&
+	                           hypervisor_is(evidence, "uml"),
+			.advice = {{&leave_uml, true}}},
+		{&wsl1, .applies = fallback && platform_is(evidence, "wsl1"),
+			.advice = {{&use_wsl2, true}}},
 		{&arm_compat_disabled,
 			.applies = v->falls_back &&
 	                           strcmp(evidence->vclock.name, "archtimer-nocompat") == 0,
-			.line = log_find(evidence, "ARM erratum 1418040")},
-		{&gvisor_calibrating, .applies = v->falls_back && v->gvisor},
+			.line = log_find(evidence, "ARM erratum 1418040"),
+			.advice = {{&use_64_bit_arm, true}}},
+		{&gvisor_calibrating, .applies = v->falls_back && v->gvisor,
+			.advice = {{&wait_for_gvisor, true}}},
 		{&libc_bypasses_vdso,
 			.applies = v->libc.entered > 0 && v->vdso.proven > 0 &&
 	                           v->vdso.entered == 0 && !v->vdso.failing,
@@ -263,7 +264,7 @@ void cause_process(const struct view *v, struct cause_list *list)
 	                                ? "Only vdsocheck itself is affected: the C library that is linked "
 	                                  "into it does not use the vDSO."
 	                                : NULL,
-			FITS(fallback)},
+			.advice = {{&newer_libc, fallback}}},
 		{&libc_values, .applies = is_libc_wrong(v)},
 	};
 
@@ -324,8 +325,7 @@ static const struct advice_row newer_container_runtime = {"newer-container-runti
 static const struct cause_row time_calls_blocked = {"time-calls-blocked", GROUP_PROCESS,
 	"A seccomp filter, such as a container's profile, blocks the clock system calls.",
 	.signs = "A deciding call fails when it is made as a system call.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_blocked, .more = "seccomp(2)",
-	.advice = {&newer_container_runtime}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_blocked, .more = "seccomp(2)"};
 
 static const struct cause_row old_vdso_clocks = {"old-vdso-clocks", GROUP_VDSO,
 	"This kernel's vDSO does not serve all of CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME and "
@@ -352,16 +352,14 @@ static const struct cause_row time_namespace = {"time-namespace", GROUP_PROCESS,
 	.signs = "The vDSO's data page is that of a time namespace.", .certainty = CERTAINTY_PROVEN,
 	.detail = "the vDSO's data page is that of a time namespace", .more = "time_namespaces(7)"};
 
-cause_rows rows_notes = {&time_calls_blocked, &old_vdso_clocks, &gvisor_few_clocks,
-	&tsc_readers_affected, &time_namespace, NULL};
-
 void cause_notes(const struct view *v, struct cause_list *list)
 {
 	bool is_ok = v->verdict == VERDICT_OK;
 	bool raw = enters_always(v, "CLOCK_MONOTONIC_RAW");
 	enum counter_standing standing = counter_standing_find(v);
 	const struct cause_case cases[] = {
-		{&time_calls_blocked, .applies = are_calls_blocked(v)},
+		{&time_calls_blocked, .applies = are_calls_blocked(v),
+			.advice = {{&newer_container_runtime, true}}},
 		{&old_vdso_clocks, .applies = is_ok && !v->gvisor &&
 	                                      (raw || enters_always(v, "CLOCK_BOOTTIME") ||
 						      enters_always(v, "CLOCK_TAI"))},

@@ -93,83 +93,73 @@ static const struct cause_row tsc_disabled_at_boot = {"tsc-disabled-at-boot", GR
 	"The TSC is disabled on the kernel command line.",
 	.signs = "The kernel command line has notsc or tsc=unstable, or the kernel log has "
 		 "\"Marking TSC unstable due to boot parameter\".",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS, DROPS_BOOT};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS};
 
 static const struct cause_row clocks_disabled_at_boot = {"clocks-disabled-at-boot", GROUP_ANY,
 	"The kernel command line takes away the clocks that the kernel calibrates the TSC by and "
 	"checks it with (HPET, ACPI PM timer), so that a count of ticks is left.",
 	.signs = "The kernel command line has acpi=off, nohpet, hpet=disable or pmtmr=0, neither "
 		 "hpet nor acpi_pm is available, and the clocksource is jiffies or pit.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_boot, .more = BOOT_PARAMETERS, DROPS_BOOT};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_boot, .more = BOOT_PARAMETERS};
 
 static const struct cause_row clocksource_written = {"clocksource-written", GROUP_ANY,
 	"The kernel did not select {from}, which the vDSO does not support: its name was written "
 	"to current_clocksource.",
 	.signs = "The kernel's first choice of the available clocksources has vDSO support, and "
 		 "neither the kernel command line nor the kernel log says why it is not in use.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_available,
-	.advice = {&find_clocksource_writer}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_available};
 
 static const struct cause_row paravirtual_clock_disabled = {"paravirtual-clock-disabled", GROUP_ANY,
 	"The kernel command line (nopv) keeps the kernel from using its hypervisor's clock.",
 	.signs = "The kernel command line of a guest has nopv or xen_nopv.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS, DROPS_BOOT};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS};
 
 static const struct cause_row kvm_clock_disabled = {"kvm-clock-disabled", GROUP_KVM,
 	"kvm-clock is disabled on the kernel command line.",
 	.signs = "The kernel command line of a guest has no-kvmclock.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, DROPS_BOOT};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot};
 
 static const struct cause_row paravirtual_clock_removed = {"paravirtual-clock-removed", GROUP_ANY,
 	"The kernel used the hypervisor's clock and does not offer it any more: it was removed by "
 	"a write to unbind_clocksource.",
 	.signs = "The kernel log has \"Switched to clocksource\" with a clock of the hypervisor's "
 		 "that is not available any more.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_available, .with_switch = true,
-	.advice = {&advice_reboot_after_unbind}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_available, .with_switch = true};
 
 static const struct cause_row hyperv_clock_missing = {"hyperv-clock-missing", GROUP_HYPERV,
 	"This kernel has no clocksource of Hyper-V's: it was built without CONFIG_HYPERV, or the "
 	"host offers neither a reference counter nor a reference TSC page.",
 	.signs = "A guest of Hyper-V with Linux 4.12 or newer has no clocksource whose name begins "
 		 "with hyperv_, and its kernel log has none.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_available, .more = HYPERV_CLOCKS,
-	.advice = {&kernel_with_hyperv, &advice_ask_hyperv_for_tsc}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_available, .more = HYPERV_CLOCKS};
 
 static const struct cause_row xen_clock_missing = {"xen-clock-missing", GROUP_XEN,
 	"This kernel has no clocksource of Xen's: it was built without CONFIG_XEN_PVHVM, or Xen "
 	"does not offer its clock to this guest.",
 	.signs = "A guest of Xen has no clocksource xen, and neither nopv nor xen_nopv on its "
 		 "kernel command line.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_available, .advice = {&kernel_with_xen}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_available};
 
 static const struct cause_row vmware_not_detected = {"vmware-not-detected", GROUP_TSC,
 	"This kernel does not detect VMware, which guarantees the TSC to its guests: it was built "
 	"without CONFIG_HYPERVISOR_GUEST.",
 	.signs = "/proc/cpuinfo of a guest of VMware does not have the flag tsc_reliable, and the "
 		 "kernel does not use the TSC.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_flags, .advice = {&kernel_with_vmware}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_flags};
 
 static const struct cause_row kvm_clock_unused = {"kvm-clock-unused", GROUP_KVM,
 	"This kernel does not use kvm-clock, which KVM offers to its guests: it was built without "
 	"CONFIG_KVM_GUEST.",
 	.signs = "A guest of KVM does not have kvm-clock available, and the kernel log, from its "
 		 "beginning, does not have \"kvm-clock: Using\".",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_clock,
-	.advice = {&kernel_with_kvm_guest}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_clock};
 
 static const struct cause_row kvm_clock_missing = {"kvm-clock-missing", GROUP_KVM,
 	"This kernel was built without CONFIG_KVM_GUEST and cannot use the kvm-clock that the "
 	"hypervisor offers, or kvm-clock was removed by a write to unbind_clocksource.",
 	.signs = "CPUID offers kvm-clock, which is not available, and the beginning of the kernel "
 		 "log is lost or unreadable.",
-	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_kvm_clock,
-	.advice = {&reboot_for_kvm_clock}};
-
-cause_rows rows_selected = {&tsc_disabled_at_boot, &clocks_disabled_at_boot, &clocksource_written,
-	&paravirtual_clock_disabled, &kvm_clock_disabled, &paravirtual_clock_removed,
-	&hyperv_clock_missing, &xen_clock_missing, &vmware_not_detected, &kvm_clock_unused,
-	&kvm_clock_missing, NULL};
+	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_kvm_clock};
 
 void cause_selected(const struct view *v, struct cause_list *list)
 {
@@ -204,26 +194,33 @@ void cause_selected(const struct view *v, struct cause_list *list)
 
 	const struct cause_case cases[] = {
 		{&tsc_disabled_at_boot, .applies = v->unsupported_on_x86 && v->boot_disables_tsc,
-			.line = v->tsc_distrust, FITS_BOOT(v)},
-		{&clocks_disabled_at_boot, .applies = v->clocks_disabled, FITS_BOOT(v)},
+			.line = v->tsc_distrust, DROP_BOOT(v)},
+		{&clocks_disabled_at_boot, .applies = v->clocks_disabled, DROP_BOOT(v)},
 		{&clocksource_written, .applies = is_written,
-			.line = find_switch_to_current(evidence)},
+			.line = find_switch_to_current(evidence),
+			.advice = {{&find_clocksource_writer, true}}},
 		{&paravirtual_clock_disabled,
 			.applies = v->unsupported_on_x86 && v->guest && is_paravirtual_off,
-			FITS_BOOT(v)},
+			DROP_BOOT(v)},
 		{&kvm_clock_disabled,
 			.applies = v->unsupported_on_x86 && v->guest && is_kvm_clock_off,
-			FITS_BOOT(v)},
-		{&paravirtual_clock_removed, .applies = v->removed_clock, .line = v->removed_clock},
+			DROP_BOOT(v)},
+		{&paravirtual_clock_removed, .applies = v->removed_clock, .line = v->removed_clock,
+			.advice = {{&advice_reboot_after_unbind, true}}},
 		{&hyperv_clock_missing,
 			.applies = v->lacks_driver && hypervisor_is(evidence, "microsoft"),
-			FITS(true, !v->has_switch)},
+			.advice = {{&kernel_with_hyperv, true},
+				{&advice_ask_hyperv_for_tsc, !v->has_switch}}},
 		{&xen_clock_missing, .applies = v->lacks_driver && on_xen,
-			.line = log_find(evidence, "Xen doesn't support pvclock on HVM")},
+			.line = log_find(evidence, "Xen doesn't support pvclock on HVM"),
+			.advice = {{&kernel_with_xen, true}}},
 		{&vmware_not_detected,
-			.applies = v->lacks_driver && hypervisor_is(evidence, "vmware")},
-		{&kvm_clock_unused, .applies = (is_unused && has_beginning) || lacks_kvm_guest},
-		{&kvm_clock_missing, .applies = is_unused && !has_beginning},
+			.applies = v->lacks_driver && hypervisor_is(evidence, "vmware"),
+			.advice = {{&kernel_with_vmware, true}}},
+		{&kvm_clock_unused, .applies = (is_unused && has_beginning) || lacks_kvm_guest,
+			.advice = {{&kernel_with_kvm_guest, true}}},
+		{&kvm_clock_missing, .applies = is_unused && !has_beginning,
+			.advice = {{&reboot_for_kvm_clock, true}}},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));
@@ -233,15 +230,13 @@ static const struct cause_row kernel_log_denied = {"kernel-log-denied", GROUP_AN
 	"This user may not read the kernel log, which would say why this clocksource was chosen.",
 	.signs = "Reading /dev/kmsg is refused, and nothing that could be read explains the "
 		 "clocksource.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_log_denied, .advice = {&read_kernel_log}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_log_denied};
 
 static const struct cause_row kernel_log_unclear = {"kernel-log-unclear", GROUP_ANY,
 	"The kernel log was not understood; it may say why this clocksource was chosen.",
 	.signs = "The log names the kernel, but none of its lines has a form that is known; or "
 		 "reading it failed.",
-	.certainty = CERTAINTY_PROVEN, .advice = {&save_kernel_log}};
-
-cause_rows rows_unread = {&kernel_log_denied, &kernel_log_unclear, NULL};
+	.certainty = CERTAINTY_PROVEN};
 
 /* An unreadable log is not a cause, so it comes last. */
 void cause_unread(const struct view *v, struct cause_list *list)
@@ -253,9 +248,10 @@ void cause_unread(const struct view *v, struct cause_list *list)
 		{&kernel_log_denied,
 			.applies = is_unexplained &&
 	                           (log->fact.state == FACT_DENIED ||
-					   (v->evidence->live && is_log_at_boot(log)))},
+					   (v->evidence->live && is_log_at_boot(log))),
+			.advice = {{&read_kernel_log, true}}},
 		{&kernel_log_unclear, .applies = is_unexplained && log->fact.state == FACT_FAILED,
-			.detail = log->fact.reason},
+			.detail = log->fact.reason, .advice = {{&save_kernel_log, true}}},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));

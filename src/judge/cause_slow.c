@@ -81,25 +81,22 @@ static const struct cause_row boot_clocksource = {"boot-clocksource", GROUP_ANY,
 	.signs = "The calls fall back, and the kernel command line has clocksource= with the "
 		 "clocksource in use, which no vDSO reads, or before which the kernel lists "
 		 "another.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS, DROPS_BOOT};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS};
 
 static const struct cause_row clocksource_unseen = {"clocksource-unseen", GROUP_ANY,
 	"The current clocksource (not visible from here) has no vDSO support.",
 	.signs = "The calls fall back, the vclock mode is none, and /sys does not show the "
 		 "clocksource.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .more = "vdso(7)",
-	.advice = {&look_where_sys_is}};
-
-cause_rows rows_current = {&boot_clocksource, &clocksource_unseen, NULL};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .more = "vdso(7)"};
 
 void cause_current(const struct view *v, struct cause_list *list)
 {
 	const struct fact *current = &v->evidence->clocksource.current_fact;
 	const struct cause_case cases[] = {
-		{&boot_clocksource, .applies = v->boot_choice_slows, FITS_BOOT(v)},
+		{&boot_clocksource, .applies = v->boot_choice_slows, DROP_BOOT(v)},
 		{&clocksource_unseen,
 			.applies = v->falls_back && v->mode_none && !fact_is_known(current),
-			.detail = current->reason},
+			.detail = current->reason, .advice = {{&look_where_sys_is, true}}},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));
@@ -130,33 +127,26 @@ static const struct cause_row arm_counter_erratum = {"arm-counter-erratum", GROU
 	.signs = "The calls fall back, and the clocksource is arch_sys_counter; the kernel log may "
 		 "have \"workaround for\" an erratum other than 1418040, or \"Trapping CNTVCT "
 		 "access\".",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode,
-	.advice = {&other_arm_cpu, &arm_cpu_or_firmware}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode};
 
 static const struct cause_row clocksource_changing = {"clocksource-changing", GROUP_ANY,
 	"The clocksource changed while vdsocheck ran.",
 	.signs = "The clocksource had another name at the end of the check, or calls fell back at "
 		 "times and the kernel log shows a return to an earlier clocksource.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_changing,
-	.advice = {&let_clocksource_settle}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_changing};
 
 static const struct cause_row clocksource_of_module = {"clocksource-of-module", GROUP_ANY,
 	"No kernel has a clocksource named {from}: a module that is not part of Linux registered "
 	"it.",
 	.signs = "The calls fall back on x86, and no kernel has a clocksource of this name.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode, .advice = {&unload_module}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode};
 
 static const struct cause_row counter_trapped = {"counter-trapped", GROUP_ANY,
 	"The hypervisor or an emulator intercepts each read of the CPU's counter, which costs as "
 	"much as a system call.",
 	.signs = "The verdict is slow: a read of the counter takes as long as the cheapest system "
 		 "call, or more than 150 ns.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_counter,
-	.advice = {&advice_move, &ask_vmware_about_counter, &ask_xen_about_counter,
-		&ask_about_trapped_counter}};
-
-cause_rows rows_slow = {&arm_counter_erratum, &clocksource_changing, &clocksource_of_module,
-	&counter_trapped, NULL};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_counter};
 
 void cause_slow(const struct view *v, struct cause_list *list)
 {
@@ -176,12 +166,18 @@ void cause_slow(const struct view *v, struct cause_list *list)
 	                                  "not let the vDSO read it."
 	                                : NULL,
 			.proven = v->counter_erratum, .line = v->counter_erratum,
-			FITS(v->counter_erratum, !v->counter_erratum)},
+			.advice = {{&other_arm_cpu, v->counter_erratum},
+				{&arm_cpu_or_firmware, !v->counter_erratum}}},
 		{&clocksource_changing, .applies = has_changed || (v->decided.mixed && back),
-			.proven = has_changed, .line = back},
-		{&clocksource_of_module, .applies = is_of_module(v)},
+			.proven = has_changed, .line = back,
+			.advice = {{&let_clocksource_settle, true}}},
+		{&clocksource_of_module, .applies = is_of_module(v),
+			.advice = {{&unload_module, true}}},
 		{&counter_trapped, .applies = v->verdict == VERDICT_SLOW && !v->firmware_counter,
-			FITS(!v->has_switch, is_vmware, is_xen, !is_vmware && !is_xen)},
+			.advice = {{&advice_move, !v->has_switch},
+				{&ask_vmware_about_counter, is_vmware},
+				{&ask_xen_about_counter, is_xen},
+				{&ask_about_trapped_counter, !is_vmware && !is_xen}}},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));
@@ -203,10 +199,7 @@ static const struct cause_row clocksource_without_vdso = {"clocksource-without-v
 		 "mode, such as hpet, acpi_pm or jiffies, or its vclock mode is none. The devices "
 		 "hpet and acpi_pm are read by one CPU at a time: the more CPUs read the clock, "
 		 "the longer each read takes.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .follows = true, .more = "vdso(7)",
-	.advice = {&advice_switch_to_own_counter}};
-
-cause_rows rows_without_vdso = {&clocksource_without_vdso, NULL};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .follows = true, .more = "vdso(7)"};
 
 /* It comes last: the causes of why the kernel selected this clocksource say more. */
 void cause_without_vdso(const struct view *v, struct cause_list *list)
@@ -222,7 +215,8 @@ void cause_without_vdso(const struct view *v, struct cause_list *list)
 				  fact_is_known(&evidence->clocksource.current_fact));
 
 	const struct cause_case cases[] = {
-		{&clocksource_without_vdso, .applies = is_without},
+		{&clocksource_without_vdso, .applies = is_without,
+			.advice = {{&advice_switch_to_own_counter, true}}},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));

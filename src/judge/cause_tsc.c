@@ -165,31 +165,27 @@ static const struct cause_row tsc_uncalibrated = {"tsc-uncalibrated", GROUP_TSC,
 	.signs = "The kernel log has \"could not calculate TSC\" or \"No reference (HPET/PMTIMER) "
 		 "available\"; or the clocksource is jiffies, and tsc is not available without a "
 		 "reason in the log.",
-	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_calibration,
-	.advice = {&kernel_with_acrn, &set_tsc_rate, &ask_for_tsc_rate}};
+	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_calibration};
 
 static const struct cause_row tsc_unverified = {"tsc-unverified", GROUP_TSC,
 	"The kernel has no clock to verify the TSC with, and does not use it.",
 	.signs = "The clocksource is jiffies, and the kernel log has \"Override clocksource tsc is "
 		 "not currently HRT compatible\".",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_unverified,
-	.advice = {&boot_unverified_tsc, &boot_unverified_tsc_of_machine}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_unverified};
 
 /* The flag counts where the kernel does not offer tsc, or runs on Xen's clock. */
 static const struct cause_row tsc_not_invariant = {"tsc-not-invariant", GROUP_TSC,
 	"The CPU does not advertise an invariant TSC to this machine.",
 	.signs = "CPUID 0x80000007, EDX bit 8, is not set, and the clocksource is xen, or tsc is "
 		 "not available.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_invariance,
-	.advice = {&advice_ask_for_invariant_tsc}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_invariance};
 
 static const struct cause_row tsc_not_offered = {"tsc-not-offered", GROUP_TSC,
 	"The kernel is too old to know this CPU's invariant TSC, or it rejected the TSC, and the "
 	"log entry is gone or cannot be read.",
 	.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel log does not "
 		 "say why.",
-	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_invariance,
-	.advice = {&find_in_kernel_log, &newer_kernel_for_cpu}};
+	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_invariance};
 
 /* A TSC that was in use shows that this kernel knows it. */
 static const struct cause_row tsc_dropped = {"tsc-dropped", GROUP_TSC,
@@ -197,8 +193,7 @@ static const struct cause_row tsc_dropped = {"tsc-dropped", GROUP_TSC,
 	"unreadable.",
 	.signs = "The kernel log has \"Switched to clocksource tsc\", tsc is not available any "
 		 "more, and lines of the log are lost or unreadable.",
-	.certainty = CERTAINTY_LIKELY, .with_switch = true,
-	.advice = {&advice_restart_for_tsc, &advice_find_which_clock, &advice_ask_which_clock}};
+	.certainty = CERTAINTY_LIKELY, .with_switch = true};
 
 /* tsc_clocksource_reliable ends check_tsc_sync_target() and the watchdog (tsc.c, 3.10 to 7.3). */
 static const struct cause_row tsc_untested = {"tsc-untested", GROUP_TSC,
@@ -215,10 +210,7 @@ static const struct cause_row tsc_written_by_firmware = {"tsc-written-by-firmwar
 	"corrected. It may do so again: `vdsocheck warp` compares the TSCs.",
 	.signs = "The kernel log of a machine has \"TSC ADJUST\" with \"force to 0\", \"differs\" "
 		 "or \"synchronize\".",
-	.certainty = CERTAINTY_PROVEN, .advice = {&advice_update_firmware}};
-
-cause_rows rows_tsc = {&tsc_uncalibrated, &tsc_unverified, &tsc_not_invariant, &tsc_not_offered,
-	&tsc_dropped, &tsc_untested, &tsc_written_by_firmware, NULL};
+	.certainty = CERTAINTY_PROVEN};
 
 void cause_tsc(const struct view *v, struct cause_list *list)
 {
@@ -257,16 +249,18 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	               v->unstable_reason == UNSTABLE_RATE_CHANGES;
 	const struct cause_case cases[] = {
 		{&tsc_uncalibrated, .applies = is_uncalibrated, .proven = v->tsc_uncalibrated,
-			FITS(hypervisor_is(evidence, "acrn"),
-				!v->clocks_disabled && !v->wants_provider,
-				!v->clocks_disabled && !v->wants_provider)},
+			.advice = {{&kernel_with_acrn, hypervisor_is(evidence, "acrn")},
+				{&set_tsc_rate, !v->clocks_disabled && !v->wants_provider},
+				{&ask_for_tsc_rate, !v->clocks_disabled && !v->wants_provider}}},
 		{&tsc_unverified, .applies = is_unverified(v),
-			FITS(v->guest && !v->clocks_disabled, v->machine && !v->clocks_disabled)},
+			.advice = {{&boot_unverified_tsc, v->guest && !v->clocks_disabled},
+				{&boot_unverified_tsc_of_machine,
+					v->machine && !v->clocks_disabled}}},
 		{&tsc_not_invariant,
 			.applies = fact_is_flag(invariant, false) && !is_unbound(v) && !is_said &&
 	                           ((v->falls_back && v->on_xen) ||
 					   (v->unsupported_on_x86 && !v->tsc_offered)),
-			FITS(needs_invariant)},
+			.advice = {{&advice_ask_for_invariant_tsc, needs_invariant}}},
 		{&tsc_not_offered,
 			.applies = is_missing && is_trusted && !is_uncalibrated &&
 	                           !is_unverified(v) && !was_in_use &&
@@ -279,13 +273,16 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	                                ? "The kernel rejected this CPU's invariant TSC, which its "
 	                                  "log would show, or is too old to know it."
 	                                : NULL,
-			FITS(is_known_rejected && !is_log_unread && !v->vdso_disabled,
-				!is_known_rejected && !is_log_unread)},
+			.advice = {{&find_in_kernel_log, is_known_rejected && !is_log_unread &&
+								 !v->vdso_disabled},
+				{&newer_kernel_for_cpu, !is_known_rejected && !is_log_unread}}},
 		{&tsc_dropped,
 			.applies = is_missing && is_trusted && !v->tsc_delay && was_in_use &&
 	                           !is_log_whole(&evidence->kernel_log),
 			.line = was_in_use,
-			FITS(v->tsc_lost && !v->on_dom0, v->machine, v->guest && !v->tsc_lost)},
+			.advice = {{&advice_restart_for_tsc, v->tsc_lost && !v->on_dom0},
+				{&advice_find_which_clock, v->machine},
+				{&advice_ask_which_clock, v->guest && !v->tsc_lost}}},
 		{&tsc_untested,
 			.applies = (v->verdict == VERDICT_OK || v->expected == VERDICT_OK) &&
 	                           !v->guest && clocksource_is(evidence, "tsc") &&
@@ -295,7 +292,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			.applies = v->machine && written &&
 	                           (clocksource_is(evidence, "tsc") ||
 					   (v->unsupported_on_x86 && v->tsc_distrusted)),
-			.line = written, FITS(!v->tsc_unsynchronized)},
+			.line = written,
+			.advice = {{&advice_update_firmware, !v->tsc_unsynchronized}}},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));
@@ -329,10 +327,7 @@ static const struct cause_row tsc_unbound = {"tsc-unbound", GROUP_TSC,
 	"write to unbind_clocksource.",
 	.signs = "The kernel log is complete and has \"Switched to clocksource tsc\", but nothing "
 		 "against the TSC, and tsc is not available any more.",
-	.certainty = CERTAINTY_LIKELY, .with_switch = true,
-	.advice = {&advice_reboot_after_unbind}};
-
-cause_rows rows_unused = {&boot_clocksource_refused, &tsc_unbound, NULL};
+	.certainty = CERTAINTY_LIKELY, .with_switch = true};
 
 void cause_unused(const struct view *v, struct cause_list *list)
 {
@@ -340,7 +335,8 @@ void cause_unused(const struct view *v, struct cause_list *list)
 		{&boot_clocksource_refused, .applies = is_choice_refused(v),
 			.proven = log_find(v->evidence, REFUSED),
 			.line = log_find(v->evidence, REFUSED)},
-		{&tsc_unbound, .applies = is_unbound(v), .line = log_find_tsc_in_use(v->evidence)},
+		{&tsc_unbound, .applies = is_unbound(v), .line = log_find_tsc_in_use(v->evidence),
+			.advice = {{&advice_reboot_after_unbind, true}}},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));

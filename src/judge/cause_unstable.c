@@ -92,10 +92,7 @@ static const struct cause_row tsc_unsynchronized = {"tsc-unsynchronized", GROUP_
 	"disagree." TSC_READERS_AFFECTED,
 	.signs = "The kernel log has \"TSC warp\", \"check_tsc_sync_source failed\" or \"inter CPU "
 		 "skew\".",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_firmware, .with_switch = true,
-	.advice = {&reboot_for_small_warp, &start_cold, &firmware_for_resume,
-		&advice_update_firmware, &start_with_all_cpus, &advice_move,
-		&advice_ask_about_unstable_tsc}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_firmware, .with_switch = true};
 
 /* kvm_track_tsc_matching() takes the stable bit from a guest whose CPUs differ. */
 static const struct cause_row kvm_clock_cpu_added = {"kvm-clock-cpu-added", GROUP_KVM,
@@ -103,7 +100,7 @@ static const struct cause_row kvm_clock_cpu_added = {"kvm-clock-cpu-added", GROU
 	"does not mark its clock stable.",
 	.signs = "The clocksource is kvm-clock, and the kernel log has \"TSC warp between CPUs\" "
 		 "more than a minute after boot.",
-	.certainty = CERTAINTY_LIKELY, .advice = {&start_with_all_cpus}};
+	.certainty = CERTAINTY_LIKELY};
 
 /*
  * tsc_sync.c writes TSC_ADJUST of the CPU, and kvm-clock goes on by the offset from before: in
@@ -115,7 +112,7 @@ static const struct cause_row kvm_clock_jumped = {"kvm-clock-jumped", GROUP_KVM,
 	"with the others', and kvm-clock jumped by as much.",
 	.signs = "The clocksource is kvm-clock, and the kernel log has \"TSC ADJUST compensate\" "
 		 "with a difference of a millisecond or more, more than a minute after boot.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_jump, .advice = {&start_with_all_cpus}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_jump};
 
 /* unsynchronized_tsc(): also for clustered boxes, such as vSMP. */
 static const struct cause_row tsc_assumed_unsynchronized = {"tsc-assumed-unsynchronized", GROUP_TSC,
@@ -124,63 +121,53 @@ static const struct cause_row tsc_assumed_unsynchronized = {"tsc-assumed-unsynch
 	.signs = "The kernel log has \"Marking TSC unstable due to TSCs unsynchronized\" or "
 		 "\"Summit based system\": the machine has several CPUs, which are not Intel's and "
 		 "do not advertise a TSC of constant rate, or several chassis.",
-	.certainty = CERTAINTY_PROVEN, .with_switch = true,
-	.advice = {&advice_ask_for_invariant_tsc}};
+	.certainty = CERTAINTY_PROVEN, .with_switch = true};
 
 static const struct cause_row tsc_unsynchronized_chassis = {"tsc-unsynchronized-chassis", GROUP_TSC,
 	"The firmware reports that the TSCs of this machine's chassis are not "
 	"synchronized." TSC_READERS_AFFECTED,
 	.signs = "The kernel log has \"Marking TSC unstable due to UV BIOS\".",
-	.certainty = CERTAINTY_PROVEN, .with_switch = true, .advice = {&ask_vendor_about_chassis}};
+	.certainty = CERTAINTY_PROVEN, .with_switch = true};
 
 static const struct cause_row tsc_went_back = {"tsc-went-back", GROUP_TSC,
 	"KVM found that the TSC of this host went back: CPUs disagree, or it was reset, as by a "
 	"suspend, CPU hotplug or the firmware. The guests of this host are affected, too.",
 	.signs = "The kernel log of a host of guests has \"Marking TSC unstable due to KVM "
 		 "discovered backwards TSC\".",
-	.certainty = CERTAINTY_PROVEN, .with_switch = true,
-	.advice = {&advice_update_firmware, &advice_ask_about_unstable_tsc}};
+	.certainty = CERTAINTY_PROVEN, .with_switch = true};
 
 static const struct cause_row tsc_halts_in_idle = {"tsc-halts-in-idle", GROUP_TSC,
 	"The TSC of this CPU stops in deep idle states (C2 and "
 	"deeper)." TSC_READERS_AFFECTED,
 	.signs = "The kernel log has \"Marking TSC unstable due to TSC halts in idle\"; the CPU "
 		 "does not have the flag nonstop_tsc.",
-	.certainty = CERTAINTY_PROVEN, .with_switch = true,
-	.advice = {&stay_in_c1, &advice_ask_for_invariant_tsc}};
+	.certainty = CERTAINTY_PROVEN, .with_switch = true};
 
 static const struct cause_row tsc_halts_in_c1e = {"tsc-halts-in-c1e", GROUP_TSC,
 	"The TSC of this CPU stops in the idle state C1E, which the firmware has "
 	"enabled." TSC_READERS_AFFECTED,
 	.signs = "The kernel log has \"Marking TSC unstable due to TSC halt in AMD C1E\".",
-	.certainty = CERTAINTY_PROVEN, .with_switch = true, .advice = {&disable_c1e}};
+	.certainty = CERTAINTY_PROVEN, .with_switch = true};
 
 static const struct cause_row tsc_rate_changes = {"tsc-rate-changes", GROUP_TSC,
 	"The rate of this CPU's TSC changes with the CPU's frequency, so the "
 	"kernel does not use it." TSC_READERS_AFFECTED,
 	.signs = "The kernel log has \"Marking TSC unstable due to cpufreq changes\"; the CPU does "
 		 "not have the flag constant_tsc.",
-	.certainty = CERTAINTY_PROVEN, .with_switch = true,
-	.advice = {&advice_ask_for_invariant_tsc}};
+	.certainty = CERTAINTY_PROVEN, .with_switch = true};
 
 /* Before dce7cd62754b, in 5.5, every guest of Hyper-V logged this line. */
 static const struct cause_row tsc_on_hyperv = {"tsc-on-hyperv", GROUP_HYPERV,
 	"Hyper-V does not offer an invariant TSC to this guest, so the kernel does not use the TSC.",
 	.signs = "The kernel log of Linux 5.5 or newer has \"Marking TSC unstable due to running "
 		 "on Hyper-V\".",
-	.certainty = CERTAINTY_PROVEN, .with_switch = true, .more = HYPERV_CLOCKS,
-	.advice = {&advice_move, &advice_ask_hyperv_for_tsc}};
+	.certainty = CERTAINTY_PROVEN, .with_switch = true, .more = HYPERV_CLOCKS};
 
 static const struct cause_row tsc_marked_unstable = {"tsc-marked-unstable", GROUP_TSC,
 	"The kernel marked the TSC unstable, for a reason that its log has.",
 	.signs = "The kernel log has \"Marking TSC unstable due to\" and a reason that is not the "
 		 "clocksource watchdog, such as \"cyrix 5510/5520 detected\".",
 	.certainty = CERTAINTY_PROVEN, .with_switch = true};
-
-cause_rows rows_unstable = {&tsc_unsynchronized, &kvm_clock_cpu_added, &kvm_clock_jumped,
-	&tsc_assumed_unsynchronized, &tsc_unsynchronized_chassis, &tsc_went_back,
-	&tsc_halts_in_idle, &tsc_halts_in_c1e, &tsc_rate_changes, &tsc_on_hyperv,
-	&tsc_marked_unstable, NULL};
 
 /* check_tsc_sync_target(): "observed values are ~200 TSC cycles" of overhead (4.14 to 7.3). */
 #define WARP_ERROR_CYCLES 200
@@ -251,38 +238,47 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 	const struct cause_case cases[] = {
 		{&tsc_unsynchronized, .applies = is_wanted && v->tsc_unsynchronized, .text = warped,
 			.line = v->tsc_distrust,
-			FITS(v->machine && is_at_boot && is_small && !v->is_rented,
-				v->machine && is_at_boot && !v->is_rented,
-				v->machine && warp && (!is_at_boot || v->is_rented),
-				v->machine && !warp, has_host && added, has_host && !v->has_switch,
-				has_host)},
+			.advice = {{&reboot_for_small_warp,
+					   v->machine && is_at_boot && is_small && !v->is_rented},
+				{&start_cold, v->machine && is_at_boot && !v->is_rented},
+				{&firmware_for_resume,
+					v->machine && warp && (!is_at_boot || v->is_rented)},
+				{&advice_update_firmware, v->machine && !warp},
+				{&start_with_all_cpus, has_host && added},
+				{&advice_move, has_host && !v->has_switch},
+				{&advice_ask_about_unstable_tsc, has_host}}},
 		{&kvm_clock_cpu_added,
 			.applies = v->on_kvm_clock && (v->falls_back || !evidence->live) && added,
-			.line = added, FITS(!v->on_tcg)},
+			.line = added, .advice = {{&start_with_all_cpus, !v->on_tcg}}},
 		{&kvm_clock_jumped,
 			.applies = v->on_kvm_clock && (v->falls_back || !evidence->live) &&
 	                           !added && fabs(jump) >= JUMP_LEAST_S,
-			.text = jumped, .line = set, FITS(!v->on_tcg)},
+			.text = jumped, .line = set,
+			.advice = {{&start_with_all_cpus, !v->on_tcg}}},
 		{&tsc_assumed_unsynchronized, .applies = reason == UNSTABLE_ASSUMED,
 			.text = has_chassis ? ASSUMED "they are in several chassis." MEASURED
 	                                    : ASSUMED
 	                                "they do not advertise a TSC of constant rate." MEASURED,
-			.line = line, FITS(asks_for_invariant)},
+			.line = line,
+			.advice = {{&advice_ask_for_invariant_tsc, asks_for_invariant}}},
 		{&tsc_unsynchronized_chassis, .applies = reason == UNSTABLE_BY_FIRMWARE,
-			.line = line},
+			.line = line, .advice = {{&ask_vendor_about_chassis, true}}},
 		{&tsc_went_back, .applies = reason == UNSTABLE_WENT_BACK, .line = line,
-			FITS(v->machine, has_host)},
+			.advice = {{&advice_update_firmware, v->machine},
+				{&advice_ask_about_unstable_tsc, has_host}}},
 		{&tsc_halts_in_idle, .applies = reason == UNSTABLE_HALTS, .line = line,
-			FITS(v->machine, asks_for_invariant)},
+			.advice = {{&stay_in_c1, v->machine},
+				{&advice_ask_for_invariant_tsc, asks_for_invariant}}},
 		{&tsc_halts_in_c1e, .applies = reason == UNSTABLE_HALTS_IN_C1E, .line = line,
-			FITS(v->machine)},
+			.advice = {{&disable_c1e, v->machine}}},
 		{&tsc_rate_changes, .applies = reason == UNSTABLE_RATE_CHANGES, .line = line,
-			FITS(asks_for_invariant)},
+			.advice = {{&advice_ask_for_invariant_tsc, asks_for_invariant}}},
 		{&tsc_on_hyperv,
 			.applies =
 				reason == UNSTABLE_ON_HYPERV && !kernel_is_before(evidence, 5, 5),
 			.line = v->tsc_distrust,
-			FITS(!v->has_switch && !v->lacks_driver, !v->has_switch)},
+			.advice = {{&advice_move, !v->has_switch && !v->lacks_driver},
+				{&advice_ask_hyperv_for_tsc, !v->has_switch}}},
 		{&tsc_marked_unstable, .applies = reason == UNSTABLE_OTHERWISE, .text = other,
 			.line = line},
 	};

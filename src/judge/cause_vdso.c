@@ -130,8 +130,7 @@ static const struct cause_row vdso_without_time = {"vdso-without-time", GROUP_VD
 	"This vDSO has no functions that read a clock, so the C library makes system calls.",
 	.signs = "The vDSO exports neither clock_gettime nor gettimeofday; in a captured tree, the "
 		 "architecture and the kernel's release are known for it.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_exports, .more = "vdso(7)",
-	.advice = {&set_up_arm_timer, &kernel_with_vdso_clock, &kernel_with_vdso_clock_32}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_exports, .more = "vdso(7)"};
 
 /* 5.7 and newer log "clocksource X registered with invalid VDSO mode N. Disabling VDSO support". */
 static const struct cause_row vdso_disabled_by_kernel = {"vdso-disabled-by-kernel", GROUP_VDSO,
@@ -140,12 +139,12 @@ static const struct cause_row vdso_disabled_by_kernel = {"vdso-disabled-by-kerne
 	.signs = "The calls fall back, the vclock mode is none, and the kernel log has \"Disabling "
 		 "VDSO support\" with the name of the clocksource, or \"Not using R4K clocksource "
 		 "in VDSO\".",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .advice = {&report_driver}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode};
 
 static const struct cause_row calls_crash = {"calls-crash", GROUP_VDSO,
 	"The vDSO's functions end the process with a signal.",
 	.signs = "A deciding call by the vDSO ends the child process that makes it with a signal.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_crash, .advice = {&report_crash}};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_crash};
 
 /* arch/powerpc/include/asm/vdso/: vdso_clocksource_ok(), 5.x to 7.2 */
 static const struct cause_row vdso_ignores_clocksource = {"vdso-ignores-clocksource", GROUP_VDSO,
@@ -153,8 +152,7 @@ static const struct cause_row vdso_ignores_clocksource = {"vdso-ignores-clocksou
 	"from when timebase was last in use.",
 	.signs = "Values of a deciding call by the vDSO differ on POWER, where timebase is "
 		 "available, and another clocksource is in use.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_values,
-	.advice = {&advice_switch_to_own_counter}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_values};
 
 /* The issue is about a 32-bit arm kernel: a function of its vDSO had no data. */
 static const struct cause_row wrong_values = {"wrong-values", GROUP_VDSO,
@@ -163,8 +161,7 @@ static const struct cause_row wrong_values = {"wrong-values", GROUP_VDSO,
 	.signs = "A deciding call by the vDSO fails where the system call does not, or its values "
 		 "do not lie between the kernel's before and after it.",
 	.certainty = CERTAINTY_LIKELY, .evidence = cite_values,
-	.more = "https://github.com/raspberrypi/linux/issues/3579",
-	.advice = {&update_for_values, &boot_without_vdso}};
+	.more = "https://github.com/raspberrypi/linux/issues/3579"};
 
 static const struct cause_row wrong_values_elsewhere = {"wrong-values-elsewhere", GROUP_VDSO,
 	"A call that does not decide the verdict fails by the vDSO, or its values are not the "
@@ -178,11 +175,7 @@ static const struct cause_row counter_emulated_by_firmware = {"counter-emulated-
 	"This CPU's time register is emulated by firmware: each read of it costs as much as a "
 	"system call.",
 	.signs = "The verdict is slow on a RISC-V machine that is not a guest.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_counter, .advice = {&use_coarse_clocks}};
-
-cause_rows rows_vdso = {&vdso_without_time, &vdso_disabled_by_kernel, &calls_crash,
-	&vdso_ignores_clocksource, &wrong_values, &wrong_values_elsewhere,
-	&counter_emulated_by_firmware, NULL};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_counter};
 
 void cause_vdso(const struct view *v, struct cause_list *list)
 {
@@ -200,9 +193,10 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 	bool is_32_bit_cpu = fact_is_flag(&evidence->host.long_mode, false);
 	const struct cause_case cases[] = {
 		{&vdso_without_time, .applies = has_no_clock(v),
-			FITS(arch_starts(evidence, "arm") && !v->vdso_without_clock,
-				is_clock_enough && !is_32_bit_cpu,
-				is_clock_enough && is_32_bit_cpu)},
+			.advice = {{&set_up_arm_timer,
+					   arch_starts(evidence, "arm") && !v->vdso_without_clock},
+				{&kernel_with_vdso_clock, is_clock_enough && !is_32_bit_cpu},
+				{&kernel_with_vdso_clock_32, is_clock_enough && is_32_bit_cpu}}},
 		{&vdso_disabled_by_kernel,
 			.applies = v->falls_back && v->vdso_disabled &&
 	                           (v->mode_none || !evidence->live),
@@ -210,13 +204,17 @@ void cause_vdso(const struct view *v, struct cause_list *list)
 	                                  "the vDSO's support for it."
 	                                : "The kernel disabled the vDSO's support for a clocksource that "
 	                                  "was registered wrongly: a defect in its driver.",
-			.line = v->vdso_disabled, FITS(!is_mips)},
-		{&calls_crash, .applies = !v->counter_off && v->decided.signal},
-		{&vdso_ignores_clocksource, .applies = is_ignored},
+			.line = v->vdso_disabled, .advice = {{&report_driver, !is_mips}}},
+		{&calls_crash, .applies = !v->counter_off && v->decided.signal,
+			.advice = {{&report_crash, true}}},
+		{&vdso_ignores_clocksource, .applies = is_ignored,
+			.advice = {{&advice_switch_to_own_counter, true}}},
 		{&wrong_values, .applies = is_wrong && !v->vdso_replaced && !is_ignored,
-			FITS(true, is_x86_64 && !v->gvisor)},
+			.advice = {{&update_for_values, true},
+				{&boot_without_vdso, is_x86_64 && !v->gvisor}}},
 		{&wrong_values_elsewhere, .applies = !is_wrong && has_wrong_values(v)},
-		{&counter_emulated_by_firmware, .applies = v->firmware_counter},
+		{&counter_emulated_by_firmware, .applies = v->firmware_counter,
+			.advice = {{&use_coarse_clocks, true}}},
 	};
 
 	cause_add(list, v, cases, ARRAY_SIZE(cases));

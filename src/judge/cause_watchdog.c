@@ -333,14 +333,13 @@ static const struct cause_row boot_tsc_rate_wrong = {"boot-tsc-rate-wrong", GROU
 	"marked the TSC unstable.",
 	.signs = "The kernel command line has tsc_early_khz=, and the watchdog's figures in the "
 		 "kernel log show a rate that differs by more than 1%.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_boot_rate, .more = BOOT_PARAMETERS,
-	.advice = {&correct_boot_rate}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_boot_rate, .more = BOOT_PARAMETERS};
 
 static const struct cause_row tsc_read_delay = {"tsc-read-delay", GROUP_TSC,
 	"The kernel's watchdog could not read its reference clock in time and gave up on the "
 	"TSC{when}: often a false alarm in a guest or under heavy load.",
 	.signs = "The kernel log has \"read-back delay of\" and \"marking tsc unstable\".",
-	.certainty = CERTAINTY_PROVEN, .advice = {&newer_kernel_or_nowatchdog, &reboot_to_tsc}};
+	.certainty = CERTAINTY_PROVEN};
 
 static const struct cause_row tsc_reference_wrong = {"tsc-reference-wrong", GROUP_TSC,
 	"The kernel marked the TSC unstable by mistake: the reference clock of its watchdog was "
@@ -348,85 +347,68 @@ static const struct cause_row tsc_reference_wrong = {"tsc-reference-wrong", GROU
 	.signs = "The watchdog's figures in the kernel log: the reference clock agrees with the "
 		 "TSC once its wraps are added, did not count, was read as all ones, or is a count "
 		 "of timer interrupts.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
-	.advice = {&newer_kernel_for_tsc_early, &reboot_to_tsc}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
 
 static const struct cause_row tsc_check_late = {"tsc-check-late", GROUP_TSC,
 	"The kernel marked the TSC unstable, which is a false alarm: its watchdog's check came "
 	"late.",
 	.signs = "The watchdog's figures in the kernel log: the interval is longer than 1 s, and "
 		 "the clocks differ by less than 0.1%.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
-	.advice = {&newer_kernel_or_nowatchdog, &reboot_to_tsc}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
 
 static const struct cause_row tsc_check_delayed = {"tsc-check-delayed", GROUP_TSC,
 	"The kernel marked the TSC unstable for a difference that a delayed read explains: often a "
 	"false alarm.",
 	.signs = "The watchdog's figures in the kernel log: the clocks differ by 0.5 ms at most.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
-	.advice = {&newer_kernel_or_nowatchdog, &reboot_to_tsc}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
 
 static const struct cause_row tsc_guest_paused = {"tsc-guest-paused", GROUP_TSC,
 	"The kernel marked the TSC unstable after this guest was paused: either the TSC or the "
 	"watchdog's reference clock did not count that time.",
 	.signs = "The watchdog's figures in the kernel log of a guest: one clock counted more than "
 		 "2.5 times as much as the other, which counted 0.45 s or more.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
-	.advice = {&advice_restart_for_tsc, &ask_about_pauses}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
 
 static const struct cause_row tsc_guest_moved = {"tsc-guest-moved", GROUP_TSC,
 	"The kernel marked the TSC unstable: this guest was moved to a host whose TSC has another "
 	"rate, was paused, or one of the two clocks lost time.",
 	.signs = "The watchdog's figures in the kernel log of a guest: one clock counted 10% to "
 		 "150% more than the other.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
-	.advice = {&advice_restart_for_tsc, &advice_ask_which_clock}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
 
 static const struct cause_row tsc_jumped = {"tsc-jumped", GROUP_TSC,
 	"The kernel marked the TSC unstable: it was reset or overwritten by firmware, a suspend, a "
 	"migration or a program that writes the CPU's registers.",
 	.signs = "The watchdog's figures in the kernel log: the TSC went back, or ahead by more "
 		 "than 10 minutes.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
-	.advice = {&find_tsc_writer, &advice_restart_for_tsc, &advice_update_firmware,
-		&advice_ask_about_unstable_tsc}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
 
 static const struct cause_row tsc_rate_misstated = {"tsc-rate-misstated", GROUP_TSC,
 	"CPUID or the firmware states a wrong rate of the TSC.",
 	.signs = "The kernel log has \"TSC freq calibrated by CPUID/MSR differs from what is "
 		 "calibrated by HW timer\" and \"TSC freq recalibrated by\".",
-	.certainty = CERTAINTY_PROVEN, .with_switch = true,
-	.advice = {&correct_stated_rate, &advice_ask_about_unstable_tsc}};
+	.certainty = CERTAINTY_PROVEN, .with_switch = true};
 
 static const struct cause_row tsc_too_slow = {"tsc-too-slow", GROUP_TSC,
 	"The kernel marked the TSC unstable: it lost time, since it stood still, went back, or its "
 	"stated rate is wrong.",
 	.signs = "The watchdog's figures in the kernel log: the reference clock counted 0.45 s to "
 		 "1 s, and the TSC less than 0.45 s, which is less than the timer's period.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
-	.advice = {&find_tsc_writer, &advice_restart_for_tsc, &advice_update_firmware,
-		&advice_ask_about_unstable_tsc}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
 
 static const struct cause_row tsc_skewed = {"tsc-skewed", GROUP_TSC,
 	"The kernel marked the TSC unstable: it and the watchdog's reference clock run at "
 	"different rates, and one of the two is wrong.",
 	.signs = "The watchdog's figures in the kernel log: both clocks counted all of the time, "
 		 "and their rates differ by 10% at most.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked,
-	.advice = {&advice_restart_for_tsc, &start_cold_for_rate, &recalibrate_tsc,
-		&advice_find_which_clock, &advice_ask_which_clock}};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
 
 static const struct cause_row tsc_distrusted = {"tsc-distrusted", GROUP_TSC,
 	"The kernel marked the TSC unstable, and nothing shows whether it or the watchdog's "
 	"reference clock was wrong.",
 	.signs = "The kernel log has \"Marking clocksource 'tsc' as unstable\" or the like, "
 		 "without figures that decide; or tsc is ranked behind slower clocksources.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_marked,
-	.advice = {&advice_restart_for_tsc, &advice_find_which_clock, &advice_ask_which_clock}};
-
-cause_rows rows_watchdog = {&boot_tsc_rate_wrong, &tsc_read_delay, &tsc_reference_wrong,
-	&tsc_check_late, &tsc_check_delayed, &tsc_guest_paused, &tsc_guest_moved, &tsc_jumped,
-	&tsc_rate_misstated, &tsc_too_slow, &tsc_skewed, &tsc_distrusted, NULL};
+	.certainty = CERTAINTY_PROVEN, .evidence = cite_marked};
 
 void cause_watchdog(const struct view *v, struct cause_list *list)
 {
@@ -457,41 +439,60 @@ void cause_watchdog(const struct view *v, struct cause_list *list)
 	char marked[CAUSE_TEXT_SIZE] = "", misstated[CAUSE_TEXT_SIZE] = "",
 	     boot_rate[CAUSE_TEXT_SIZE] = "";
 	const struct cause_case cases[] = {
-		{&boot_tsc_rate_wrong, .applies = is_boot_rate, .text = boot_rate},
+		{&boot_tsc_rate_wrong, .applies = is_boot_rate, .text = boot_rate,
+			.advice = {{&correct_boot_rate, true}}},
 		{&tsc_read_delay, .applies = is_wanted && v->tsc_delay, .line = v->tsc_delay,
-			FITS(may_stay && !is_newer, may_stay && is_newer)},
+			.advice = {{&newer_kernel_or_nowatchdog, may_stay && !is_newer},
+				{&reboot_to_tsc, may_stay && is_newer}}},
 		{&tsc_reference_wrong,
 			.applies = culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_STOPPED ||
 	                           culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS,
 			.text = marked,
-			FITS(may_stay && v->tsc_early_unprotected,
-				may_stay && !v->clocks_disabled)},
+			.advice = {{&newer_kernel_for_tsc_early,
+					   may_stay && v->tsc_early_unprotected},
+				{&reboot_to_tsc, may_stay && !v->clocks_disabled}}},
 		{&tsc_check_late, .applies = culprit == WATCHDOG_LATE, .text = marked,
-			FITS(may_stay && !is_newer, may_stay && is_newer)},
+			.advice = {{&newer_kernel_or_nowatchdog, may_stay && !is_newer},
+				{&reboot_to_tsc, may_stay && is_newer}}},
 		{&tsc_check_delayed, .applies = culprit == WATCHDOG_DELAYED_READ, .text = marked,
-			FITS(may_stay && !is_newer, may_stay && is_newer)},
+			.advice = {{&newer_kernel_or_nowatchdog, may_stay && !is_newer},
+				{&reboot_to_tsc, may_stay && is_newer}}},
 		{&tsc_guest_paused, .applies = culprit == WATCHDOG_PAUSED, .text = marked,
-			FITS(has_lost, has_host)},
+			.advice = {{&advice_restart_for_tsc, has_lost},
+				{&ask_about_pauses, has_host}}},
 		{&tsc_guest_moved, .applies = culprit == WATCHDOG_MOVED, .text = marked,
-			FITS(has_lost, has_host)},
+			.advice = {{&advice_restart_for_tsc, has_lost},
+				{&advice_ask_which_clock, has_host}}},
 		{&tsc_jumped, .applies = culprit == WATCHDOG_TSC_JUMPED, .text = marked,
-			FITS(v->machine && is_long_after_boot, has_lost, v->machine, has_host)},
+			.advice = {{&find_tsc_writer, v->machine && is_long_after_boot},
+				{&advice_restart_for_tsc, has_lost},
+				{&advice_update_firmware, v->machine},
+				{&advice_ask_about_unstable_tsc, has_host}}},
 		{&tsc_rate_misstated,
 			.applies =
 				is_misstated && (is_wanted || clocksource_is(v->evidence, "tsc")),
 			.text = misstated,
 			.line = log_find(v->evidence, "TSC freq recalibrated by"),
-			FITS(v->machine, has_host)},
+			.advice = {{&correct_stated_rate, v->machine},
+				{&advice_ask_about_unstable_tsc, has_host}}},
 		{&tsc_too_slow, .applies = culprit == WATCHDOG_TSC_SLOW && !is_misstated,
 			.text = marked,
-			FITS(v->machine && is_long_after_boot, has_lost, v->machine, has_host)},
+			.advice = {{&find_tsc_writer, v->machine && is_long_after_boot},
+				{&advice_restart_for_tsc, has_lost},
+				{&advice_update_firmware, v->machine},
+				{&advice_ask_about_unstable_tsc, has_host}}},
 		{&tsc_skewed, .applies = culprit == WATCHDOG_TSC_SKEWED && !is_misstated,
 			.text = marked,
-			FITS(has_lost,
-				v->machine && !v->is_rented && !is_long_after_boot && is_timed,
-				is_rate_stated(v) && v->machine, v->machine, has_host)},
+			.advice = {{&advice_restart_for_tsc, has_lost},
+				{&start_cold_for_rate, v->machine && !v->is_rented &&
+							       !is_long_after_boot && is_timed},
+				{&recalibrate_tsc, is_rate_stated(v) && v->machine},
+				{&advice_find_which_clock, v->machine},
+				{&advice_ask_which_clock, has_host}}},
 		{&tsc_distrusted, .applies = is_unexplained, .text = marked,
-			FITS(has_lost, v->machine, has_host)},
+			.advice = {{&advice_restart_for_tsc, has_lost},
+				{&advice_find_which_clock, v->machine},
+				{&advice_ask_which_clock, has_host}}},
 	};
 
 	write_marked(v, marked);

@@ -168,12 +168,12 @@ static void add(struct cause_list *list, const struct view *v, const struct caus
 	cite_line(v, cause, found->line);
 	if (row->with_switch)
 		cite_switch_after(v, cause, found->line);
-	for (size_t i = 0; i < CAUSE_ADVICE_MAX && row->advice[i]; i++) {
-		const struct advice_row *advice = row->advice[i];
+	for (size_t i = 0; i < CAUSE_ADVICE_MAX && found->advice[i].row; i++) {
+		const struct advice_row *advice = found->advice[i].row;
 
 		if (v->is_rented && advice->actor == ACTOR_FIRMWARE && !advice->boot)
 			advice = &advice_replace_machine;
-		if (!found->fits || found->fits[i])
+		if (found->advice[i].fits)
 			list->advice[list->advice_count++] = advice;
 	}
 	list->count++;
@@ -183,7 +183,9 @@ void cause_add(
 	struct cause_list *list, const struct view *v, const struct cause_case *cases, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (cases[i].applies && list->count < CAUSE_MAX)
+		if (list->all && list->all_count < CAUSE_ROW_MAX)
+			list->all[list->all_count++] = cases[i];
+		else if (cases[i].applies && list->count < CAUSE_MAX)
 			add(list, v, &cases[i]);
 	}
 }

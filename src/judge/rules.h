@@ -122,6 +122,12 @@ struct advice_row {
 /* The library before libc's clock functions, where its file is not known. */
 #define CAUSE_WORD_WRAPPER "a library such as libfaketime"
 
+/* A piece of advice, and whether it fits the host of a view. */
+struct advice_case {
+	const struct advice_row *row; /* NULL: no more */
+	bool fits;
+};
+
 /* The half of a cause that is the same on all hosts. It is what the manual has. */
 struct cause_row {
 	const char *id;
@@ -135,8 +141,6 @@ struct cause_row {
 	bool with_switch;   /* cites the switch to another clocksource after the case's line */
 	bool follows;       /* as in struct cause, where others are before it */
 	const char *more;
-	/* NULL: no more. One whose place differs by host is there twice. */
-	const struct advice_row *advice[CAUSE_ADVICE_MAX];
 };
 
 /* The half that is made for the host of a view. */
@@ -147,15 +151,9 @@ struct cause_case {
 	const char *text;                   /* in place of the row's, as with figures; or NULL */
 	const char *detail;                 /* the same */
 	const struct kernel_log_line *line; /* the last piece of evidence; or NULL */
-	const bool *fits;                   /* which of the row's advice does; NULL: all */
+	/* The advice that it may bring along; one whose place differs by host is there twice. */
+	struct advice_case advice[CAUSE_ADVICE_MAX];
 };
-
-/* The member `fits` of a case, a condition for each piece of the row's advice. */
-#define FITS(...)                                                                                  \
-	.fits = (const bool[CAUSE_ADVICE_MAX])                                                     \
-	{                                                                                          \
-		__VA_ARGS__                                                                        \
-	}
 
 /* The causes that apply to a host. */
 struct cause_list {
@@ -164,6 +162,8 @@ struct cause_list {
 	size_t advice_count;
 	const struct advice_row *advice[CAUSE_MAX * CAUSE_ADVICE_MAX]; /* what fits this host */
 	bool explained; /* one of them says why the calls are slow */
+	size_t all_count;
+	struct cause_case *all; /* gets every case, whether it applies or not; NULL: not wanted */
 };
 
 /* Adds the causes of those cases that apply. */
@@ -171,24 +171,19 @@ void cause_add(struct cause_list *list, const struct view *v, const struct cause
 	size_t count);
 
 /*
- * The tables: rows, ended by NULL, and the function that adds those that apply. A cause is in the
- * file that names where it lies: the process, the vDSO, the clocksource in use (slow, or a
- * hypervisor's), the kernel's decision for it (selected) or against the TSC (unstable by the
- * kernel's own words, watchdog by its figures, tsc otherwise).
+ * The tables, each a function that adds the causes that apply. A cause is in the file that names
+ * where it lies: the process, the vDSO, the clocksource in use (slow, or a hypervisor's), the
+ * kernel's decision for it (selected) or against the TSC (unstable by the kernel's own words,
+ * watchdog by its figures, tsc otherwise).
  */
-typedef const struct cause_row *const cause_rows[];
-extern cause_rows rows_process, rows_vdso, rows_current, rows_xen, rows_pvclock, rows_hyperv,
-	rows_slow, rows_selected, rows_unstable, rows_tsc, rows_watchdog, rows_unused,
-	rows_without_vdso, rows_unread, rows_notes;
-
 typedef void cause_table(const struct view *v, struct cause_list *list);
 cause_table cause_process, cause_vdso, cause_current, cause_xen, cause_pvclock, cause_hyperv,
 	cause_slow, cause_selected, cause_unstable, cause_tsc, cause_watchdog, cause_unused,
 	cause_without_vdso, cause_unread, cause_notes;
 
-/* Lists the rows of all tables by group, and returns how many there are. */
+/* Lists the cases of all tables by group, and returns how many there are; none has its text. */
 #define CAUSE_ROW_MAX 128
-size_t cause_list_rows(const struct cause_row *rows[CAUSE_ROW_MAX]);
+size_t cause_list_all(struct cause_case cases[CAUSE_ROW_MAX]);
 
 /* Advice of several causes. */
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
@@ -210,10 +205,11 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
  * The advice of a cause in the boot parameters; some of them are there against the TSC. A switch
  * away from a clocksource that they name has the removal in its `keep`.
  */
-#define DROPS_BOOT .advice = {&advice_drop_tsc_boot, &advice_drop_boot}
-#define FITS_BOOT(v)                                                                               \
-	FITS((v)->tsc_avoided && !((v)->has_switch && (v)->boot_choice_slows),                     \
-		!(v)->tsc_avoided && !((v)->has_switch && (v)->boot_choice_slows))
+#define DROP_BOOT(v)                                                                               \
+	.advice = {{&advice_drop_tsc_boot,                                                         \
+			   (v)->tsc_avoided && !((v)->has_switch && (v)->boot_choice_slows)},      \
+		{&advice_drop_boot,                                                                \
+			!(v)->tsc_avoided && !((v)->has_switch && (v)->boot_choice_slows)}}
 
 /* True if tsc=nowatchdog would keep the kernel from dropping this TSC, which has one rate. */
 bool nowatchdog_helps(const struct view *v);
@@ -262,9 +258,9 @@ struct word {
 /* Fills in all words of the text. False: the value of one is not known, or it is too long. */
 bool words_fill(const char *text, const struct word *words, char *filled, size_t size);
 
-/* The advice that is tied to no cause. */
+/* Lists the advice that is tied to no cause. */
 #define ADVICE_GENERAL 9
-extern const struct advice_row *const advice_general[ADVICE_GENERAL];
+void advice_list_general(const struct view *v, struct advice_case general[ADVICE_GENERAL]);
 
 /* Finds the cost; none is known where the verdict is unknown or wrong. */
 void cost_find(const struct view *v, struct cost *cost);
