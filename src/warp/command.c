@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/child.h"
 #include "base/memory.h"
 #include "base/privileges.h"
 #include "base/time.h"
@@ -33,6 +33,12 @@ static bool has_warps(const struct warp_result *result)
 }
 
 /* The kernel's clock that went back furthest; NULL: none did. */
+/* False, too, where the number of CPUs that are online is not known. */
+static bool host_has_one_cpu(const struct number_fact *online)
+{
+	return fact_is_known(&online->fact) && online->value == 1;
+}
+
 static const struct warp_result *worst_clock(const struct warp_evidence *warp)
 {
 	static const enum warp_clock_id clocks[] = {WARP_MONOTONIC, WARP_REALTIME, WARP_TIMEOFDAY};
@@ -140,7 +146,7 @@ static void print_cpus(const void *object, const void *whole, FILE *out)
 	INTEGER(name, member, INT32_MAX), .whole = FACT(fact), .fact = FACT(cpu_fact),             \
 					  .reason = "cpu_reason"
 
-const struct field warp_clock_fields[] = {
+static const struct field warp_result_fields[] = {
 	{STRING("clock", name), .options = FIELD_FILLED, .title = "", .width = 21, .left = true,
 		.doc = "name of the clock or counter; vDSO against kernel: CLOCK_MONOTONIC by "
 		       "both in turn"},
@@ -150,11 +156,6 @@ const struct field warp_clock_fields[] = {
 		.doc = "readings that were earlier than one already taken"},
 	{TESTED("largest_warp_ns", largest_ns), .title = "largest ns", .width = 12,
 		.doc = "ns of the largest warp; 0: none"},
-	{0},
-};
-
-static const struct field warp_result_fields[] = {
-	{.key = "clock", .kind = FIELD_INLINE, .fields = warp_clock_fields},
 	{LARGEST_WARP("cpu_behind", cpu_behind), .options = FIELD_SPARE, .title = "CPUs",
 		.width = 11, .cell = print_cpus,
 		.doc = "CPU on which the clock was behind in the largest warp"},
@@ -181,44 +182,6 @@ static json_t *clocks(const void *object, const void *whole)
 		sizeof(warp->results[0]), whole);
 }
 
-/* ---- counters ---- */
-
-static bool is_pair_known(const void *object)
-{
-	return ((const struct warp_pair *)object)->state == WARP_PAIR_KNOWN;
-}
-
-static const char *const pair_reasons[] = {
-	[WARP_PAIR_KNOWN] = "",
-	[WARP_PAIR_UNSEEN] = "failed: the two CPUs never ran at the same time",
-	[WARP_PAIR_MOVED] = "failed: no single offset fits all readings",
-	NULL,
-};
-
-#undef OF
-#define OF struct warp_pair
-
-static const struct field pair_fields[] = {
-	{INTEGER("cpu", cpu, INT32_MAX), .doc = "number of one CPU"},
-	{INTEGER("other_cpu", other_cpu, INT32_MAX), .doc = "number of the other CPU"},
-	{NS("offset_ns", offset_ns), .options = FIELD_SIGNED, .has = is_pair_known,
-		.doc = "ns by which the counter of other_cpu is ahead of that of cpu; null: see "
-		       "reason"},
-	{NS("error_ns", error_ns), .has = is_pair_known,
-		.doc = "ns by which the offset may be wrong at most; null: see reason"},
-	{WORD("reason", state, pair_reasons), .doc = "why the offset is null; else null"},
-	{0},
-};
-
-#undef OF
-#define OF struct warp_evidence
-
-static const struct field counters_fields[] = {
-	{WHOLE("reason", pair_fact), .doc = "why the offsets are null; null: they are known"},
-	{LIST_AT("pairs", pairs, pair_count, pair_fields), .doc = "every two of the CPUs"},
-	{0},
-};
-
 /* ---- drift ---- */
 
 static json_t *against(const void *object, const void *whole)
@@ -227,6 +190,21 @@ static json_t *against(const void *object, const void *whole)
 	(void)whole;
 	return json_string("CLOCK_MONOTONIC_RAW");
 }
+
+#undef OF
+#define OF struct warp_pair
+#define OF_PAIR(name, member) INTEGER(name, member, INT32_MAX), .fact = FACT(fact)
+
+static const struct field pair_fields[] = {
+	{WHOLE("reason", fact), .doc = "why the offset is null; null: it is known"},
+	{OF_PAIR("cpu", cpu), .doc = "number of one CPU"},
+	{OF_PAIR("other_cpu", other_cpu), .doc = "number of the other CPU"},
+	{NS("offset_ns", offset_ns), .fact = FACT(fact), .options = FIELD_SIGNED,
+		.doc = "ns by which the counter of other_cpu is ahead of that of cpu"},
+	{NS("error_ns", error_ns), .fact = FACT(fact),
+		.doc = "ns by which the offset may be wrong at most"},
+	{0},
+};
 
 #undef OF
 #define OF struct warp_drift
@@ -262,11 +240,8 @@ static const struct field run_fields[] = {
 	{LIST("cpus", cpus, cpu_count, cpu_element), .doc = "CPUs that were tested"},
 	{COMPUTED("clocks", FIELD_LIST, clocks), .options = FIELD_FILLED,
 		.fields = warp_result_fields, .doc = "clocks that were to be tested"},
-	/* The members of this object are those of the run. */
-	{.key = "counters",
-		.kind = FIELD_OBJECT,
-		.fields = counters_fields,
-		.doc = "offsets between the counters of the CPUs"},
+	{OBJECT("counters", worst, pair_fields),
+		.doc = "the counters of the two CPUs that are furthest apart"},
 	{OBJECT("drift", drift, drift_fields),
 		.doc = "rate of the counter, and how it changed during the test"},
 	{WHOLE("reason", fact), .doc = "why nothing was tested; null: something was"},
@@ -290,74 +265,21 @@ const struct field warp_fields[] = {
 
 /* ---- the text ---- */
 
-/* Pairs in the text; all are in the JSON document. */
-#define PAIRS_SHOWN 4
-
-/* The larger, the more a pair deserves to be shown. */
-static double weight(const struct warp_pair *pair)
+static void write_worst(const struct warp_evidence *warp, struct page *page)
 {
-	switch (pair->state) {
-	case WARP_PAIR_MOVED:
-		return INFINITY;
-	case WARP_PAIR_KNOWN:
-		return fabs(pair->offset_ns);
-	default:
-		return -1;
-	}
-}
-
-/* Sorts by qsort(3) the largest weight first; equal ones stay as they are listed. */
-static int compare_pairs(const void *one, const void *two)
-{
-	const struct warp_pair *a = *(const struct warp_pair *const *)one;
-	const struct warp_pair *b = *(const struct warp_pair *const *)two;
-
-	if (weight(a) == weight(b))
-		return a < b ? -1 : 1;
-	return weight(a) > weight(b) ? -1 : 1;
-}
-
-static void add_pair(
-	struct page *page, const struct warp_pair *pair, const struct warp_drift *drift)
-{
+	const struct warp_pair *pair = &warp->worst;
 	double offset = fabs(pair->offset_ns), bound = offset + pair->error_ns;
 
-	switch (pair->state) {
-	case WARP_PAIR_MOVED:
-		page_add(page, "CPU %d and CPU %d drift apart: the offset is not constant",
-			pair->cpu, pair->other_cpu);
-		break;
-	case WARP_PAIR_UNSEEN:
-		page_add(page, "CPU %d and CPU %d never ran at the same time", pair->cpu,
-			pair->other_cpu);
-		break;
-	default:
-		if (offset <= pair->error_ns)
-			page_add(page, "CPU %d and CPU %d agree within %s ns%s", pair->cpu,
-				pair->other_cpu, as_ns(bound),
-				warp_is_one_tick(drift, bound) ? ", one tick" : "");
-		else
-			page_add(page, "CPU %d is %s ns %s CPU %d, +/- %s ns", pair->other_cpu,
-				as_ns(offset), pair->offset_ns < 0 ? "behind" : "ahead of",
-				pair->cpu, as_ns(pair->error_ns));
-	}
-}
-
-static void write_pairs(const struct warp_evidence *warp, struct page *page)
-{
-	const struct warp_pair **sorted = xcalloc(warp->pair_count, sizeof(struct warp_pair *));
-	size_t count = page->all || warp->pair_count < PAIRS_SHOWN ? warp->pair_count : PAIRS_SHOWN;
-
-	for (size_t i = 0; i < warp->pair_count; i++)
-		sorted[i] = &warp->pairs[i];
-	qsort(sorted, warp->pair_count, sizeof(struct warp_pair *), compare_pairs);
-	for (size_t i = 0; i < count; i++) {
-		page_line(page, i ? "" : "counters", "%s", "");
-		add_pair(page, sorted[i], &warp->drift);
-	}
-	if (count < warp->pair_count)
-		page_line(page, "", "%zu more pairs: -v shows them all", warp->pair_count - count);
-	free(sorted);
+	if (!fact_is_known(&pair->fact))
+		page_line(page, "counters", "%s", pair->fact.reason);
+	else if (offset <= pair->error_ns)
+		page_line(page, "counters", "CPU %d and CPU %d agree within %s ns%s", pair->cpu,
+			pair->other_cpu, as_ns(bound),
+			warp_is_one_tick(&warp->drift, bound) ? ", one tick" : "");
+	else
+		page_line(page, "counters", "CPU %d is %s ns %s CPU %d, +/- %s ns", pair->other_cpu,
+			as_ns(offset), pair->offset_ns < 0 ? "behind" : "ahead of", pair->cpu,
+			as_ns(pair->error_ns));
 }
 
 static void write_drift(const struct warp_evidence *warp, struct page *page)
@@ -416,7 +338,7 @@ static void warp_text(const void *data, struct page *page)
 		page_table(page, &(struct table){.fields = warp_result_fields,
 					 TABLE_ROWS(warp->results, WARP_CLOCK_COUNT)});
 		fprintf(page->out, "\n  apart: upper bound on the offset between any two CPUs.\n");
-		write_pairs(warp, page);
+		write_worst(warp, page);
 		write_drift(warp, page);
 		write_notes(warp, &run->evidence.host.cpu_count, page);
 	}
@@ -430,27 +352,30 @@ static bool measure(struct cli *cli)
 	struct vdso_evidence vdso = {0};
 	struct vdso_image image;
 	struct call_table calls;
+	struct fact why = {0};
+	volatile bool *stop = child_share(sizeof(*stop), &why);
 
+	if (!stop)
+		return cli_error("cannot measure: %s", why.reason);
 	clocksource_collect(&cli->root, &run->evidence.clocksource);
 	host_collect(&cli->root, &run->evidence.host);
 	privileges_keep(PRIVILEGES_WRITE);
 	vdso_collect(&cli->root, &vdso, &image);
 	call_table_make(&vdso, &image, &calls, &cli->deadline);
-	if (!warp_measure_shown(
-		    cli, "reading the clocks on all CPUs", &calls, WARP_ALL_CLOCKS, &run->warp))
-		return false;
+	work_begin(cli, "reading the clocks on all CPUs", stop);
+	warp_measure(&calls, &(struct warp_setup){.duration_ns = cli->duration_ns, .stop = stop},
+		&run->warp);
+	work_end();
+	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
 	warp_judge(&run->warp, &run->evidence.host.cpu_count, &run->report);
 	report_check_clocksource(cli, &run->evidence.clocksource);
 	return true;
 }
 
-static void release(void *data)
-{
-	warp_release(&((struct warp_run *)data)->warp);
-}
-
 static const struct option_row options[] = {
-	{'d', "duration", "TIME", "test for TIME: 2 (the default), 0.5, 500ms, 5m"},
+	{'d', "duration", "TIME",
+		"test for at least TIME: 2 (the default), 0.5, 500ms, 5m; for up to 2 s more until "
+		"all CPUs were compared"},
 	{0},
 };
 
@@ -458,8 +383,7 @@ static const struct report_type type = {.schema = "vdsocheck-warp/1",
 	.fields = warp_fields,
 	.indent = 15,
 	.measure = measure,
-	.text = warp_text,
-	.release = release};
+	.text = warp_text};
 
 const struct command warp_command = {
 	.name = "warp",

@@ -14,7 +14,78 @@
 #include "measure/call.h"
 #include "measure/timebase.h"
 #include "report.h"
-#include "warp.h"
+
+/* CPUs of a larger machine that are tested, evenly spread. */
+#define WARP_CPU_MAX 1024
+
+enum warp_clock_id {
+	WARP_COUNTER,   /* the CPU's bare counter */
+	WARP_MONOTONIC, /* these three by the vDSO, or by libc where there is no vDSO */
+	WARP_REALTIME,
+	WARP_TIMEOFDAY,
+	WARP_KERNEL, /* CLOCK_MONOTONIC by vDSO and by raw system call in turn */
+	WARP_CLOCK_COUNT,
+};
+
+struct warp_result {
+	const char *name; /* "rdtsc" or its like, "CLOCK_MONOTONIC", ...; static storage */
+	struct fact fact; /* known: the clock was tested */
+	uint64_t reads;
+	uint64_t warps;                /* readings that were earlier than one already taken */
+	int64_t largest_ns;            /* size of the largest warp; 0: no warp */
+	struct fact cpu_fact;          /* known: a warp was seen */
+	int cpu_behind;                /* CPU whose clock was behind in the largest warp */
+	int cpu_ahead;                 /* CPU that had read the later time; may be the same */
+	struct number_fact max_offset; /* upper bound, ns, on the offset between any two CPUs */
+	unsigned discarded;            /* slices not counted, because the clock was set */
+};
+
+/* The counters of the two CPUs that are furthest apart. */
+struct warp_pair {
+	struct fact fact; /* known: the offset; failed: it is not constant */
+	int cpu;
+	int other_cpu;
+	double offset_ns; /* other_cpu's counter minus cpu's */
+	double error_ns;  /* by which that may be wrong at most */
+};
+
+/* The counter against CLOCK_MONOTONIC_RAW, on one CPU. */
+struct warp_drift {
+	struct fact fact;
+	double counter_hz;
+	double hz_error_ppm; /* by which the rate may be wrong at most */
+	double drift_ppm;    /* how much faster it ran in the second half than in the first */
+	double error_ppm;
+};
+
+struct warp_evidence {
+	struct fact fact;
+	bool stopped;      /* before the time that was asked for */
+	double duration_s; /* of the run, which may be extended or stopped */
+	size_t allowed;    /* CPUs available to this process */
+	size_t cpu_count;  /* CPUs that were tested */
+	int cpus[WARP_CPU_MAX];
+	struct warp_result results[WARP_CLOCK_COUNT];
+	struct warp_drift drift;
+	struct warp_pair worst;
+};
+
+struct warp_setup {
+	int64_t duration_ns;
+	/* Ends the run early once it is true; in memory shared with children. */
+	const volatile bool *stop;
+};
+
+/*
+ * Reads the clocks in a child with one thread per CPU, and shows the progress. On a single CPU,
+ * readings are compared with earlier ones there. warp->fact is known if it was done; else each part
+ * has its reason.
+ */
+void warp_measure(
+	const struct call_table *calls, const struct warp_setup *setup, struct warp_evidence *warp);
+
+/* True if a bound of this many ns is the counter's resolution: no reading differed. */
+bool warp_is_one_tick(const struct warp_drift *drift, double ns);
 
 /* ---- clock.c ---- */
 
@@ -100,11 +171,10 @@ void cross_cpu_stop(struct cross_cpu *run);
 /* Extra time if some CPUs could not be compared in the time asked for. */
 #define WARP_EXTRA_NS 2000000000
 
-/* Shared by parent and child; the pairs follow it. */
+/* Shared by parent and child. */
 struct warp_shared {
 	struct warp_evidence warp;
 	volatile double done;
-	struct warp_pair pairs[];
 };
 
 /* The argument of the child. */

@@ -105,27 +105,50 @@ static void finish_result(struct warp_state *state, enum warp_clock_id id)
 			(int64_t)ceil((double)gap * unit_ns(state, id) + step_ns(state, id)));
 }
 
-static void find_pairs(struct warp_state *state)
+static struct warp_pair find_pair(const struct warp_state *state, size_t a, size_t b)
 {
 	const int64_t *least = state->least[WARP_COUNTER];
-	struct warp_evidence *warp = state->warp;
+	int64_t gap_ahead = least[b * state->count + a], gap_behind = least[a * state->count + b];
 	double ns_per_tick = unit_ns(state, WARP_COUNTER);
+	struct warp_pair pair = {.cpu = state->warp->cpus[a], .other_cpu = state->warp->cpus[b]};
 
+	if (gap_ahead == CROSS_CPU_NO_GAP || gap_behind == CROSS_CPU_NO_GAP) {
+		fact_set(&pair.fact, FACT_UNREAD, "CPU %d and CPU %d never ran at the same time",
+			pair.cpu, pair.other_cpu);
+		return pair;
+	}
+	pair.offset_ns = (double)(gap_ahead - gap_behind) / 2 * ns_per_tick;
+	pair.error_ns = ((double)(gap_ahead + gap_behind) / 2 + 1) * ns_per_tick;
+	if (has_moved(state, WARP_COUNTER, a, b))
+		fact_set(&pair.fact, FACT_FAILED,
+			"CPU %d and CPU %d drift apart: the offset is not constant", pair.cpu,
+			pair.other_cpu);
+	else
+		fact_set_known(&pair.fact);
+	return pair;
+}
+
+/* The larger, the worse: a pair that drifts apart is the worst, one that was not seen the least. */
+static double weight(const struct warp_pair *pair)
+{
+	if (fact_is_known(&pair->fact))
+		return fabs(pair->offset_ns);
+	return pair->fact.state == FACT_FAILED ? INFINITY : -1;
+}
+
+static void find_worst_pair(struct warp_state *state)
+{
+	struct warp_pair *worst = &state->warp->worst;
+	bool any = false;
+
+	fact_set(&worst->fact, FACT_ABSENT, "one CPU only");
 	for (size_t a = 0; a < state->count; a++) {
 		for (size_t b = a + 1; b < state->count; b++) {
-			int64_t gap_ahead = least[b * state->count + a];
-			int64_t gap_behind = least[a * state->count + b];
-			struct warp_pair *pair = &state->job->shared->pairs[warp->pair_count++];
+			struct warp_pair pair = find_pair(state, a, b);
 
-			*pair = (struct warp_pair){.state = WARP_PAIR_UNSEEN,
-				.cpu = warp->cpus[a],
-				.other_cpu = warp->cpus[b]};
-			if (gap_ahead == CROSS_CPU_NO_GAP || gap_behind == CROSS_CPU_NO_GAP)
-				continue;
-			pair->state = has_moved(state, WARP_COUNTER, a, b) ? WARP_PAIR_MOVED
-			                                                   : WARP_PAIR_KNOWN;
-			pair->offset_ns = (double)(gap_ahead - gap_behind) / 2 * ns_per_tick;
-			pair->error_ns = ((double)(gap_ahead + gap_behind) / 2 + 1) * ns_per_tick;
+			if (!any || weight(&pair) > weight(worst))
+				*worst = pair;
+			any = true;
 		}
 	}
 }
@@ -177,9 +200,9 @@ void warp_finish(struct warp_state *state)
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 		finish_result(state, (enum warp_clock_id)id);
-	warp->pair_fact = warp->drift.fact = warp->results[WARP_COUNTER].fact;
+	warp->worst.fact = warp->drift.fact = warp->results[WARP_COUNTER].fact;
 	if (warp_has_counter(state)) {
-		find_pairs(state);
+		find_worst_pair(state);
 		warp_drift_compute(state->marks, &warp->drift);
 	}
 	fact_set_known(&warp->fact);

@@ -122,7 +122,7 @@ static bool has_run_enough(const struct warp_state *state)
 	const struct warp_setup *setup = state->job->setup;
 	int64_t missing_ns = setup->duration_ns - elapsed_ns(state);
 
-	if (setup->stop && *setup->stop)
+	if (*setup->stop)
 		return true;
 	if (missing_ns > 0 || missing_ns <= -WARP_EXTRA_NS)
 		return missing_ns <= 0;
@@ -171,11 +171,8 @@ static bool prepare_run(struct warp_state *state)
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
 		struct fact *fact = &warp->results[id].fact;
 
-		if (state->job->setup->clocks & WARP_CLOCK(id))
-			any |= warp_clock_prepare((enum warp_clock_id)id, state->job->calls,
-				&state->clocks[id], fact);
-		else
-			fact_set(fact, FACT_ABSENT, "not asked for");
+		any |= warp_clock_prepare(
+			(enum warp_clock_id)id, state->job->calls, &state->clocks[id], fact);
 		state->least[id] = xcalloc(gaps, sizeof(*state->least[id]));
 		for (size_t i = 0; i < gaps; i++)
 			state->least[id][i] = CROSS_CPU_NO_GAP;

@@ -3,11 +3,9 @@
  * The parent of the child that reads the clocks: a thread is pinned to each CPU there, a clock may
  * raise a signal when it is read, and all memory is released by its end.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/child.h"
-#include "base/memory.h"
 #include "measure/call.h"
 #include "measure/cpus.h"
 #include "model.h"
@@ -20,14 +18,13 @@ static bool report_progress(void *argument)
 	const struct warp_job *job = argument;
 	double done = job->shared->done;
 
-	job->setup->progress(done < 1 ? done : 1);
+	progress_show(done < 1 ? done : 1);
 	return false;
 }
 
 static void run_child(struct warp_job *job, struct warp_evidence *warp)
 {
-	size_t pairs_size = warp->cpu_count * (warp->cpu_count - 1) / 2 * sizeof(*warp->pairs);
-	size_t size = sizeof(*job->shared) + pairs_size;
+	size_t size = sizeof(*job->shared);
 	struct deadline deadline =
 		deadline_after(2 * job->setup->duration_ns + WARP_EXTRA_NS + DEADLINE_SLACK_NS +
 			       (int64_t)warp->cpu_count * SLACK_PER_CPU_NS);
@@ -37,14 +34,10 @@ static void run_child(struct warp_job *job, struct warp_evidence *warp)
 	if (!job->shared)
 		return;
 	job->shared->warp = *warp;
-	if (child_run(warp_run_job, job->setup->progress ? report_progress : NULL, job, &deadline,
-		    &why)) {
+	if (child_run(warp_run_job, report_progress, job, &deadline, &why))
 		*warp = job->shared->warp;
-		warp->pairs = xmalloc(pairs_size);
-		memcpy(warp->pairs, job->shared->pairs, pairs_size);
-	} else {
+	else
 		warp->fact = why;
-	}
 	child_unshare(job->shared, size);
 }
 
@@ -67,33 +60,7 @@ void warp_measure(
 			"cannot read which CPUs are available to this process");
 	if (fact_is_known(&warp->fact))
 		return;
-	warp->pair_fact = warp->drift.fact = warp->fact;
+	warp->worst.fact = warp->drift.fact = warp->fact;
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 		warp->results[id].fact = warp->fact;
-}
-
-bool warp_measure_shown(const struct cli *cli, const char *doing, const struct call_table *calls,
-	unsigned clocks, struct warp_evidence *warp)
-{
-	struct fact why = {0};
-	volatile bool *stop = child_share(sizeof(*stop), &why);
-	struct warp_setup setup = {.duration_ns = cli->duration_ns,
-		.clocks = clocks,
-		.stop = stop,
-		.progress = progress_show};
-
-	if (!stop)
-		return cli_error("cannot measure: %s", why.reason);
-	work_begin(cli, doing, stop);
-	warp_measure(calls, &setup, warp);
-	work_end();
-	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
-	return true;
-}
-
-void warp_release(struct warp_evidence *warp)
-{
-	free(warp->pairs);
-	warp->pairs = NULL;
-	warp->pair_count = 0;
 }

@@ -18,7 +18,6 @@
 #include "measure/vdso.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
-#include "warp.h"
 #include "warp/model.h"
 
 #define SHORT_NS 100000000
@@ -26,6 +25,7 @@
 /* Processes that burn CPU time. */
 #define LOAD 6
 
+static const volatile bool never = false;
 static struct call_table calls;
 static struct warp_evidence warp;
 
@@ -91,17 +91,10 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int release(void **state)
-{
-	(void)state;
-	warp_release(&warp);
-	return 0;
-}
-
 /* False if a busy machine did not let it end in its time. */
 static bool watch_in_time(int64_t duration_ns, int64_t inject_ns)
 {
-	struct warp_setup setup = {.duration_ns = duration_ns, .clocks = WARP_ALL_CLOCKS};
+	struct warp_setup setup = {.duration_ns = duration_ns, .stop = &never};
 
 	injected_ns = inject_ns;
 	warp_measure(&calls, &setup, &warp);
@@ -187,7 +180,6 @@ static bool find_injected(int64_t offset_ns)
 		WARP_COUNTER, WARP_MONOTONIC, WARP_REALTIME, WARP_TIMEOFDAY};
 	bool all = true, visible = true;
 
-	warp_release(&warp);
 	if (!watch_in_time(NS_PER_SECOND / 4, offset_ns))
 		return false;
 	for (size_t i = 0; i < COUNT(ids); i++) {
@@ -273,14 +265,12 @@ static void finds_100_ns_in_either_direction(void **state)
 #define LONGER_WATCHES 5
 #define SELDOM_TOGETHER "the CPUs do not run at the same time: other processes have them"
 
-static const struct warp_pair *watch_first_pair(int64_t offset_ns)
+static const struct warp_pair *watch_worst_pair(int64_t offset_ns)
 {
 	watch(SHORT_NS, offset_ns);
-	for (int i = 1; i <= LONGER_WATCHES && warp.pairs[0].state == WARP_PAIR_UNSEEN; i++) {
-		warp_release(&warp);
+	for (int i = 1; i <= LONGER_WATCHES && warp.worst.fact.state == FACT_UNREAD; i++)
 		watch(SHORT_NS << i, offset_ns);
-	}
-	return &warp.pairs[0];
+	return &warp.worst;
 }
 
 static void the_bounds_hold_the_offset(void **state)
@@ -294,14 +284,15 @@ static void the_bounds_hold_the_offset(void **state)
 
 		if (!may_read_counter())
 			unit_skip("the counter cannot be read");
-		pair = watch_first_pair(offsets[i]);
-		if (pair->state == WARP_PAIR_UNSEEN)
+		pair = watch_worst_pair(offsets[i]);
+		if (pair->fact.state == FACT_UNREAD)
 			unit_skip(SELDOM_TOGETHER);
-		assert_int_equal(pair->state, WARP_PAIR_KNOWN);
+		assert_int_equal(pair->fact.state, FACT_KNOWN);
+		if (warp.cpu_count > 2)
+			unit_skip("with more CPUs any pair may be the worst");
 		/* The counters themselves may be as far apart as the run without offset says. */
 		assert_true(fabs(pair->offset_ns - (double)offsets[i]) <=
 			    pair->error_ns * 2 + 1 + fabs((double)offsets[i]) / 1000);
-		warp_release(&warp);
 	}
 }
 
@@ -312,7 +303,7 @@ static void clocks_that_disagree_have_no_offset(void **state)
 	(void)state;
 	need_two_cpus();
 	kernel_is_late = true;
-	watch_first_pair(0);
+	watch_worst_pair(0);
 	kernel_is_late = false;
 	if (!is_watched(WARP_KERNEL))
 		unit_skip("no vDSO function to compare with the kernel");
@@ -394,7 +385,7 @@ static void runs_on_the_allowed_cpus_only(void **state)
 	watch(SHORT_NS, 0);
 	sched_setaffinity(0, sizeof(all), &all);
 	assert_int_equal(warp.cpu_count, 1);
-	assert_int_equal(warp.pair_count, 0);
+	assert_int_equal(warp.worst.fact.state, FACT_ABSENT);
 	warp_judge(&warp, &several, &verdict);
 	assert_string_equal(verdict.rule, "one-cpu-allowed");
 	assert_int_equal(verdict.exit_status, 2);
@@ -403,49 +394,17 @@ static void runs_on_the_allowed_cpus_only(void **state)
 	assert_int_equal(verdict.exit_status, 0);
 }
 
-static void reads_the_selected_clocks_only(void **state)
-{
-	struct warp_setup setup = {
-		.duration_ns = SHORT_NS / 10, .clocks = WARP_CLOCK(WARP_MONOTONIC)};
-
-	(void)state;
-	warp_measure(&calls, &setup, &warp);
-	assert_true(is_watched(WARP_MONOTONIC));
-	assert_false(is_watched(WARP_COUNTER));
-	assert_false(fact_is_known(&warp.pair_fact));
-	assert_false(fact_is_known(&warp.drift.fact));
-}
-
 static void gives_the_reason_where_no_clock_can_be_read(void **state)
 {
 	static const struct call_table none;
-	struct warp_setup setup = {
-		.duration_ns = SHORT_NS / 10, .clocks = WARP_CLOCK(WARP_MONOTONIC)};
+	struct warp_setup setup = {.duration_ns = SHORT_NS / 10, .stop = &never};
 	struct report verdict;
 
 	(void)state;
 	warp_measure(&none, &setup, &warp);
-	assert_int_equal(warp.fact.state, FACT_ABSENT);
+	assert_int_equal(warp.results[WARP_MONOTONIC].fact.state, FACT_ABSENT);
 	warp_judge(&warp, &several, &verdict);
-	assert_string_equal(verdict.rule, "not-tested");
-}
-
-static double last_progress;
-
-static void take_progress(double done)
-{
-	assert_true(done >= 0 && done <= 1);
-	last_progress = done;
-}
-
-static void reports_progress(void **state)
-{
-	struct warp_setup setup = {
-		.duration_ns = 6 * SHORT_NS, .clocks = WARP_ALL_CLOCKS, .progress = take_progress};
-
-	(void)state;
-	warp_measure(&calls, &setup, &warp);
-	assert_true(last_progress > 0);
+	assert_string_equal(verdict.rule, may_read_counter() ? "not-read" : "not-tested");
 }
 
 static void a_clock_that_is_not_set_is_not_reported_as_set(void **state)
@@ -503,18 +462,16 @@ static void a_drift_that_cannot_be_measured_has_a_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(reports_none_on_synchronized_clocks, release),
-		cmocka_unit_test_teardown(a_reading_that_fails_is_no_warp, release),
-		cmocka_unit_test_teardown(finds_100_ns, release),
-		cmocka_unit_test_teardown(finds_100_ns_in_either_direction, release),
-		cmocka_unit_test_teardown(the_bounds_hold_the_offset, release),
-		cmocka_unit_test_teardown(clocks_that_disagree_have_no_offset, release),
-		cmocka_unit_test_teardown(reports_none_under_load, release),
-		cmocka_unit_test_teardown(finds_100_ns_under_load, release),
-		cmocka_unit_test_teardown(runs_on_the_allowed_cpus_only, release),
-		cmocka_unit_test_teardown(reads_the_selected_clocks_only, release),
-		cmocka_unit_test_teardown(gives_the_reason_where_no_clock_can_be_read, release),
-		cmocka_unit_test_teardown(reports_progress, release),
+		cmocka_unit_test(reports_none_on_synchronized_clocks),
+		cmocka_unit_test(a_reading_that_fails_is_no_warp),
+		cmocka_unit_test(finds_100_ns),
+		cmocka_unit_test(finds_100_ns_in_either_direction),
+		cmocka_unit_test(the_bounds_hold_the_offset),
+		cmocka_unit_test(clocks_that_disagree_have_no_offset),
+		cmocka_unit_test(reports_none_under_load),
+		cmocka_unit_test(finds_100_ns_under_load),
+		cmocka_unit_test(runs_on_the_allowed_cpus_only),
+		cmocka_unit_test(gives_the_reason_where_no_clock_can_be_read),
 		cmocka_unit_test(a_clock_that_is_not_set_is_not_reported_as_set),
 		cmocka_unit_test(a_steady_counter_has_no_drift),
 		cmocka_unit_test(a_counter_that_speeds_up_has_drift),

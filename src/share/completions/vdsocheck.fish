@@ -57,7 +57,7 @@ complete -c vdsocheck -n '__vdsocheck_is bench' -s h -l help -d 'print this help
 complete -c vdsocheck -n '__vdsocheck_is bench' -s V -l version -d 'print the version'
 
 complete -c vdsocheck -n __vdsocheck_is_first -a warp -d 'test whether clocks run backwards between CPUs'
-complete -c vdsocheck -n '__vdsocheck_is warp' -s d -l duration -x -d 'test for TIME: 2'
+complete -c vdsocheck -n '__vdsocheck_is warp' -s d -l duration -x -d 'test for at least TIME: 2'
 complete -c vdsocheck -n '__vdsocheck_is warp' -l format -x -a 'text json' -d 'how to print'
 complete -c vdsocheck -n '__vdsocheck_is warp' -s J -l json -d 'print JSON, the same as --format json'
 complete -c vdsocheck -n '__vdsocheck_is warp' -s o -l output -r -F -d 'write to FILE atomically'
