@@ -145,11 +145,17 @@ static bool counts_served(struct trace_evidence *trace)
 	return false;
 }
 
-/* PTRACE_TRACEME of a program fails if its parent has less than the program. */
+/*
+ * PTRACE_TRACEME of a program fails if its parent has less than the program. Without CAP_SYS_PTRACE,
+ * such as root's in a container, a tracer needs all capabilities that the program has
+ * (cap_ptrace_access_check() in the kernel's security/commoncap.c), and none is given up.
+ */
 static void give_up_privileges(const struct trace_run *run, bool serves)
 {
 	uint64_t kept = run->privileges | PRIVILEGES(CAP_KILL) | PRIVILEGES(CAP_SYS_PTRACE);
 
+	if (!privileges_have(PRIVILEGES(CAP_SYS_PTRACE)))
+		return;
 	/* To suspend the seccomp filters of programs whose calls into the vDSO are counted. */
 	if (serves)
 		kept |= PRIVILEGES(CAP_SYS_ADMIN);
