@@ -138,7 +138,7 @@ static int check_run(struct cli *cli)
 	struct evidence *evidence = &request->evidence;
 	unsigned depth = cli->depth; /* 0: no more than the verdict needs */
 
-	if (!depth && (policy->max_ns || policy->clocksource_count))
+	if (!depth && (policy->max_ns > 0 || policy->clocksource_count))
 		depth = DEPTH_SCREEN;
 	if (cli->operand_count && strcmp(cli->sysroot, "/") != 0) {
 		cli_usage_error("--from and --sysroot are mutually exclusive");

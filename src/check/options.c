@@ -21,8 +21,7 @@ const struct option_row check_options[] = {
 	{OPTION_RATE, "rate", "CALLS",
 		"estimate the CPU cost of this many calls per second, such as 485k; "
 		"'vdsocheck trace' counts a program's"},
-	{OPTION_REQUIRE, "require", "LIST",
-		"exit with 1 unless one of these clocksources is used"},
+	{OPTION_REQUIRE, "require", "LIST", "exit with 1 unless one of these clocksources is used"},
 	{OPTION_MAX_NS, "max-ns", "N", "exit with 1 unless each deciding call takes at most N ns"},
 	{OPTION_IDENTITY, "include-identity", NULL,
 		"name host and cloud instance in JSON and report"},

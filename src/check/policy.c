@@ -79,7 +79,7 @@ void policy_judge(const struct policy *policy, const struct evidence *evidence,
 	if (policy->clocksource_count)
 		judge_clocksource(
 			policy, &evidence->clocksource, &outcome->requirements[outcome->count++]);
-	if (policy->max_ns)
+	if (policy->max_ns > 0)
 		judge_time(policy, evidence, &outcome->requirements[outcome->count++]);
 	for (size_t i = 0; i < outcome->count; i++)
 		outcome->unmet += !outcome->requirements[i].met;

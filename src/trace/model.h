@@ -57,7 +57,7 @@ enum trace_target { TARGET_PROGRAM, TARGET_PROCESS, TARGET_HOST };
 struct trace_request {
 	const struct trace_plan *plan;
 	enum trace_target target;
-	char *const *arguments; /* of the program to start */
+	char *const *arguments;             /* of the program to start */
 	bool lists_processes, lists_groups; /* one of the two is set then */
 	bool leaves_untouched;              /* the calls into the vDSO are not counted */
 	bool locates_calls;                 /* the places of system calls are looked for */
@@ -166,11 +166,11 @@ struct trace_evidence {
 	struct trace_program program;
 	struct evidence host; /* timing and proof, taken before the program ran */
 	struct real_fact duration_s;
-	struct real_fact cpu_s;       /* of the program and the children that it waited for */
-	bool cpu_is_partial;          /* others were counted, too */
+	struct real_fact cpu_s; /* of the program and the children that it waited for */
+	bool cpu_is_partial;    /* others were counted, too */
 
 	/* The system calls. */
-	struct fact method_fact;    /* why they were not counted; known: they were */
+	struct fact method_fact; /* why they were not counted; known: they were */
 	enum trace_method method;
 	uint64_t threads_uncounted; /* that these could not follow: too many run at once */
 	uint64_t calls_missed;      /* of the host: that the kernel did not run them for */
@@ -185,7 +185,7 @@ struct trace_evidence {
 	uint64_t uncounted;                 /* executed programs whose calls were not counted */
 	struct fact uncounted_why;          /* of the last of them */
 	uint64_t let_go;                    /* programs that call ptrace(2) themselves */
-	uint64_t weakened; /* programs that did not get the privileges of their files */
+	uint64_t weakened;            /* programs that did not get the privileges of their files */
 	struct trace_sampled sampled; /* of what ran already */
 
 	/* The program's own filters. */
@@ -208,13 +208,7 @@ struct trace_line {
 };
 
 /* The places of the command's answers. */
-enum trace_verdict {
-	TRACE_UNKNOWN,
-	TRACE_OK,
-	TRACE_FALLBACK,
-	TRACE_SERVED,
-	TRACE_SIMULATED
-};
+enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK, TRACE_SERVED, TRACE_SIMULATED };
 
 /* Sentences, of which each is a line of the text. */
 #define TRACE_TEXT_SIZE 640
@@ -245,7 +239,8 @@ struct trace_inside {
 };
 
 struct trace_diagnosis {
-	struct fact counted; /* known: so are the avoidable system calls; all of them, or by the proof */
+	struct fact counted; /* known: so are the avoidable system calls; all of them, or by the
+	                        proof */
 	struct fact listed;  /* known: there are lines for the calls that were made */
 	size_t line_count;
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */

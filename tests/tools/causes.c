@@ -61,11 +61,12 @@ static void print_cause(const struct cause_explanation *cause)
 static void print_advice(const struct advice *advice)
 {
 	size_t length = strlen(advice->text);
-	const char *end = strstr(advice->text + (length < SENTENCE_LEAST ? length : SENTENCE_LEAST), ". ");
+	const char *end =
+		strstr(advice->text + (length < SENTENCE_LEAST ? length : SENTENCE_LEAST), ". ");
 	char first[sizeof(advice->text)];
 
-	snprintf(first, sizeof(first), "%.*s",
-		end ? (int)(end + 1 - advice->text) : (int)length, advice->text);
+	snprintf(first, sizeof(first), "%.*s", end ? (int)(end + 1 - advice->text) : (int)length,
+		advice->text);
 	printf(".It Li %s\n", advice->id);
 	print_text(first);
 }
