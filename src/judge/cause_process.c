@@ -325,7 +325,7 @@ static const struct advice_row newer_container_runtime = {"newer-container-runti
 static const struct cause_row time_calls_blocked = {"time-calls-blocked", GROUP_PROCESS,
 	"A seccomp filter, such as a container's profile, blocks the clock system calls.",
 	.signs = "A deciding call fails when it is made as a system call.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_blocked, .more = "seccomp(2)"};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_blocked, .more = "seccomp(2)"};
 
 static const struct cause_row old_vdso_clocks = {"old-vdso-clocks", GROUP_VDSO,
 	"This kernel's vDSO does not serve all of CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME and "
@@ -359,6 +359,8 @@ void cause_notes(const struct view *v, struct cause_list *list)
 	enum counter_standing standing = counter_standing_find(v);
 	const struct cause_case cases[] = {
 		{&time_calls_blocked, .applies = are_calls_blocked(v),
+			.proven = fact_is_known(&v->evidence->host.seccomp.fact) &&
+	                          v->evidence->host.seccomp.value > 0,
 			.advice = {{&newer_container_runtime, true}}},
 		{&old_vdso_clocks, .applies = is_ok && !v->gvisor &&
 	                                      (raw || enters_always(v, "CLOCK_BOOTTIME") ||

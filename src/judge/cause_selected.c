@@ -107,7 +107,7 @@ static const struct cause_row clocksource_written = {"clocksource-written", GROU
 	"to current_clocksource.",
 	.signs = "The kernel's first choice of the available clocksources has vDSO support, and "
 		 "neither the kernel command line nor the kernel log says why it is not in use.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_available};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_available};
 
 static const struct cause_row paravirtual_clock_disabled = {"paravirtual-clock-disabled", GROUP_ANY,
 	"The kernel command line (nopv) keeps the kernel from using its hypervisor's clock.",
@@ -197,6 +197,8 @@ void cause_selected(const struct view *v, struct cause_list *list)
 			.line = v->tsc_distrust, DROP_BOOT(v)},
 		{&clocks_disabled_at_boot, .applies = v->clocks_disabled, DROP_BOOT(v)},
 		{&clocksource_written, .applies = is_written,
+			/* A container's /proc/cmdline may be another file. */
+			.proven = !fact_is_known(&evidence->host.container.fact),
 			.line = find_switch_to_current(evidence),
 			.advice = {{&find_clocksource_writer, true}}},
 		{&paravirtual_clock_disabled,

@@ -146,7 +146,7 @@ static const struct cause_row counter_trapped = {"counter-trapped", GROUP_ANY,
 	"much as a system call.",
 	.signs = "The verdict is slow: a read of the counter takes as long as the cheapest system "
 		 "call, or more than 150 ns.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_counter};
+	.certainty = CERTAINTY_LIKELY, .evidence = cite_counter};
 
 void cause_slow(const struct view *v, struct cause_list *list)
 {
@@ -174,6 +174,7 @@ void cause_slow(const struct view *v, struct cause_list *list)
 		{&clocksource_of_module, .applies = is_of_module(v),
 			.advice = {{&unload_module, true}}},
 		{&counter_trapped, .applies = v->verdict == VERDICT_SLOW && !v->firmware_counter,
+			.proven = v->guest || v->emulated,
 			.advice = {{&advice_move, !v->has_switch},
 				{&ask_vmware_about_counter, is_vmware},
 				{&ask_xen_about_counter, is_xen},

@@ -204,13 +204,17 @@ static const struct cause_row tsc_untested = {"tsc-untested", GROUP_TSC,
 		 "hypervisor guarantees the TSC (flag tsc_reliable).",
 	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS};
 
-/* tsc_verify_tsc_adjust(), tsc_sanitize_first_cpu(), tsc_store_and_check_tsc_adjust(). */
+/*
+ * tsc_verify_tsc_adjust(), tsc_sanitize_first_cpu(), tsc_store_and_check_tsc_adjust() (4.10 to
+ * 7.3). After a kexec it may be what the kernel before had set.
+ */
 static const struct cause_row tsc_written_by_firmware = {"tsc-written-by-firmware", GROUP_TSC,
-	"The machine's firmware wrote the TSC of a CPU (register TSC_ADJUST), which the kernel "
-	"corrected. It may do so again: `vdsocheck warp` compares the TSCs.",
+	"The machine's firmware, or a program that writes the CPU's registers, wrote the TSC of a "
+	"CPU (register TSC_ADJUST), which the kernel corrected. It may happen again: `vdsocheck "
+	"warp` compares the TSCs.",
 	.signs = "The kernel log of a machine has \"TSC ADJUST\" with \"force to 0\", \"differs\" "
 		 "or \"synchronize\".",
-	.certainty = CERTAINTY_PROVEN};
+	.certainty = CERTAINTY_LIKELY};
 
 void cause_tsc(const struct view *v, struct cause_list *list)
 {

@@ -387,7 +387,7 @@ static const struct cause_row tsc_rate_misstated = {"tsc-rate-misstated", GROUP_
 	"CPUID or the firmware states a wrong rate of the TSC.",
 	.signs = "The kernel log has \"TSC freq calibrated by CPUID/MSR differs from what is "
 		 "calibrated by HW timer\" and \"TSC freq recalibrated by\".",
-	.certainty = CERTAINTY_PROVEN, .with_switch = true};
+	.certainty = CERTAINTY_LIKELY, .with_switch = true};
 
 static const struct cause_row tsc_too_slow = {"tsc-too-slow", GROUP_TSC,
 	"The kernel marked the TSC unstable: it lost time, since it stood still, went back, or its "

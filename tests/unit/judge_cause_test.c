@@ -3,6 +3,7 @@
  * Tests of judge/cause and cause_*: causes that more than one kind of host has, causes that exclude
  * each other, and how certain they are. A host for each cause is in tests/hosts.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -407,6 +408,35 @@ static void a_kernel_log_line_makes_a_cause_proven(void **state)
 	assert_string_equal(cause_certainty_names[CERTAINTY_POSSIBLE], "possible");
 }
 
+/* Each of these takes a file or a time for something that it is not in all places. */
+static void what_is_assumed_is_not_proven(void **state)
+{
+	static struct evidence evidence;
+
+	(void)state;
+	on_hpet(&evidence);
+	fact_set(&evidence.host.container.fact, FACT_ABSENT, "none");
+	assert_true(find(&evidence) > 0);
+	assert_string_equal(causes[0].id, "clocksource-written");
+	assert_int_equal(causes[0].certainty, CERTAINTY_PROVEN);
+	fact_set_text(&evidence.host.container, "docker");
+	find(&evidence);
+	assert_int_equal(causes[0].certainty, CERTAINTY_LIKELY);
+	/* Masked by /dev/null, it says nothing about the command line. */
+	fact_set(&evidence.host.boot.fact, FACT_ABSENT, "/proc/cmdline is empty");
+	find(&evidence);
+	assert_string_not_equal(causes[0].id, "clocksource-written");
+	evidence_make_healthy(&evidence);
+	evidence.calls[0].raw_error = EPERM;
+	fact_set_number(&evidence.host.seccomp, 0);
+	assert_int_equal(find(&evidence), 1);
+	assert_string_equal(causes[0].id, "time-calls-blocked");
+	assert_int_equal(causes[0].certainty, CERTAINTY_LIKELY);
+	fact_set_number(&evidence.host.seccomp, 2);
+	find(&evidence);
+	assert_int_equal(causes[0].certainty, CERTAINTY_PROVEN);
+}
+
 /* CPUs may differ by some microseconds; a count that begins anew is that of a resume. */
 static void a_stamp_that_goes_back_is_after_a_resume(void **state)
 {
@@ -495,6 +525,7 @@ int main(void)
 		cmocka_unit_test(exclusive_causes_exclude_each_other),
 		cmocka_unit_test(every_fault_has_a_cause_and_none_twice),
 		cmocka_unit_test(a_kernel_log_line_makes_a_cause_proven),
+		cmocka_unit_test(what_is_assumed_is_not_proven),
 		cmocka_unit_test(a_stamp_that_goes_back_is_after_a_resume),
 	};
 
