@@ -555,7 +555,11 @@ static int64_t tick(struct trace_source *source)
 	const int64_t begin_ns = trace_clock_ns(CLOCK_MONOTONIC);
 	int64_t end_ns;
 
-	if (!request->locates_calls && !request->lists_groups)
+	/*
+	 * A tracer has the memory read when a process ends. While bpf(2) reads a value, Linux 7 may
+	 * preempt us, and no call on our CPU is counted until we go on.
+	 */
+	if (events->run->is_traced || (!request->locates_calls && !request->lists_groups))
 		return INT64_MAX;
 	if (begin_ns < events->next_ns)
 		return events->next_ns - begin_ns;
