@@ -151,21 +151,30 @@ static const struct field source_fields[] = {
 
 #undef OF
 
-/* The name of the file, whose path the text has below the table. */
+/* A function and its callers, or the name of the file, whose path the text has below the table. */
 static void print_place(const void *object, const void *whole, FILE *out)
 {
 	const struct trace_place *place = object;
 	const char *module = trace_file_name(place->module);
 
 	(void)whole;
-	if (*place->address)
-		fprintf(out, "%s+%s%s%s", module, place->address, *place->function ? " " : "",
-			place->function);
+	if (*place->address && !*place->function)
+		fprintf(out, "%s+%s", module, place->address);
 	else
 		fputs(*place->function ? place->function : *module ? module : "other", out);
+	for (size_t i = 0; i < place->caller_count; i++)
+		fprintf(out, " < %s", place->callers[i]);
 }
 
 #define OF struct trace_place
+
+static const struct field caller_element[] = {
+	{.key = "",
+		.kind = FIELD_TEXT,
+		.options = FIELD_FILLED,
+		.size = sizeof(((OF *)0)->callers[0])},
+	{0},
+};
 
 const struct field trace_place_fields[] = {
 	{WORD("origin", origin, origin_names), .options = FIELD_RARE, .title = "system call by",
@@ -185,9 +194,13 @@ const struct field trace_place_fields[] = {
 		.doc = "path of the file that the code is in, or [run-time code]; null: unknown"},
 	{TEXT("address", address),
 		.doc = "address of the call in this file, as addr2line takes it; null: unknown"},
+	{REAL("share_error_percent", error_percent, 2),
+		.doc = "standard error of share_percent; 0: all calls were counted by place"},
 	{TEXT("function", function),
 		.doc = "function that makes the call, without parameters; null: it has no symbol"},
 	{INLINE(source, source_fields)},
+	{LIST("callers", callers, caller_count, caller_element),
+		.doc = "functions that call this one, the innermost first, up to two"},
 	{0},
 };
 

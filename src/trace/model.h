@@ -69,6 +69,13 @@ struct trace_request {
 
 enum trace_method { TRACE_BY_NONE, TRACE_BY_BPF };
 
+/* Code, from the first byte that is loaded on, or from 0 on; of the size 0: none. */
+struct code_range {
+	uint64_t start, size;
+};
+
+#define TRACE_GO_FUNCTIONS 4
+
 struct trace_program {
 	pid_t pid;
 	char file[PATH_MAX]; /* what is executed, byte for byte */
@@ -76,6 +83,8 @@ struct trace_program {
 	bool is_static;      /* its file is an ELF file that names no dynamic loader */
 	bool has_glibc;      /* and has glibc in it */
 	bool calls_ptrace;   /* by its symbols: it cannot do so while it is traced */
+	/* Functions of Go's runtime that call the vDSO on another stack. */
+	struct code_range go[TRACE_GO_FUNCTIONS];
 };
 
 #define CGROUP_SIZE 512
@@ -121,14 +130,17 @@ struct place_source {
 
 /* A place in a program that calls the vDSO, or makes a system call. */
 struct trace_place {
-	uint64_t count;
+	uint64_t count; /* of calls into the vDSO estimated by samples, unless there are few */
 	double share_percent; /* of the calls of the list */
+	double error_percent; /* of the share, a standard error; 0: all were counted */
 	size_t row;           /* of the plan */
 	const char *call, *clock;
-	char module[512];   /* path of the file; "": the code is of no file, or not known */
-	uint64_t offset;    /* of the call in the module */
-	char address[24];   /* the same, as addr2line(1) takes it; "": there is none */
-	char function[128]; /* "": not known */
+	char module[512];    /* path of the file; "": the code is of no file, or not known */
+	uint64_t offset;     /* of the call in the module */
+	char address[24];    /* the same, as addr2line(1) takes it; "": there is none */
+	char function[128];  /* "": not known */
+	size_t caller_count; /* of the function, the innermost first */
+	char callers[2][128];
 	struct place_source source;
 	bool is_compat;           /* a system call by 32-bit code */
 	enum trace_origin origin; /* unknown for calls into the vDSO */
@@ -136,6 +148,7 @@ struct trace_place {
 
 struct trace_places {
 	struct place_counts *counts; /* of places.c, owned */
+	struct stacks *stacks;       /* of stacks.c, owned: of calls into the vDSO */
 	/* Once all have been counted, those that are shown, the one with the most calls first. */
 	struct trace_place *list; /* owned */
 	size_t count;

@@ -8,6 +8,7 @@
 #include "places.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "base/privileges.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "stack.h"
 
 /* Limits the time that a child takes. */
 #define SEARCH_NS (2 * NS_PER_SECOND)
@@ -35,12 +37,19 @@ struct place_file {
 	uint64_t inode; /* 0: none */
 };
 
+struct caller {
+	size_t code;        /* as below; 0: not known */
+	uint64_t address;   /* in the file, of the function, or of run-time code with a map */
+	char function[128]; /* of run-time code, once its map was read */
+};
+
 struct place_count {
-	uint64_t calls;
+	double calls;
 	size_t row;         /* as in places_add() */
 	size_t code;        /* index of a map of run-time code, or MAPS_MOST and that of a file */
 	uint64_t address;   /* in the file, or of run-time code with a map */
 	char function[128]; /* of run-time code, once its map was read */
+	struct caller callers[STACK_FRAMES - 1];
 };
 
 struct call_site {
@@ -58,6 +67,7 @@ struct place_counts {
 	size_t file_count, file_room;
 	int root; /* directory: paths of files begin there; 0: at our root */
 	struct call_site sites[SITE_COUNT];
+	double spread[TRACE_ROW_MAX]; /* of rows whose calls were sampled */
 
 	struct {
 		uint64_t owner;
@@ -88,6 +98,16 @@ static int by_place(const void *left, const void *right)
 		return a->address < b->address ? -1 : 1;
 	if (a->row != b->row)
 		return a->row < b->row ? -1 : 1;
+	for (size_t i = 0; i < ARRAY_SIZE(a->callers); i++) {
+		const struct caller *one = &a->callers[i], *other = &b->callers[i];
+
+		if (one->code != other->code)
+			return one->code < other->code ? -1 : 1;
+		if (one->address != other->address)
+			return one->address < other->address ? -1 : 1;
+		if (strcmp(one->function, other->function) != 0)
+			return strcmp(one->function, other->function);
+	}
 	return strcmp(a->function, b->function);
 }
 
@@ -142,7 +162,7 @@ static bool is_run_time_code(const struct mapping *mapping)
 }
 
 /* Returns the number of the place. */
-static size_t add(struct place_counts *counts, size_t row, uint64_t calls,
+static size_t add(struct place_counts *counts, size_t row, double calls,
 	const struct place_mapping *mapping, size_t perf_map, uint64_t address)
 {
 	struct place_count place = {.calls = calls, .row = row};
@@ -166,7 +186,33 @@ static size_t add(struct place_counts *counts, size_t row, uint64_t calls,
 void places_add(struct trace_places *places, size_t row, uint64_t calls, const struct maps *maps,
 	size_t perf_map, uint64_t address)
 {
-	add(counts_of(places), row, calls, find_mapping(maps, address), perf_map, address);
+	add(counts_of(places), row, (double)calls, find_mapping(maps, address), perf_map, address);
+}
+
+/*
+ * Takes a stack. Of N calls of a row, of which one in so many was taken, w, a share p has the
+ * variance p (1 - p) / N^2 times the sum of w (w - 1); that is 0 if all were taken.
+ */
+static void take_stack(void *argument, size_t row, double weight, const struct maps *maps,
+	size_t perf_map, const uint64_t addresses[STACK_FRAMES])
+{
+	struct place_counts *counts = argument;
+	const size_t at =
+		add(counts, row, weight, find_mapping(maps, addresses[0]), perf_map, addresses[0]);
+
+	counts->spread[row] += weight * fmax(weight - 1, 0);
+	for (size_t i = 1; i < STACK_FRAMES && addresses[i]; i++) {
+		const struct place_mapping *mapping = find_mapping(maps, addresses[i]);
+		struct caller caller = {.address = addresses[i] - 1};
+
+		if (mapping->map.inode) {
+			caller.code = MAPS_MOST + find_file(counts, &mapping->map);
+			caller.address -= mapping->load;
+		} else if (is_run_time_code(&mapping->map)) {
+			caller.code = perf_map;
+		}
+		counts->list[at - 1].callers[i - 1] = caller;
+	}
 }
 
 /* A process has one map, whichever program it executes. */
@@ -202,7 +248,7 @@ void call_sites_add(struct trace_places *places, size_t row, uint64_t calls, uin
 	const struct place_mapping *mapping;
 
 	if (site->place && site->owner == owner && site->address == address && site->row == row) {
-		counts->list[site->place - 1].calls += calls;
+		counts->list[site->place - 1].calls += (double)calls;
 		return;
 	}
 	mapping = find_mapping(&counts->last.maps, address);
@@ -216,7 +262,7 @@ void call_sites_add(struct trace_places *places, size_t row, uint64_t calls, uin
 	}
 	if (is_run_time_code(&mapping->map) && !counts->last.perf_map)
 		counts->last.perf_map = places_open_map(places, thread);
-	site->place = add(counts, row, calls, mapping, counts->last.perf_map, address);
+	site->place = add(counts, row, (double)calls, mapping, counts->last.perf_map, address);
 	site->owner = owner;
 	site->address = address;
 	site->row = row;
@@ -245,6 +291,7 @@ void places_free(struct trace_places *places)
 {
 	struct place_counts *counts = places->counts;
 
+	stacks_free(places->stacks);
 	free(places->list);
 	if (!counts)
 		return;
@@ -307,21 +354,67 @@ static struct place_count *find_place(
 	return &list[low];
 }
 
+static int by_address(const void *left, const void *right)
+{
+	const struct caller *a = *(struct caller *const *)left;
+	const struct caller *b = *(struct caller *const *)right;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Finds the callers in the code of a map, sorted by address. Returns their number. */
+static size_t find_made_callers(const struct search *search, size_t map, struct caller **callers)
+{
+	struct place_count *list = search->list;
+	size_t count = 0;
+
+	for (size_t i = 0; i < search->count; i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(list[i].callers); k++) {
+			if (list[i].callers[k].code == map)
+				callers[count++] = &list[i].callers[k];
+		}
+	}
+	qsort(callers, count, sizeof(*callers), by_address);
+	return count;
+}
+
+static void name_callers(
+	struct caller **callers, size_t count, uint64_t start, uint64_t size, struct span function)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (callers[middle]->address < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < count && callers[low]->address - start < size; low++)
+		text_clean_span(callers[low]->function, sizeof(callers[low]->function), function);
+}
+
 /* Names places in run-time code. The last line of a map that has an address counts. */
 static void read_maps(void *argument)
 {
 	const struct search *search = argument;
 	struct place_count *list = search->list, *end = list + search->count, *place;
+	struct caller **callers =
+		xcalloc(search->count, ARRAY_SIZE(list->callers) * sizeof(*callers));
 	struct span content, rest, function;
 	uint64_t start, size;
+	size_t count;
 
 	privileges_keep(PRIVILEGES_NONE);
 	for (size_t map = 1; map < search->counts->perf_map_count; map++) {
+		count = find_made_callers(search, map, callers);
 		place = find_place(list, search->count, map, 0);
-		if (place == end || place->code != map)
+		if (!count && (place == end || place->code != map))
 			continue;
 		content = rest = perf_map_read(&search->counts->perf_maps[map]);
 		while (perf_map_next(&rest, &start, &size, &function)) {
+			name_callers(callers, count, start, size, function);
 			place = find_place(list, search->count, map, start);
 			for (; place < end && place->code == map && place->address - start < size;
 				place++)
@@ -350,13 +443,18 @@ static void set_offset(struct trace_place *place, uint64_t offset)
 static void choose(struct trace_places *places, const struct trace_plan *plan, uint64_t top)
 {
 	struct place_counts *counts = places->counts;
-	double sum = 0;
+	double sums[TRACE_ROW_MAX] = {0}, sum = 0, part;
 
 	/* Run-time code adds up by function. */
 	for (size_t i = 0; i < counts->count; i++) {
 		struct place_count *place = &counts->list[i];
 
-		sum += (double)place->calls;
+		sum += place->calls;
+		sums[place->row % TRACE_ROW_MAX] += place->calls;
+		for (size_t k = 0; k < ARRAY_SIZE(place->callers); k++) {
+			if (place->callers[k].code && place->callers[k].code < MAPS_MOST)
+				place->callers[k].address = 0;
+		}
 		if (place->code < MAPS_MOST) {
 			place->code = 0;
 			place->address = 0;
@@ -373,8 +471,13 @@ static void choose(struct trace_places *places, const struct trace_plan *plan, u
 			from->code < MAPS_MOST ? NULL : &counts->files[from->code - MAPS_MOST];
 		struct trace_place *place = &places->list[i];
 
-		place->count = from->calls;
-		place->share_percent = 100 * (double)place->count / sum;
+		place->count = (uint64_t)llround(from->calls);
+		place->share_percent = 100 * from->calls / sum;
+		part = from->calls / sums[from->row % TRACE_ROW_MAX];
+		place->error_percent = 100 *
+		                       sqrt(fmax(part * (1 - part), 0) *
+					       counts->spread[from->row % TRACE_ROW_MAX]) /
+		                       sum;
 		place->row = from->row % TRACE_ROW_MAX;
 		place->call = row->call->name;
 		place->clock = row->clock;
@@ -387,6 +490,33 @@ static void choose(struct trace_places *places, const struct trace_plan *plan, u
 		text_clean(place->function, sizeof(place->function), from->function);
 		if (file && file->inode)
 			set_offset(place, from->address);
+		for (size_t k = 0; k < ARRAY_SIZE(from->callers); k++) {
+			const struct caller *caller = &from->callers[k];
+
+			if (caller->code && caller->code < MAPS_MOST)
+				text_clean(place->callers[k], sizeof(place->callers[k]),
+					*caller->function ? caller->function : "[run-time code]");
+		}
+	}
+}
+
+/* Finds the callers that are functions of a file. */
+static void find_callers(const struct search *search, size_t code, const struct code_file *opened)
+{
+	struct trace_place *list = search->list;
+	uint64_t address;
+	struct span name;
+
+	for (size_t i = 0; i < search->count; i++) {
+		for (size_t k = 0; k < STACK_FRAMES - 1; k++) {
+			const struct caller *caller = &search->counts->list[i].callers[k];
+
+			if (caller->code != code)
+				continue;
+			address = caller->address + opened->elf.load;
+			elf_find(&opened->symbols, &address, 1, &name);
+			name_read(name, list[i].callers[k], sizeof(list[i].callers[k]));
+		}
 	}
 }
 
@@ -416,25 +546,36 @@ static void find_in_file(const struct search *search, size_t code, bool finds_so
 		addresses[i] = found[i]->offset + opened.elf.load;
 		set_offset(found[i], addresses[i]);
 	}
+	find_callers(search, code, &opened);
 	elf_find(&opened.symbols, addresses, count, names);
 	for (size_t i = 0; i < count; i++)
 		name_read(names[i], found[i]->function, sizeof(found[i]->function));
 	close(opened.debug);
 }
 
+/* Says whether a place that is shown, or a caller of it, is in the file. */
+static bool is_shown(const struct search *search, size_t code)
+{
+	for (size_t i = 0; i < search->count; i++) {
+		const struct place_count *place = &search->counts->list[i];
+
+		if (place->code == code || place->callers[0].code == code ||
+			place->callers[1].code == code)
+			return true;
+	}
+	return false;
+}
+
 /* Names, which take least, are found before all sources. The child's end frees what this takes. */
 static void find_functions(void *argument)
 {
 	const struct search *search = argument;
-	const struct place_count *list = search->counts->list;
-
 	privileges_keep(PRIVILEGES_NONE);
 	for (int finds_sources = 0; finds_sources < 2; finds_sources++) {
-		for (size_t i = 0, first; i < search->count; i++) {
-			for (first = 0; list[first].code != list[i].code;)
-				first++;
-			if (first == i && list[i].code >= MAPS_MOST)
-				find_in_file(search, list[i].code, finds_sources);
+		for (size_t code = MAPS_MOST; code < MAPS_MOST + search->counts->file_count;
+			code++) {
+			if (is_shown(search, code))
+				find_in_file(search, code, finds_sources);
 		}
 	}
 }
@@ -462,10 +603,13 @@ static enum trace_origin find_origin(const struct trace_place *place)
 static void finish(const struct trace_evidence *trace, struct trace_places *places, uint64_t top,
 	bool are_system_calls)
 {
-	struct place_counts *counts = places->counts;
+	struct place_counts *counts = places->stacks ? counts_of(places) : places->counts;
 	struct fact why;
 
-	if (!counts || !counts->count)
+	if (!counts)
+		return;
+	stacks_take(places->stacks, counts->root, take_stack, counts);
+	if (!counts->count)
 		return;
 	merge(counts);
 	if (counts->perf_map_count > 1)
@@ -480,6 +624,9 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 
 		if (place->source.fact.state == FACT_UNREAD)
 			place->source.fact = why;
+		while (place->caller_count < ARRAY_SIZE(place->callers) &&
+			*place->callers[place->caller_count])
+			place->caller_count++;
 		place->origin = are_system_calls ? find_origin(place) : TRACE_FROM_UNKNOWN;
 	}
 }

@@ -110,6 +110,33 @@ static bool has_glibc(const struct elf *elf)
 	return is_found;
 }
 
+/* A stripped program does not have their names. */
+static void find_go(const struct elf *elf, struct code_range go[TRACE_GO_FUNCTIONS])
+{
+	static const char *const names[] = {
+		"runtime.nanotime1", "runtime.walltime", "time.now", NULL};
+	struct elf_functions functions;
+	struct elf_function function;
+	size_t count = 0;
+
+	if (!elf_section(elf, ".note.go.buildid"))
+		return;
+	elf_functions_start(elf, &functions);
+	while (count < TRACE_GO_FUNCTIONS && elf_functions_next(elf, &functions, &function)) {
+		struct span name = elf_function_name(elf, &functions, &function);
+
+		/* Of two ways to pass arguments, one has a suffix. */
+		for (size_t i = 0; names[i]; i++) {
+			struct span rest = name;
+
+			if (text_take_prefix(&rest, names[i]) &&
+				(!rest.length || text_equals(rest, ".abi0")))
+				go[count++] = (struct code_range){
+					function.start - elf->load, function.size};
+		}
+	}
+}
+
 void trace_program_read(struct trace_program *program, const unsigned char *bytes, size_t length)
 {
 	static const char *const loaders[] = {"ld-", "ld.so", "ld64.so", NULL};
@@ -123,6 +150,7 @@ void trace_program_read(struct trace_program *program, const unsigned char *byte
 	program->has_glibc =
 		program->is_static && elf_note(&elf, NT_GNU_ABI_TAG).length && has_glibc(&elf);
 	program->calls_ptrace = calls_ptrace(&elf);
+	find_go(&elf, program->go);
 }
 
 struct inspection {
@@ -158,7 +186,7 @@ static void name_process(struct trace_program *program, const char *executable)
  */
 void trace_program_inspect(struct trace_program *program)
 {
-	static uint64_t harmless[64]; /* files that do not call ptrace(2) */
+	static uint64_t harmless[64]; /* files that do not call ptrace(2), nor are of Go */
 	struct deadline deadline = deadline_after(CHILD_PROBE_NS);
 	struct inspection inspection;
 	struct statx status;
@@ -180,7 +208,7 @@ void trace_program_inspect(struct trace_program *program)
 	if (!id || id != *known) {
 		if (child_call(inspect, &inspection, sizeof(inspection), &deadline, &why))
 			*program = inspection.program;
-		if (!program->calls_ptrace)
+		if (!program->calls_ptrace && !program->go[0].size)
 			*known = id;
 	}
 	close(inspection.file);

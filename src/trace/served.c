@@ -17,6 +17,7 @@
 #include "measure/vdso.h"
 #include "places.h"
 #include "served.h"
+#include "stack.h"
 
 struct served_table {
 	int file;
@@ -98,6 +99,19 @@ static void read_map(struct served_table *table, pid_t pid)
 	table->maps = maps;
 }
 
+/* The memory from the stack pointer of the first thread up to this is mapped. */
+static void write_stack_end(const struct served_table *table)
+{
+	struct span rest = table->maps;
+	struct mapping mapping;
+
+	while (maps_next(&rest, &mapping)) {
+		if (text_equals(mapping.path, "[stack]"))
+			(void)!pwrite(table->file, &mapping.end, sizeof(mapping.end),
+				SERVED_STACK_END_AT);
+	}
+}
+
 enum injected served_open(
 	struct trace_evidence *trace, pid_t thread, uint64_t around, struct served_table **table)
 {
@@ -114,6 +128,7 @@ enum injected served_open(
 		(*table)->file = file;
 		(*table)->users = 1;
 		read_map(*table, thread);
+		write_stack_end(*table);
 	} else if (result != INJECTED_GONE) {
 		trace->uncounted++;
 		if (!fact_is_known(&trace->served))
@@ -145,187 +160,31 @@ struct span served_maps(const struct served_table *table)
 	return table ? table->maps : (struct span){NULL, 0};
 }
 
-/* ---- libraries ---- */
-
-/* Functions that read the clock for a program, behind those that they call. */
-static const char *const wrappers[] = {
-	/* libstdc++ and libc++, Abseil, GLib */
-	"_ZNSt*_clock3nowEv", "_ZN4absl*19GetCurrentTimeNanosEv", "_ZN4absl*3NowEv",
-	"g_get_monotonic_time", "g_get_real_time", "g_get_current_time",
-	/* libuv, V8 */
-	"uv__hrtime", "uv_hrtime", "_ZN2v84base*3NowEv",
-	/* Rust, whose symbols are mangled in two ways */
-	"_ZN3std3sys*3now17h*E", "_R*_3std3sys*3now", "_ZN3std4time*3now17h*E",
-	"_R*_3std4time*3now", "_ZN3std4time*7elapsed17h*E", "_R*_3std4time*7elapsed",
-	/* HotSpot */
-	"_ZN2os*javaTime*", "_ZN2os15elapsed_counterEv", "JVM_NanoTime", "JVM_CurrentTimeMillis",
-	/* CPython */
-	"py_get_*", "_PyTime_Get*", "_PyTime_*Unchecked", "PyTime_*",
-	/* Go */
-	"runtime.nanotime1*", "runtime.walltime1*", "time.now", "runtime.nanotime",
-	"runtime.walltime", "time.runtimeN*", "*.runtime_nanotime", "time.Now", "time.Since",
-	"time.Until", NULL};
-
-/* The libraries that have them. A program may have them in its own file. */
-static const char *const languages[] = {"libstdc++.so.", "libc++.so.", "libuv.so.", "libnode.so.",
-	"libglib-2.0.so.", "libstd-", "libjvm.so", "libpython3", NULL};
-
-#define MAPPED_MOST 8
-#define PATH_SIZE 256
-
-/* Finds the first lines of the C library, or of a static program, and of all that have wrappers. */
-static size_t find_libraries(struct span maps, struct mapping *mapped)
+void served_map(struct served_table *table, pid_t pid)
 {
-	struct mapping line, program = {.inode = 0};
-	size_t count = 1;
-
-	mapped[0].inode = 0;
-	while (maps_next(&maps, &line)) {
-		if (!line.inode || line.offset || line.path.length >= PATH_SIZE)
-			continue;
-		if (!program.inode)
-			program = line;
-		if (files_is_c_library(line.path))
-			mapped[0] = line;
-		else if (files_is_named(line.path, languages) && count < MAPPED_MOST - 1)
-			mapped[count++] = line;
-	}
-	mapped[mapped[0].inode ? count++ : 0] = program;
-	return program.inode ? count : 0;
-}
-
-/* The C library's functions of each call, a caller behind those that it calls. */
-static const char *const functions[SERVED_CALL_COUNT][6] = {
-	[SERVED_CLOCK_GETTIME] = {"clock_gettime", "gettimeofday", "time", "timespec_get", "clock"},
-	[SERVED_GETTIMEOFDAY] = {"gettimeofday"},
-	[SERVED_TIME] = {"time"},
-	[SERVED_CLOCK_GETRES] = {"clock_getres"},
-	[SERVED_GETCPU] = {"sched_getcpu"},
-};
-
-/*
- * The files that were looked at last, in memory that the children share which look at them; their
- * number is that of a shell and what it starts.
- */
-#define LIBRARIES 32
-struct libraries {
-	size_t count, read;
-	struct library {
-		char path[PATH_SIZE];
-		uint64_t inode;
-		bool is_c; /* or a static program */
-		struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
-	} list[LIBRARIES];
-};
-
-/* Files that take longer to search have no frames. */
-#define LIBRARIES_NS (2 * NS_PER_SECOND)
-
-/* Adds frames behind those that a call has, if it does not have them. */
-static void add_frames(struct served_frame *to, const struct served_frame *from, uint64_t load)
-{
-	size_t at = 0;
-
-	while (at < SERVED_FRAMES - 1 && to[at].size && to[at].start != from->start + load)
-		at++;
-	if (to[at].size)
-		return;
-	for (; at < SERVED_FRAMES - 1 && from->size; at++, from++) {
-		to[at] = *from;
-		to[at].start += load;
-	}
-}
-
-/* A shared C library has the symbols that others use. Wrappers make the first three calls. */
-static void read_library(struct library *library)
-{
-	struct served_frame wrapped[SERVED_FRAMES] = {{.size = 0}};
-	struct frame_names wanted[1 + SERVED_CALL_COUNT] = {{wrappers, true, wrapped}};
-	struct code_file code;
-	bool has_own;
-
-	if (!code_open(0, library->path, library->inode, &code))
-		return;
-	has_own = library->is_c && elf_section(&code.elf, ".dynsym");
-	for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
-		wanted[1 + call] =
-			(struct frame_names){functions[call], false, library->frames[call]};
-	frames_find(&code.elf, has_own ? &code.elf : &code.symbols, wanted,
-		library->is_c ? ARRAY_SIZE(wanted) : 1);
-	for (size_t call = 0; call <= SERVED_TIME; call++)
-		add_frames(library->frames[call], wrapped, 0);
-}
-
-/* The files are those of programs that may be hostile, and may be slow to search. */
-static void read_libraries(void *argument)
-{
-	struct libraries *libraries = argument;
-
-	for (; libraries->read < libraries->count; libraries->read++)
-		read_library(&libraries->list[libraries->read % LIBRARIES]);
-}
-
-static struct library *find_library(struct libraries *libraries, const struct mapping *line)
-{
-	for (size_t i = 0; i < LIBRARIES; i++) {
-		if (libraries->list[i].inode == line->inode &&
-			text_equals(line->path, libraries->list[i].path))
-			return &libraries->list[i];
-	}
-	return NULL;
-}
-
-/* Has one child read the files that are new. */
-static void find_new(struct libraries *libraries, const struct mapping *mapped, size_t count)
-{
-	struct deadline deadline = deadline_after(LIBRARIES_NS);
-	struct library *library;
-	struct fact why;
-
-	for (size_t i = 0; i < count; i++) {
-		if (find_library(libraries, &mapped[i]))
-			continue;
-		library = &libraries->list[libraries->count++ % LIBRARIES];
-		*library = (struct library){.inode = mapped[i].inode, .is_c = i == 0};
-		memcpy(library->path, mapped[i].path.at, mapped[i].path.length);
-	}
-	if (libraries->read < libraries->count)
-		(void)child_run(read_libraries, NULL, libraries, &deadline, &why);
-	libraries->read = libraries->count;
-}
-
-/* Threads may be reading the frames, which have no effect without their size: it is behind start.
- */
-void served_learn(struct served_table *table, pid_t pid)
-{
-	static struct libraries *libraries;
-	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
-	struct mapping mapped[MAPPED_MOST];
-	const struct library *library;
-	struct fact why;
-	size_t count;
-
 	read_map(table, pid);
-	count = find_libraries(table->maps, mapped);
-	if (!libraries)
-		libraries = child_share(sizeof(*libraries), &why);
-	if (!libraries || pread(table->file, frames, sizeof(frames),
-				  offsetof(struct served_head, frames)) != sizeof(frames))
-		return;
-	find_new(libraries, mapped, count);
-	for (size_t i = 0; i < count; i++) {
-		library = find_library(libraries, &mapped[i]);
-		for (size_t call = 0; library && call < SERVED_CALL_COUNT; call++)
-			add_frames(frames[call], library->frames[call], mapped[i].start);
-	}
-	(void)!pwrite(table->file, frames, sizeof(frames), offsetof(struct served_head, frames));
 }
 
-void served_learn_thread(struct served_table *table, pid_t pid)
+void served_know_go(struct served_table *table, const struct code_range go[TRACE_GO_FUNCTIONS])
+{
+	struct code_range moved[TRACE_GO_FUNCTIONS] = {{0, 0}};
+	struct span rest = table->maps;
+	struct mapping first;
+
+	do {
+		if (!maps_next(&rest, &first))
+			return;
+	} while (!first.inode);
+	for (size_t i = 0; i < TRACE_GO_FUNCTIONS && go[i].size; i++)
+		moved[i] = (struct code_range){first.start + go[i].start, go[i].size};
+	(void)!pwrite(table->file, moved, sizeof(moved), SERVED_GO_AT);
+}
+
+void served_map_thread(struct served_table *table, pid_t pid)
 {
 	/* At the first, second, fourth and so on. */
 	if (table && !(table->threads & (table->threads + 1)))
-		served_learn(table, pid);
+		read_map(table, pid);
 	if (table)
 		table->threads++;
 }
@@ -361,56 +220,136 @@ static bool is_passed_on(uint64_t call, uint64_t clock)
 	return call == SERVED_CLOCK_GETRES && !(in_vdso >> clock & 1);
 }
 
-static void add_calls(struct trace_evidence *trace, const struct served_table *table,
-	const struct maps *maps, uint64_t call_and_clock, uint64_t address, uint64_t count)
+/* Returns the row of the plan of a call and clock; TRACE_ROW_MAX: it is not counted. */
+static size_t find_row(const struct trace_plan *plan, uint64_t which)
 {
-	uint64_t number = call_and_clock / SERVED_CLOCKS;
-	const struct trace_call *call =
-		count && number < SERVED_CALL_COUNT
-			? trace_plan_call(trace->request->plan, served_calls[number].name)
-			: NULL;
-	size_t row;
+	const uint64_t number = which / SERVED_CLOCKS;
+	const struct trace_call *call = number < SERVED_CALL_COUNT
+	                                        ? trace_plan_call(plan, served_calls[number].name)
+	                                        : NULL;
 
-	if (!call)
-		return;
-	row = trace_plan_row(trace->request->plan, call, call_and_clock % SERVED_CLOCKS);
-	if (!is_passed_on(number, call_and_clock % SERVED_CLOCKS))
-		trace->vdso_calls[row] += count;
-	places_add(&trace->places, row, count, maps, table->perf_map, address);
+	return call ? trace_plan_row(plan, call, which % SERVED_CLOCKS) : TRACE_ROW_MAX;
 }
 
-/* Most pages of a table are holes, which no stub has written to. */
-static void add_table(
-	struct trace_evidence *trace, const struct served_table *table, const struct maps *maps)
-{
-	struct served_entry entries[SERVED_PAGE / sizeof(struct served_entry)];
-	struct served_head head;
+/* Of one call and clock, in all shards. */
+struct counted {
+	uint64_t calls;
+	double weight; /* of its records */
+};
 
-	if (pread(table->file, &head, sizeof(head), 0) != sizeof(head))
-		return;
-	for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
-		trace->refused += head.refused[call];
-	for (size_t i = 0; i < ARRAY_SIZE(head.overflows); i++)
-		add_calls(trace, table, maps, i, 0, head.overflows[i]);
-	for (off_t at = SERVED_SHARDS_AT; (at = lseek(table->file, at, SEEK_DATA)) >= 0;
-		at += SERVED_PAGE) {
-		if (pread(table->file, entries, sizeof(entries), at) != sizeof(entries))
+static void read_counters(int file, struct counted counted[SERVED_COUNTERS])
+{
+	uint64_t counters[SERVED_COUNTERS];
+
+	for (size_t shard = 0; shard < SERVED_SHARDS; shard++) {
+		off_t at = (off_t)(SERVED_SHARDS_AT + shard * SERVED_SHARD_SIZE);
+
+		if (pread(file, counters, sizeof(counters), at) != sizeof(counters))
 			return;
-		for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
-			add_calls(trace, table, maps, entries[i].key & 255, entries[i].key >> 16,
-				entries[i].count);
+		for (size_t i = 0; i < SERVED_COUNTERS; i++)
+			counted[i].calls += counters[i];
 	}
+}
+
+/* One in so many calls was taken where this one was. */
+static double weigh(const struct served_record *record)
+{
+	uint64_t seldom = 1;
+
+	while (seldom < SERVED_SELDOM && seldom * SERVED_FIRST <= record->before)
+		seldom *= 2;
+	return (double)seldom;
+}
+
+/* Reads the records that are whole, of at most so many, and weighs them. */
+static size_t read_records(int file, struct served_record *records, size_t most,
+	struct counted counted[SERVED_COUNTERS])
+{
+	const size_t size = sizeof(*records);
+	ssize_t length = pread(file, records, most * size, SERVED_RECORDS_AT);
+	size_t count = 0;
+
+	for (size_t i = 0; length > 0 && i < (size_t)length / size; i++) {
+		if (records[i].state != SERVED_WHOLE || records[i].which >= SERVED_COUNTERS)
+			continue;
+		counted[records[i].which].weight += weigh(&records[i]);
+		records[count++] = records[i];
+	}
+	return count;
+}
+
+/* The first frame is that of the caller, in the instruction that calls. */
+static void copy_stack(const struct served_record *record, struct stack_sample *stack)
+{
+	const size_t size = (uint32_t)record->size;
+
+	*stack = (struct stack_sample){.size = 0};
+#if defined(__aarch64__)
+	memcpy(&stack->registers[19], record->kept, sizeof(record->kept));
+	stack->registers[STACK_POINTER] = record->stack_pointer;
+	stack->registers[STACK_PLACE] = record->kept[11];
+#else
+	stack->registers[3] = record->rbx;
+	stack->registers[6] = record->rbp;
+	stack->registers[STACK_POINTER] = record->stack_pointer;
+	memcpy(&stack->registers[12], record->r12_to_r15, sizeof(record->r12_to_r15));
+	stack->registers[STACK_PLACE] = record->return_address;
+#endif
+	stack->registers[STACK_PLACE]--;
+	if (size <= sizeof(stack->bytes)) {
+		stack->size = (uint32_t)size;
+		memcpy(stack->bytes, record->stack, size);
+	}
+}
+
+static void add_stacks(struct trace_evidence *trace, const struct served_table *table,
+	const struct served_record *records, size_t count, const struct counted *counted)
+{
+	struct stack_sample stack;
+	size_t row;
+
+	trace->places.stacks = stacks_begin(trace->places.stacks, table->maps, table->perf_map);
+	for (size_t i = 0; i < count; i++) {
+		const struct counted *all = &counted[records[i].which];
+
+		row = find_row(trace->request->plan, records[i].which);
+		copy_stack(&records[i], &stack);
+		/* Together they stand for all calls that were counted. */
+		if (row < TRACE_ROW_MAX)
+			stacks_add(trace->places.stacks, row,
+				weigh(&records[i]) * (double)all->calls / all->weight, &stack);
+	}
+}
+
+static void add_table(struct trace_evidence *trace, const struct served_table *table)
+{
+	struct served_record *records;
+	struct counted counted[SERVED_COUNTERS] = {{0, 0}};
+	struct served_head head = {.taken = 0};
+	size_t count, most, row;
+
+	if (pread(table->file, &head, sizeof(head), 0) == sizeof(head)) {
+		for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
+			trace->refused += head.refused[call];
+	}
+	read_counters(table->file, counted);
+	for (size_t i = 0; i < SERVED_COUNTERS; i++) {
+		row = find_row(trace->request->plan, i);
+		if (row < TRACE_ROW_MAX && !is_passed_on(i / SERVED_CLOCKS, i % SERVED_CLOCKS))
+			trace->vdso_calls[row] += counted[i].calls;
+	}
+	most = head.taken < SERVED_RECORDS ? (size_t)head.taken : SERVED_RECORDS;
+	records = xcalloc(most, sizeof(*records));
+	count = read_records(table->file, records, most, counted);
+	add_stacks(trace, table, records, count, counted);
+	free(records);
 }
 
 bool served_drop(struct trace_evidence *trace, struct served_table *table)
 {
-	struct maps maps;
-
 	if (!table || --table->users)
 		return !table;
-	maps = maps_parse(table->maps);
-	add_table(trace, table, &maps);
-	maps_free(&maps);
+	add_table(trace, table);
 	close(table->file);
 	span_free(table->maps);
 	free(table);

@@ -18,64 +18,73 @@
 #define SERVED_PAGE 4096
 
 /*
- * If the return address is in this code, the caller's is `up` bytes above on the stack, above the
- * return address on x86-64 and above the stack pointer on arm64; or above where the frame pointer
- * points, if that is less than SERVED_FRAME_MOST bytes above these, or Go's: the stubs read memory
- * of the program's stack only.
- */
-struct served_frame {
-	uint64_t start;
-	uint32_t size;
-	uint16_t up;    /* bytes, a multiple of 8, and flags */
-	uint16_t frame; /* bytes, from the caller's saved frame pointer up to the return address, 0:
-	                   it is in its register; on arm64 from the stack or frame pointer here to
-	                   the caller's stack pointer */
-};
-
-#define SERVED_BY_POINTER 1
-#define SERVED_SAVES_POINTER 2 /* arm64: the caller's frame pointer is below the return address */
-#define SERVED_OF_GO 4         /* the frame pointer is that of another stack */
-
-/*
- * No frame is larger. Where call frame information is wrong, this is within what the kernel and C
- * libraries have above a first frame: the environment, a thread's own data, a signal's frame.
- */
-#define SERVED_FRAME_MOST 1024
-
-/*
  * The table that the stubs count in, a file in memory that the processes of one executed image
  * share, and that is open here. It begins with this; from SERVED_SHARDS_AT on are SERVED_SHARDS
- * shards of SERVED_SHARD_SIZE bytes, chosen by the stack's address. Each is a hash table of struct
- * served_entry, whose last places go on in the next one; a page is behind the last shard. The stubs
+ * shards, chosen by the stack's address, of counters by call and clock; then the records. The stubs
  * have these numbers in their instructions as well.
  */
 #define SERVED_CLOCKS 32
 #define SERVED_CLOCK_OTHER 24 /* clock ids below are themselves */
-#define SERVED_FRAMES 16
-#define SERVED_SHARED_AT 2600
+#define SERVED_TAKEN_AT 64
+#define SERVED_SHARED_AT 72
+#define SERVED_GO_AT 80
+#define SERVED_STACK_END_AT 144
+#define SERVED_STACK_MOST                                                                          \
+	0x800000 /* bytes of the first thread's stack: nearer to its end is none */
 struct served_head {
-	uint64_t overflows[SERVED_CALL_COUNT * SERVED_CLOCKS]; /* calls without a free entry */
-	/* Functions that lead to the call, a caller behind those that it calls; size 0: the end. */
-	struct served_frame frames[SERVED_CALL_COUNT][SERVED_FRAMES];
-	uint64_t refused[SERVED_CALL_COUNT]; /* system calls in its place that a filter refused */
-	uint32_t shared;                     /* not 0 once more than one thread may use the table */
+	uint64_t refused[8]; /* by call: system calls in its place that a filter refused */
+	uint64_t taken;      /* calls that records were taken of, of which some are left */
+	uint32_t shared;     /* not 0 once more than one thread may use the table */
+	/* Functions of Go's runtime that keep the pointer of their stack in r12 or x20. */
+	struct code_range go[TRACE_GO_FUNCTIONS];
+	uint64_t stack_end; /* of the first thread; 0: not known */
 };
 
-#define SERVED_PROBES 16
 #define SERVED_SHARDS_AT 4096
 #define SERVED_SHARDS 64
-#define SERVED_SHARD_SIZE 8192
-#define SERVED_TABLE_SIZE (SERVED_SHARDS_AT + SERVED_SHARDS * SERVED_SHARD_SIZE + SERVED_PAGE)
+#define SERVED_SHARD_SIZE 2048
+#define SERVED_COUNTERS (SERVED_SHARD_SIZE / sizeof(uint64_t))
 
-/* The key has the clock in bits 0 to 4, the call in 5 to 7, the return address from 16 on; 0: free.
+/*
+ * A record is taken of each of the first calls of a counter, of one in two of as many that follow,
+ * of one in four of twice as many, and so on, and of one in so many from SERVED_EARLY on.
  */
-struct served_entry {
-	uint64_t key;
-	uint64_t count;
+#define SERVED_FIRST 128
+#define SERVED_EARLY 65536
+#define SERVED_SELDOM 1024
+
+#define SERVED_RECORDS_AT 135168
+#define SERVED_RECORDS 2048
+#define SERVED_RECORD_SIZE 384
+#define SERVED_TABLE_SIZE (SERVED_RECORDS_AT + SERVED_RECORDS * SERVED_RECORD_SIZE)
+
+/*
+ * Where a call comes from: the registers that a function keeps, and the stack from its pointer on,
+ * up to the end of the page, or of the first thread's stack.
+ */
+#define SERVED_WHOLE 2
+#if defined(__aarch64__)
+#define SERVED_STACK_AT 128
+#else
+#define SERVED_STACK_AT 88
+#endif
+#define SERVED_STACK_SIZE 256
+struct served_record {
+	uint32_t state;  /* SERVED_WHOLE, or not to be read */
+	uint32_t which;  /* the call times SERVED_CLOCKS, and the clock */
+	uint64_t before; /* calls that its counter had counted before */
+#if defined(__aarch64__)
+	uint64_t kept[12]; /* x19 to x30 */
+	uint64_t stack_pointer;
+#else
+	uint64_t rbx, rbp, stack_pointer, r12_to_r15[4], return_address;
+#endif
+	uint64_t size; /* bytes of the stack, in the low half */
+	unsigned char stack[SERVED_RECORD_SIZE - SERVED_STACK_AT];
 };
 
 /* The bytes from one stub to the next, and of the memory that holds all of them. */
-#define SERVED_STUB_SIZE 672 /* clang -O0 assembles every jump long */
+#define SERVED_STUB_SIZE 768 /* clang -O0 assembles every jump long */
 #define SERVED_STUBS_SIZE (2 * SERVED_PAGE)
 
 /* Stubs for the address `to` in the program; the place of the last one stays free. */
@@ -173,33 +182,18 @@ bool served_drop(struct trace_evidence *trace, struct served_table *table);
  */
 void served_end(struct trace_evidence *trace, struct served_table *table, pid_t pid);
 
+/* Says where the program has functions of Go's runtime, by the begin of its file. */
+void served_know_go(struct served_table *table, const struct code_range go[TRACE_GO_FUNCTIONS]);
+
 /* Returns the map that was read last; empty if `table` is NULL. */
 struct span served_maps(const struct served_table *table);
 
 /*
- * Reads the memory map once the libraries are loaded, and finds the frames of their functions; and
- * does so again when a process starts a thread, unless it starts many: java(1) and others load a
- * library of their language at run time. The second table may be NULL.
+ * Reads the memory map, once the libraries are loaded; and does so when a process starts a thread,
+ * unless it starts many: java(1) and others load a library at run time. The second table may be
+ * NULL.
  */
-void served_learn(struct served_table *table, pid_t pid);
-void served_learn_thread(struct served_table *table, pid_t pid);
-
-/* ---- frames.c: pure ---- */
-
-/* Functions that read the clock for others, and their frames, which end with one of size 0. */
-struct frame_names {
-	const char *const *names; /* symbols, in which '*' is any characters; NULL ends them */
-	bool are_wrappers;
-	struct served_frame *frames; /* SERVED_FRAMES */
-};
-
-/*
- * Finds the frames of the functions in a file, by the symbols in the same or another file; `wanted`
- * has at most 1 + SERVED_CALL_COUNT elements. A function has a frame where it calls the vDSO or a
- * function before it, or if it is a wrapper where it calls anything, if its frame is known for
- * sure. Starts are relative to the first byte that is loaded. Returns the number of frames.
- */
-size_t frames_find(const struct elf *file, const struct elf *symbols,
-	const struct frame_names *wanted, size_t count);
+void served_map(struct served_table *table, pid_t pid);
+void served_map_thread(struct served_table *table, pid_t pid);
 
 #endif

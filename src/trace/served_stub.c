@@ -2,10 +2,17 @@
 /*
  * Has the machine code that counts a call which the vDSO serves. The symbol of each function leads
  * to a jump behind the vDSO's own code, inside the image, as programs check; the jump leads to a
- * stub. It finds the entry for its call, clock and return address in the table of served.h, adds
- * one to it, and jumps to the function of the real vDSO, whose distance from the first jump it
- * knows: a program may move its vDSO by mremap(2). It makes no system call, and changes only
- * registers that a function may change.
+ * stub. It adds one to the counter for its call and clock in the table of served.h, and jumps to
+ * the function of the real vDSO, whose distance from the first jump it knows: a program may move
+ * its vDSO by mremap(2). It makes no system call, and changes only registers that a function may
+ * change.
+ *
+ * Of the first calls of a counter, and then of fewer and fewer, it takes the registers that a
+ * function keeps and the stack up to the end of its page, which is mapped, or of the first thread's
+ * stack. Go's runtime calls on another stack than the one of its goroutine, whose pointer it keeps
+ * in a register. Which call is taken depends on a hash of its number: no program calls in step with
+ * that. Once all records of the table are used, each call that is taken has the same chance to be
+ * in one of them.
  *
  * On x86-64 a locked instruction costs more than all others of a stub. One thread alone needs none:
  * neither a signal nor another CPU divides an instruction that adds to memory. A word of the table
@@ -13,7 +20,7 @@
  * stub that it interrupted may have read the word before; its one call is lost if another one is
  * counted at the same moment.
  *
- * As if this host fell back, it jumps to a system call instead, and counts those that a seccomp
+ * As if this host fell back, it makes a system call instead, and counts those that a seccomp
  * filter refuses. The kernel itself has no other errors than EFAULT, and EINVAL for a clock that it
  * lacks; a filter may also return 0 without a time, which is seen by a word of the result that is
  * set to -1 before, and put back then, unless its address is one that the kernel refuses.
@@ -31,44 +38,60 @@
 #define WORD_OF(value) #value
 #define NUMBER(value) WORD_OF(value)
 #define OTHER NUMBER(SERVED_CLOCK_OTHER)
-#define PROBES NUMBER(SERVED_PROBES)
 #define SHARED_AT NUMBER(SERVED_SHARED_AT)
-#define SHARDS_AT NUMBER(SERVED_SHARDS_AT)
-#define BY_POINTER NUMBER(SERVED_BY_POINTER)
-#define SAVES_POINTER NUMBER(SERVED_SAVES_POINTER)
-#define OF_GO NUMBER(SERVED_OF_GO)
-#define FRAME_MOST NUMBER(SERVED_FRAME_MOST)
+#define TAKEN_AT NUMBER(SERVED_TAKEN_AT)
+#define FIRST_CALLS NUMBER(SERVED_FIRST)
+#define EARLY NUMBER(SERVED_EARLY)
+#define RECORDS NUMBER(SERVED_RECORDS)
+#define RECORDS_AT NUMBER(SERVED_RECORDS_AT)
+#define RECORD_SIZE NUMBER(SERVED_RECORD_SIZE)
+#define GO_AT NUMBER(SERVED_GO_AT)
+#define GO_FUNCTIONS NUMBER(TRACE_GO_FUNCTIONS)
+#define STACK_END_AT NUMBER(SERVED_STACK_END_AT)
+#define STACK_MOST NUMBER(SERVED_STACK_MOST)
+#define STACK_AT NUMBER(SERVED_STACK_AT)
+#define STACK_SIZE NUMBER(SERVED_STACK_SIZE)
 
 /* The shifts of the code below. */
 _Static_assert(SERVED_SHARDS == 1 << (64 - 58), "the shard is the upper bits of a hash");
-_Static_assert(SERVED_SHARD_SIZE == 1 << 13, "the size of a shard is a shift");
-_Static_assert(sizeof(struct served_entry) << (64 - 55) == SERVED_SHARD_SIZE, "so is its entry's");
+_Static_assert(SERVED_SHARD_SIZE == 1 << 11, "the size of a shard is a shift");
+_Static_assert(SERVED_SELDOM == 1 << (64 - 54), "one in so many is a shift");
+_Static_assert(SERVED_FIRST == 128 && SERVED_EARLY == 64 * SERVED_SELDOM, "so are those before");
+_Static_assert(SERVED_RECORDS_AT == 33 << 12, "arm64 adds it by a shift");
 _Static_assert(offsetof(struct served_head, shared) == SERVED_SHARED_AT, "the place of a word");
+_Static_assert(offsetof(struct served_head, taken) == SERVED_TAKEN_AT, "the place of a word");
+_Static_assert(offsetof(struct served_head, go) == SERVED_GO_AT, "the place of a table");
 _Static_assert(
-	offsetof(struct served_frame, up) == 12 && offsetof(struct served_frame, frame) == 14,
-	"offsets of a frame");
+	offsetof(struct served_head, stack_end) == SERVED_STACK_END_AT, "the place of a word");
+_Static_assert(sizeof(struct served_record) == SERVED_RECORD_SIZE, "records are a table");
+_Static_assert(offsetof(struct served_record, stack) == SERVED_STACK_AT, "the place of the stack");
 
 /* The last bytes of a stub, in the order of its labels. */
-#define WORDS_SIZE 56
+#define WORDS_SIZE 64
 struct words {
-	uint64_t call, table, frames;
-	uint64_t target; /* the function, from the jump on; 0: make the system call instead */
+	uint64_t call, head;
+	uint64_t counters; /* of the call, in the first shard */
+	uint64_t target;   /* the function, from the jump on; 0: make the system call instead */
 	uint64_t number, refused; /* for the system call: its number, and the address of a count */
 	uint64_t result;          /* RESULT_... */
+	uint64_t factor;          /* of a hash */
 };
 _Static_assert(sizeof(struct words) == WORDS_SIZE, "the words are the end of a stub");
+
+#define FACTOR 0x9e3779b97f4a7c15
 
 /* They end the section. */
 #define WORDS                                                                                      \
 	"	.org	served_clock + " NUMBER(SERVED_STUB_SIZE) " - " NUMBER(                    \
 		WORDS_SIZE) "\n"                                                                   \
 			    ".Lcall:	.quad 0\n"                                                    \
-			    ".Ltable:	.quad 0\n"                                                   \
-			    ".Lframes:	.quad 0\n"                                                  \
+			    ".Lhead:	.quad 0\n"                                                    \
+			    ".Lcounters:	.quad 0\n"                                                \
 			    ".Ltarget:	.quad 0\n"                                                  \
 			    ".Lnumber:	.quad 0\n"                                                  \
 			    ".Lrefused:	.quad 0\n"                                                 \
 			    ".Lresult:	.quad 0\n"                                                  \
+			    ".Lfactor:	.quad 0\n"                                                  \
 			    ".popsection\n"
 
 /* The first argument is a clock and the second the result; the first is; the call returns it. */
@@ -80,102 +103,130 @@ _Static_assert(sizeof(struct words) == WORDS_SIZE, "the words are the end of a s
 #define RETURNED NUMBER(RESULT_RETURNED)
 
 #if defined(__x86_64__)
-/* Arguments of functions that are needed as registers are kept below the stack pointer. */
+/* No function has more than three arguments: rax, rcx and r8 to r10 are free, and r11 the jump's.
+ */
 __asm__(".pushsection .rodata\n"
 	".globl served_clock, served_plain, served_jump, served_jump_end\n"
 	".hidden served_clock, served_plain, served_jump, served_jump_end\n"
 	".p2align 4\n"
 	"served_clock:\n"
 	"	endbr64\n"
-	"	mov	$" OTHER ", %eax\n"
-	"	cmp	%eax, %edi\n"
-	"	cmovb	%edi, %eax\n"
-	"	jmp	2f\n"
+	"	mov	$" OTHER ", %r9d\n"
+	"	cmp	%r9d, %edi\n"
+	"	cmovb	%edi, %r9d\n"
+	"	jmp	1f\n"
 	"	.p2align 4\n"
 	"served_plain:\n"
 	"	endbr64\n"
-	"	xor	%eax, %eax\n"
-	"2:	or	.Lcall(%rip), %eax\n"
-	"	mov	%rcx, -8(%rsp)\n"
-	"	mov	.Lframes(%rip), %rcx\n"
-	"	mov	%r8, -16(%rsp)\n"
-	"	mov	%rdx, -24(%rsp)\n"
-	"	mov	%r11, -32(%rsp)\n"
-	"	mov	%rbp, %rdx\n"
-	"	mov	%rsp, %r11\n"
-	"	mov	(%r11), %r9\n"
-	"3:	mov	8(%rcx), %r10d\n"
-	"	test	%r10d, %r10d\n"
-	"	jz	6f\n"
-	"	mov	%r9, %r8\n"
-	"	sub	(%rcx), %r8\n"
-	"	cmp	%r10, %r8\n"
-	"	jae	5f\n"
-	"	movzwl	12(%rcx), %r8d\n"
-	"	test	$" BY_POINTER ", %r8b\n"
-	"	jz	4f\n"
-	"	mov	%rdx, %r10\n"
-	"	sub	%r11, %r10\n"
-	"	mov	%rdx, %r11\n"
-	"	test	$" OF_GO ", %r8b\n"
-	"	jnz	4f\n"
-	"	cmp	$" FRAME_MOST ", %r10\n"
-	"	jae	6f\n"
-	"4:	movzwl	14(%rcx), %r10d\n"
-	"	and	$-8, %r8d\n"
-	"	add	%r8, %r11\n"
-	"	mov	(%r11), %r9\n"
-	"	test	%r10d, %r10d\n"
-	"	jz	5f\n"
-	"	neg	%r10\n"
-	"	mov	(%r11, %r10), %rdx\n"
-	"5:	add	$16, %rcx\n"
-	"	jmp	3b\n"
-	"6:	shl	$16, %r9\n"
-	"	or	%r9, %rax\n" /* the key */
-	"	movabs	$0x9e3779b97f4a7c15, %rdx\n"
-	"	mov	%rsp, %r10\n"
+	"	xor	%r9d, %r9d\n"
+	"1:	mov	%rsp, %r10\n"
 	"	shr	$16, %r10\n"
-	"	imul	%rdx, %r10\n"
+	"	imul	.Lfactor(%rip), %r10\n"
 	"	shr	$58, %r10\n" /* the shard: threads have stacks of their own */
-	"	shl	$13, %r10\n"
-	"	mov	.Ltable(%rip), %rcx\n"
-	"	add	%rcx, %r10\n"
-	"	imul	%rax, %rdx\n"
-	"	shr	$55, %rdx\n"
-	"	shl	$4, %rdx\n"
-	"	lea	" SHARDS_AT "(%r10, %rdx), %r10\n"
-	"	mov	$" PROBES ", %r9d\n"
-	"1:	mov	(%r10), %r8\n"
-	"	cmp	%rax, %r8\n"
-	"	je	3f\n"
-	"	test	%r8, %r8\n"
-	"	jnz	2f\n"
-	"	mov	%rax, %r8\n"
-	"	xor	%eax, %eax\n"
-	"	lock cmpxchg %r8, (%r10)\n"
-	"	mov	%r8, %rax\n"
-	"	jne	1b\n" /* another thread took the entry */
-	"	jmp	3f\n"
-	"2:	add	$16, %r10\n"
-	"	dec	%r9d\n"
-	"	jnz	1b\n"
-	"	movzbl	%al, %eax\n"
-	"	lea	-8(%rcx, %rax, 8), %r10\n"
-	"3:	cmpl	$0, " SHARED_AT "(%rcx)\n"
-	"	jne	5f\n"
-	"	incq	8(%r10)\n"
-	"4:	mov	-8(%rsp), %rcx\n"
-	"	mov	-16(%rsp), %r8\n"
-	"	mov	-24(%rsp), %rdx\n"
-	"	mov	-32(%rsp), %r11\n"
-	"	mov	.Ltarget(%rip), %rax\n"
+	"	shl	$11, %r10\n"
+	"	add	.Lcounters(%rip), %r10\n"
+	"	mov	.Lhead(%rip), %r8\n"
+	"	mov	$1, %eax\n"
+	"	cmpl	$0, " SHARED_AT "(%r8)\n"
+	"	jne	3f\n"
+	"	xadd	%rax, (%r10, %r9, 8)\n"
+	"2:	mov	%rax, %rcx\n"
+	"	imul	.Lfactor(%rip), %rcx\n"
+	"	mov	%rcx, %r10\n"
+	"	shr	$32, %r10\n"
+	"	xor	%r10, %rcx\n"
+	"	imul	.Lfactor(%rip), %rcx\n"
+	"	cmp	$" EARLY ", %rax\n"
+	"	jb	7f\n"
+	"	shr	$54, %rcx\n"
+	"	jz	4f\n"
+	"9:	mov	.Ltarget(%rip), %rax\n"
 	"	test	%rax, %rax\n"
 	"	jz	6f\n"
 	"	add	%rax, %r11\n"
 	"	jmp	*%r11\n"
-	"5:	lock incq 8(%r10)\n"
-	"	jmp	4b\n"
+	"3:	lock xadd %rax, (%r10, %r9, 8)\n"
+	"	jmp	2b\n"
+	/* All of the first, then one in two, and so on: as many until each power of two. */
+	"7:	shr	$1, %rcx\n"
+	"	mov	%rcx, %r10\n"
+	"	mov	%eax, %ecx\n"
+	"	or	$" FIRST_CALLS " / 2, %ecx\n"
+	"	bsr	%ecx, %ecx\n"
+	"	sub	$69, %ecx\n"
+	"	neg	%ecx\n"
+	"	shr	%cl, %r10\n"
+	"	jnz	9b\n"
+	/* It is taken: the next record, or in place of any before, or not. */
+	"4:	push	%rdx\n"
+	"	mov	$1, %ecx\n"
+	"	lock xadd %rcx, " TAKEN_AT "(%r8)\n"
+	"	cmp	$" RECORDS ", %rcx\n"
+	"	jb	5f\n"
+	"	mov	%rax, %r10\n"
+	"	mov	%rcx, %rax\n"
+	"	imul	.Lfactor(%rip), %rax\n"
+	"	mov	%rax, %rdx\n"
+	"	shr	$32, %rdx\n"
+	"	xor	%rdx, %rax\n"
+	"	imul	.Lfactor(%rip), %rax\n"
+	"	inc	%rcx\n"
+	"	mul	%rcx\n" /* a number up to that of the calls that were taken */
+	"	mov	%rdx, %rcx\n"
+	"	mov	%r10, %rax\n"
+	"	cmp	$" RECORDS ", %rcx\n"
+	"	jae	8f\n"
+	"5:	imul	$" RECORD_SIZE ", %rcx, %rcx\n"
+	"	lea	" RECORDS_AT "(%r8, %rcx), %r8\n"
+	"	mov	$1, %ecx\n"
+	"	xchg	%ecx, (%r8)\n"
+	"	cmp	$1, %ecx\n" /* another thread, or one that was interrupted, writes it */
+	"	je	8f\n"
+	"	or	.Lcall(%rip), %r9d\n"
+	"	mov	%r9d, 4(%r8)\n"
+	"	mov	%rax, 8(%r8)\n"
+	"	mov	8(%rsp), %rax\n" /* the return address */
+	"	lea	16(%rsp), %rdx\n"
+	"	mov	.Lhead(%rip), %r10\n"
+	"	mov	$" GO_FUNCTIONS ", %r9d\n"
+	".Lgo:	mov	%rax, %rcx\n"
+	"	sub	" GO_AT "(%r10), %rcx\n"
+	"	cmp	" GO_AT " + 8(%r10), %rcx\n"
+	"	cmovb	%r12, %rdx\n"
+	"	add	$16, %r10\n"
+	"	dec	%r9d\n"
+	"	jnz	.Lgo\n"
+	"	mov	%rbx, 16(%r8)\n"
+	"	mov	%rbp, 24(%r8)\n"
+	"	mov	%rdx, 32(%r8)\n"
+	"	mov	%r12, 40(%r8)\n"
+	"	mov	%r13, 48(%r8)\n"
+	"	mov	%r14, 56(%r8)\n"
+	"	mov	%r15, 64(%r8)\n"
+	"	mov	%rax, 72(%r8)\n"
+	"	mov	.Lhead(%rip), %r10\n"
+	"	mov	" STACK_END_AT "(%r10), %rcx\n"
+	"	sub	%rdx, %rcx\n"
+	"	cmp	$" STACK_MOST ", %rcx\n"
+	"	jb	.Lend\n"
+	"	mov	%edx, %ecx\n"
+	"	neg	%ecx\n"
+	"	and	$4095, %ecx\n" /* bytes to the end of the page; it may be that of the stack
+                                        */
+	".Lend:	mov	$" STACK_SIZE ", %eax\n"
+	"	cmp	%eax, %ecx\n"
+	"	cmova	%eax, %ecx\n"
+	"	mov	%ecx, 80(%r8)\n"
+	"	push	%rdi\n"
+	"	push	%rsi\n"
+	"	mov	%rdx, %rsi\n"
+	"	lea	" STACK_AT "(%r8), %rdi\n"
+	"	rep movsb\n"
+	"	pop	%rsi\n"
+	"	pop	%rdi\n"
+	"	movl	$2, (%r8)\n"
+	"8:	pop	%rdx\n"
+	"	jmp	9b\n"
 	"6:	xor	%r9d, %r9d\n" /* as if this host fell back */
 	"	mov	.Lresult(%rip), %r10d\n"
 	"	test	$" SECOND ", %r10b\n"
@@ -227,6 +278,7 @@ __asm__(".pushsection .rodata\n"
 	".popsection\n");
 
 #elif defined(__aarch64__)
+/* No function has more than three arguments: x3 to x16 are free, and x17 is the jump's. */
 __asm__(".pushsection .rodata\n"
 	".globl served_clock, served_plain, served_jump, served_jump_end\n"
 	".hidden served_clock, served_plain, served_jump, served_jump_end\n"
@@ -241,72 +293,101 @@ __asm__(".pushsection .rodata\n"
 	"served_plain:\n"
 	"	hint	#34\n"
 	"	mov	x9, #0\n"
-	"1:	ldr	x10, .Lcall\n"
-	"	orr	x9, x9, x10\n"
-	"	ldr	x10, .Lframes\n"
-	"	mov	x11, x30\n"
-	"	mov	x14, sp\n"
-	"	mov	x15, x29\n"
-	"6:	and	x11, x11, #0xffffffffffff\n" /* a signature is above */
-	"	ldr	w13, [x10, #8]\n"
-	"	cbz	w13, 8f\n"
-	"	ldr	x12, [x10], #16\n"
-	"	sub	x12, x11, x12\n"
-	"	cmp	x12, x13\n"
-	"	b.hs	6b\n"
-	"	ldrh	w12, [x10, #-4]\n"
-	"	tst	w12, #" BY_POINTER "\n"
-	"	b.eq	7f\n"
-	"	sub	x13, x15, x14\n"
-	"	mov	x14, x15\n"
-	"	tst	w12, #" OF_GO "\n"
-	"	b.ne	7f\n"
-	"	cmp	x13, #" FRAME_MOST "\n"
-	"	b.hs	8f\n"
-	"7:	and	x13, x12, #0xfff8\n"
-	"	add	x13, x14, x13\n"
-	"	ldr	x11, [x13]\n"
-	"	tst	w12, #" SAVES_POINTER "\n"
-	"	b.eq	9f\n"
-	"	ldr	x15, [x13, #-8]\n"
-	"9:	ldrh	w12, [x10, #-2]\n"
-	"	add	x14, x14, x12\n"
-	"	b	6b\n"
-	"8:	bfi	x9, x11, #16, #48\n" /* the key */
-	"	ldr	x10, .Lfactor\n"
+	"1:	ldr	x10, .Lfactor\n"
 	"	mov	x11, sp\n"
 	"	lsr	x11, x11, #16\n"
 	"	mul	x11, x11, x10\n"
-	"	lsr	x11, x11, #58\n" /* the shard */
-	"	ldr	x13, .Ltable\n"
-	"	add	x13, x13, #" SHARDS_AT "\n"
-	"	add	x13, x13, x11, lsl #13\n"
-	"	mul	x12, x9, x10\n"
-	"	lsr	x12, x12, #55\n"
-	"	add	x13, x13, x12, lsl #4\n"
-	"	mov	w14, #" PROBES "\n"
+	"	lsr	x11, x11, #58\n" /* the shard: threads have stacks of their own */
+	"	ldr	x13, .Lcounters\n"
+	"	add	x13, x13, x11, lsl #11\n"
+	"	add	x13, x13, x9, lsl #3\n"
 	"2:	ldxr	x11, [x13]\n"
-	"	cmp	x11, x9\n"
-	"	b.eq	3f\n"
-	"	cbnz	x11, 5f\n"
-	"	stxr	w12, x9, [x13]\n"
-	"	cbnz	w12, 2b\n"
-	"3:	add	x13, x13, #8\n"
-	"6:	ldxr	x11, [x13]\n"
-	"	add	x11, x11, #1\n"
-	"	stxr	w12, x11, [x13]\n"
-	"	cbnz	w12, 6b\n"
-	"	ldr	x16, .Ltarget\n"
+	"	add	x12, x11, #1\n"
+	"	stxr	w14, x12, [x13]\n"
+	"	cbnz	w14, 2b\n"
+	"	mul	x12, x11, x10\n"
+	"	eor	x12, x12, x12, lsr #32\n"
+	"	mul	x12, x12, x10\n"
+	"	cmp	x11, #" EARLY "\n"
+	"	b.lo	7f\n"
+	"	lsr	x12, x12, #54\n"
+	"	cbz	x12, 3f\n"
+	"9:	ldr	x16, .Ltarget\n"
 	"	cbz	x16, 4f\n"
 	"	add	x16, x16, x17\n"
 	"	br	x16\n"
-	"5:	add	x13, x13, #16\n"
-	"	subs	w14, w14, #1\n"
-	"	b.ne	2b\n"
-	"	ldr	x13, .Ltable\n"
-	"	and	x9, x9, #0xff\n"
-	"	add	x13, x13, x9, lsl #3\n"
-	"	b	6b\n"
+	/* All of the first, then one in two, and so on: as many until each power of two. */
+	"7:	orr	x3, x11, #" FIRST_CALLS " / 2\n"
+	"	clz	x3, x3\n"
+	"	add	x3, x3, #6\n" /* 69 less the number of the highest bit */
+	"	lsr	x12, x12, #1\n"
+	"	lsr	x12, x12, x3\n"
+	"	cbnz	x12, 9b\n"
+	/* It is taken: the next record, or in place of any before, or not. */
+	"3:	ldr	x13, .Lhead\n"
+	"	add	x14, x13, #" TAKEN_AT "\n"
+	"5:	ldxr	x3, [x14]\n"
+	"	add	x4, x3, #1\n"
+	"	stxr	w5, x4, [x14]\n"
+	"	cbnz	w5, 5b\n"
+	"	cmp	x3, #" RECORDS "\n"
+	"	b.lo	6f\n"
+	"	mul	x5, x3, x10\n"
+	"	eor	x5, x5, x5, lsr #32\n"
+	"	mul	x5, x5, x10\n"
+	"	umulh	x3, x5, x4\n" /* a number up to that of the calls that were taken */
+	"	cmp	x3, #" RECORDS "\n"
+	"	b.hs	9b\n"
+	"6:	mov	x5, #" RECORD_SIZE "\n"
+	"	add	x6, x13, #33, lsl #12\n"
+	"	madd	x6, x3, x5, x6\n"
+	"	mov	w5, #1\n"
+	"7:	ldxr	w4, [x6]\n"
+	"	cmp	w4, #1\n" /* another thread, or one that was interrupted, writes it */
+	"	b.eq	9b\n"
+	"	stxr	w7, w5, [x6]\n"
+	"	cbnz	w7, 7b\n"
+	"	ldr	x10, .Lcall\n"
+	"	orr	x9, x9, x10\n"
+	"	str	w9, [x6, #4]\n"
+	"	str	x11, [x6, #8]\n"
+	"	stp	x19, x20, [x6, #16]\n"
+	"	stp	x21, x22, [x6, #32]\n"
+	"	stp	x23, x24, [x6, #48]\n"
+	"	stp	x25, x26, [x6, #64]\n"
+	"	stp	x27, x28, [x6, #80]\n"
+	"	stp	x29, x30, [x6, #96]\n"
+	"	mov	x3, sp\n"
+	"	mov	w5, #" GO_FUNCTIONS "\n"
+	".Lgo:	ldp	x7, x8, [x13, #" GO_AT "]\n"
+	"	sub	x7, x30, x7\n"
+	"	cmp	x7, x8\n"
+	"	csel	x3, x20, x3, lo\n"
+	"	add	x13, x13, #16\n"
+	"	subs	w5, w5, #1\n"
+	"	b.ne	.Lgo\n"
+	"	ldr	x5, .Lhead\n"
+	"	ldr	x5, [x5, #" STACK_END_AT "]\n"
+	"	sub	x4, x5, x3\n"
+	"	mov	x5, #" STACK_MOST "\n"
+	"	cmp	x4, x5\n"
+	"	b.lo	.Lend\n"
+	"	neg	x4, x3\n"
+	"	and	x4, x4, #4095\n" /* bytes to the end of the page; it may be that of the
+                                            stack */
+	".Lend:	mov	x5, #" STACK_SIZE "\n"
+	"	cmp	x4, x5\n"
+	"	csel	x4, x4, x5, lo\n"
+	"	stp	x3, x4, [x6, #112]\n"
+	"	cbz	x4, 6f\n"
+	"	add	x7, x6, #" STACK_AT "\n"
+	"8:	ldp	x8, x9, [x3], #16\n"
+	"	stp	x8, x9, [x7], #16\n"
+	"	subs	x4, x4, #16\n"
+	"	b.hi	8b\n"
+	"6:	mov	w5, #2\n"
+	"	stlr	w5, [x6]\n"
+	"	b	9b\n"
 	"4:	ldr	x10, .Lresult\n" /* as if this host fell back */
 	"	mov	x9, #0\n"
 	"	tst	x10, #" SECOND "\n"
@@ -349,9 +430,7 @@ __asm__(".pushsection .rodata\n"
 	"	add	x10, x10, #1\n"
 	"	stxr	w11, x10, [x14]\n"
 	"	cbnz	w11, 5b\n"
-	"6:	ret\n"
-	"	.p2align 3\n"
-	".Lfactor:	.quad 0x9e3779b97f4a7c15\n" WORDS ".pushsection .rodata\n"
+	"6:	ret\n" WORDS ".pushsection .rodata\n"
 	".p2align 3\n"
 	"served_jump:\n"
 	"	hint	#34\n"
@@ -381,9 +460,10 @@ uint64_t served_stub_make(
 	const uint64_t start = stubs->to + stubs->used;
 	const unsigned char *entry = row->takes_clock ? served_clock : served_plain;
 	struct words words = {.call = (uint64_t)call * SERVED_CLOCKS,
-		.table = stubs->table,
-		.frames = stubs->table + offsetof(struct served_head, frames[call]),
+		.head = stubs->table,
+		.counters = stubs->table + SERVED_SHARDS_AT + (uint64_t)call * SERVED_CLOCKS * 8,
 		.target = target - jump,
+		.factor = FACTOR,
 		.refused = stubs->table + offsetof(struct served_head, refused[call]),
 		.result = call == SERVED_TIME           ? RESULT_RETURNED
 	                  : call == SERVED_GETTIMEOFDAY ? RESULT_FIRST

@@ -108,13 +108,15 @@ static bool count_served(struct tracer *tracer, struct traced *thread)
 	if (!thread->loading) {
 		begin_served(tracer, thread);
 	} else if (registers_show_loaded(thread->id) || !--thread->loading) {
-		served_learn(thread->table, thread->id);
+		served_map(thread->table, thread->id);
 		thread->loading = 0;
 	}
 	if (thread->loading)
 		return true;
 	/* A process has one tracer, which is the program itself then, or its own. */
 	trace_program_inspect(&program);
+	if (thread->table)
+		served_know_go(thread->table, program.go);
 	return !program.calls_ptrace;
 }
 
@@ -166,7 +168,7 @@ static void note_event(struct tracer *tracer, struct traced *thread, int event)
 	} else {
 		tracer_add(tracer, (pid_t)message, thread);
 		if (event == PTRACE_EVENT_CLONE)
-			served_learn_thread(thread->table, id);
+			served_map_thread(thread->table, id);
 	}
 }
 

@@ -194,7 +194,8 @@ static bool measure(struct cli *cli)
 	                         !request->leaves_untouched && proc_is_ours(&why);
 	if (!(cli->operand_count ? count_program(cli) : count_running(cli)))
 		return false;
-	places_finish(trace, request->shown);
+	if (!cli->quiet || cli->output)
+		places_finish(trace, request->shown);
 	trace_judge(report);
 	report_check_clocksource(cli, &trace->host.clocksource);
 	return true;
