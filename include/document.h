@@ -258,7 +258,7 @@ struct table {
 /* Prints the table: null as "-", a number with the decimals of its column or else its field. */
 void table_write(const struct table *table, FILE *out);
 
-/* The facts of struct host_evidence; those with a title have their name for people in it. */
+/* The facts of struct host_evidence; those with a title are listed by --verbose. */
 extern const struct field host_fields[];
 
 /*

@@ -186,8 +186,21 @@ static void add_host(const struct evidence *evidence, bool all, struct strbuf *s
 			!host->invariant_tsc.value   ? "not invariant"
 			: tsc_is_invariant(evidence) ? "invariant"
 						     : "invariant by CPUID alone");
-	if (fact_is_known(&host->boot.fact) && *host->boot.value)
-		strbuf_add(sb, "; booted with %s", host->boot.value);
+	if (fact_is_known(&host->boot.fact))
+		strbuf_add(sb, "; boot parameters about clocks: %s",
+			*host->boot.value ? host->boot.value : "none");
+}
+
+/* The facts that the line on the host does not have. */
+static void add_details(const struct evidence *evidence, bool all, struct strbuf *sb)
+{
+	for (const struct field *field = host_fields; field->key && all; field++) {
+		char text[sizeof(struct text_fact)];
+
+		if (field->title && !field_text(field, &evidence->host, text, sizeof(text)) &&
+			*text && strcmp(text, "none") != 0)
+			strbuf_add(sb, "%s%s %s", sb->used ? "; " : "", field->title, text);
+	}
 }
 
 /* The paths share one number, unless theirs differ. */
@@ -280,6 +293,7 @@ const struct evidence_line evidence_lines[] = {
 	[LINE_TIMING] = {"timing", add_timing},
 	[LINE_NTP] = {"NTP", add_ntp},
 	[LINE_HOST] = {"host", add_host},
+	[LINE_DETAILS] = {"details", add_details},
 };
 
 /* ---- the cost ---- */

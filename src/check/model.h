@@ -127,6 +127,9 @@ void help_explain(const char *topic, FILE *out);
 /* Prints a piece of advice with all its steps, as the screen does with --verbose. */
 void check_write_advice(const struct advice *advice, FILE *out);
 
+/* Prints what --verbose does, without the table of calls, plainly. */
+void check_write_whole(const struct check_request *request, FILE *out);
+
 /* "==> FILE <==", as head(1) has it, if the report is one of several. */
 void check_report_write_file(const struct check_request *request, FILE *out);
 
@@ -162,6 +165,7 @@ enum line_id {
 	LINE_TIMING,
 	LINE_NTP,
 	LINE_HOST,
+	LINE_DETAILS,
 };
 
 /* The column in which the text of a line below begins. */

@@ -37,6 +37,7 @@ struct screen {
 	struct page page;
 	enum part shown; /* this part and those after it */
 	bool left_out;   /* more than sources and further sentences */
+	bool in_report;  /* where the table follows, in Markdown */
 };
 
 static bool shows(const struct screen *screen, enum part part)
@@ -121,7 +122,7 @@ static void write_evidence(struct screen *screen)
 	bool needs_mode = page->all || !fact_is_known(&evidence->proof.fact);
 
 	page->indent = EVIDENCE_INDENT;
-	for (enum line_id line = LINE_CLOCKSOURCE; line <= LINE_HOST; line++) {
+	for (enum line_id line = LINE_CLOCKSOURCE; line <= LINE_DETAILS; line++) {
 		if (line == LINE_VCLOCK && !needs_mode)
 			continue;
 		page_line(page, evidence_lines[line].label, "%s", "");
@@ -157,7 +158,8 @@ static void write_calls(const struct screen *screen)
 {
 	const struct evidence *evidence = &screen->request->evidence;
 
-	if (!fact_is_known(&evidence->timing.fact) && !fact_is_known(&evidence->proof.fact))
+	if (screen->in_report ||
+		(!fact_is_known(&evidence->timing.fact) && !fact_is_known(&evidence->proof.fact)))
 		return;
 	if (!shows(screen, PART_LAST) && is_uniform(evidence))
 		return;
@@ -486,6 +488,14 @@ static char *render(struct screen *screen, unsigned *lines)
 	for (const char *at = stream.text; (at = strchr(at, '\n')); at++)
 		++*lines;
 	return stream.text;
+}
+
+void check_write_whole(const struct check_request *request, FILE *out)
+{
+	struct screen screen = {
+		.request = request, .page = {.out = out, .all = true}, .in_report = true};
+
+	write_screen(&screen);
 }
 
 void check_report_text(const void *result, const struct style *style, FILE *out)
