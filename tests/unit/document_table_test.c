@@ -181,6 +181,26 @@ static void a_document_has_no_column_and_its_own_decimals(void **state)
 	json_decref(object);
 }
 
+static void a_real_number_has_its_decimals(void **state)
+{
+	static const struct {
+		double value;
+		int decimals;
+		const char *text;
+	} rows[] = {{1234.56, 0, "[1235.0]"}, {1234.56, 1, "[1234.6]"}, {1234.56, -1, "[1234.56]"},
+		{-0.01, 1, "[0.0]"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		json_t *array = json_pack("[o]", field_real(rows[i].value, rows[i].decimals));
+		char *text = json_dumps(array, JSON_REAL_PRECISION(15));
+
+		assert_string_equal(text, rows[i].text);
+		free(text);
+		json_decref(array);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +212,7 @@ int main(void)
 		cmocka_unit_test(markdown_has_a_rule_and_no_padding),
 		cmocka_unit_test(a_column_may_be_blank_where_it_repeats_the_one_above),
 		cmocka_unit_test(a_document_has_no_column_and_its_own_decimals),
+		cmocka_unit_test(a_real_number_has_its_decimals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
