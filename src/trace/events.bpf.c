@@ -398,10 +398,13 @@ INLINE bool is_in_vdso(uint64_t address)
 	return false;
 }
 
-/* The cpu-clock: the registers of what runs. */
+/*
+ * The cpu-clock: the registers of what runs. Samples for which it returns 1 are kept with their
+ * stacks: those in the vDSO of the program that ran at the begin.
+ */
 int at_sample(const uint64_t *registers)
 {
-	const uint64_t process = process_id(), mode = registers[SAMPLED_MODE];
+	const uint64_t process = process_id(), mode = registers[SAMPLED_MODE], *image;
 
 	if (HAS(EVENTS_OF_HOST) ? process == VALUE(EVENT_PROCESS)
 				: !image_of(current_task()) && !is_first(process))
@@ -411,9 +414,13 @@ int at_sample(const uint64_t *registers)
 		raise(EVENT_SAMPLES_OF_OTHERS);
 	if (!IS_USER_MODE(mode))
 		return 0;
-	if (IS_COMPAT_MODE(mode))
+	if (IS_COMPAT_MODE(mode)) {
 		raise(EVENT_SAMPLES_COMPAT);
-	else if (is_in_vdso(registers[SAMPLED_INSTRUCTION]))
-		count(EVENT_IN_VDSO, NULL);
-	return 0;
+		return 0;
+	}
+	if (!is_in_vdso(registers[SAMPLED_INSTRUCTION]))
+		return 0;
+	count(EVENT_IN_VDSO, NULL);
+	image = image_of(current_task());
+	return HAS(EVENTS_OF_PROCESS) && (!image || !*image);
 }

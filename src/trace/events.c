@@ -382,6 +382,8 @@ static void open_samples(struct trace_events *events, struct fact *why)
 		return;
 	}
 	fact_set_known(why);
+	if (events->run->trace->request->locates_calls)
+		trace_stacks_ask(&attributes);
 	events->timers = xcalloc(events->cpus, sizeof(*events->timers));
 	files_raise_limit();
 	for (size_t cpu = 0; cpu < events->cpus; cpu++) {
@@ -394,6 +396,8 @@ static void open_samples(struct trace_events *events, struct fact *why)
 		if (timer < 0 ? errno != ENODEV : ioctl(timer, PERF_EVENT_IOC_SET_BPF, program) < 0)
 			fact_set_errno(why, errno, "sampling the CPUs");
 	}
+	if (events->run->trace->request->locates_calls)
+		trace_stacks_open(events->run, events->timers, events->timer_count);
 }
 
 static void start(struct trace_source *source)

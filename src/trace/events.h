@@ -141,7 +141,7 @@ enum event_tracepoint {
 };
 
 #define EVENT_CODE_MAX 512
-#define EVENT_FILL_MAX 40
+#define EVENT_FILL_MAX 48
 
 /* A program as it was compiled, with the instructions that a value is filled into. */
 struct event_program {

@@ -200,7 +200,9 @@ static void take_stack(void *argument, size_t row, double weight, const struct m
 	const size_t at =
 		add(counts, row, weight, find_mapping(maps, addresses[0]), perf_map, addresses[0]);
 
-	counts->spread[row] += weight * fmax(weight - 1, 0);
+	/* Of samples, all of which are by chance, it is the sum of w^2. */
+	counts->spread[row % TRACE_ROW_MAX] +=
+		weight * (row / TRACE_ROW_MAX == PLACES_BY_SAMPLE ? weight : fmax(weight - 1, 0));
 	for (size_t i = 1; i < STACK_FRAMES && addresses[i]; i++) {
 		const struct place_mapping *mapping = find_mapping(maps, addresses[i]);
 		struct caller caller = {.address = addresses[i] - 1};
@@ -467,6 +469,7 @@ static void choose(struct trace_places *places, const struct trace_plan *plan, u
 	for (size_t i = 0; i < places->count; i++) {
 		const struct place_count *from = &counts->list[i];
 		const struct trace_row *row = &plan->rows[from->row % TRACE_ROW_MAX];
+		const bool is_sample = from->row / TRACE_ROW_MAX == PLACES_BY_SAMPLE;
 		const struct place_file *file =
 			from->code < MAPS_MOST ? NULL : &counts->files[from->code - MAPS_MOST];
 		struct trace_place *place = &places->list[i];
@@ -479,8 +482,8 @@ static void choose(struct trace_places *places, const struct trace_plan *plan, u
 					       counts->spread[from->row % TRACE_ROW_MAX]) /
 		                       sum;
 		place->row = from->row % TRACE_ROW_MAX;
-		place->call = row->call->name;
-		place->clock = row->clock;
+		place->call = is_sample ? "" : row->call->name;
+		place->clock = is_sample ? "" : row->clock;
 		place->is_compat = from->row / TRACE_ROW_MAX == PLACES_OF_32_BIT;
 		place->origin = from->row / TRACE_ROW_MAX == PLACES_BY_FUNCTION
 		                        ? TRACE_FROM_SYSCALL_FUNCTION

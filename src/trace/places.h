@@ -13,6 +13,7 @@
  */
 #define PLACES_OF_32_BIT 1
 #define PLACES_BY_FUNCTION 2
+#define PLACES_BY_SAMPLE 3 /* of no row: samples in the vDSO, whose call is not known */
 void places_add(struct trace_places *places, size_t row, uint64_t calls, const struct maps *maps,
 	size_t perf_map, uint64_t address);
 

@@ -22,9 +22,14 @@
 #include "count.h"
 #include "files.h"
 #include "measure/vdso.h"
+#include "places.h"
+#include "stack.h"
 
-/* A CPU's ring has room for the samples of a third of a second, and is read after this time. */
-#define RING_PAGES 8
+/*
+ * A CPU's ring has room for samples with stacks of a seventh of a second, and is read after this
+ * time. A user may have as much by default.
+ */
+#define RING_SIZE 262144
 #define READING_NS 50000000
 
 struct ring {
@@ -43,8 +48,8 @@ struct trace_samples {
 	uint64_t start, end;
 };
 
-/* The first words of a record behind its header. */
-#define RECORD_WORDS 2
+/* The words of a record behind its header, as many as one with a stack has. */
+#define RECORD_WORDS 80
 
 struct record {
 	uint32_t type;
@@ -57,13 +62,12 @@ struct record {
 /* Takes the next record. Records are multiples of 8 bytes, so that the ring's end cuts no word. */
 static bool next_record(const struct ring *ring, struct record *record)
 {
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = RING_PAGES * page;
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = RING_SIZE;
 	const unsigned char *data = (const unsigned char *)ring->page + page;
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail;
 	struct perf_event_header header;
 
-	*record = (struct record){.type = 0};
 	if (head - tail < sizeof(header))
 		return false;
 	memcpy(&header, data + tail % size, sizeof(header));
@@ -82,7 +86,7 @@ static bool next_record(const struct ring *ring, struct record *record)
 /* Returns the bytes of a ring with the page before it. */
 static size_t ring_length(void)
 {
-	return (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
+	return RING_SIZE + (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Returns 0 or an errno value. A CPU that is not online has no event, a thread may have ended. */
@@ -276,4 +280,134 @@ bool trace_samples_open(struct trace_run *run)
 	explain(error ? error : ESRCH, why);
 	finish(&samples->source);
 	return false;
+}
+
+/* ---- stacks of the samples in the vDSO, which BPF programs choose ---- */
+
+#define SAMPLES_LEAST 30
+
+/* The memory map of the process may have new libraries after this time. */
+#define MAP_NS NS_PER_SECOND
+
+struct stack_rings {
+	struct trace_source source;
+	struct trace_run *run;
+	struct ring *rings;
+	size_t count;
+	int64_t next_map_ns; /* by CLOCK_MONOTONIC */
+};
+
+#if defined(__aarch64__)
+#define ASKED_REGISTERS ((UINT64_C(1) << STACK_REGISTERS) - 1)
+static unsigned place_of(unsigned number)
+{
+	return number;
+}
+#else
+/* Those of perf_regs.h are in another order than DWARF's: ax bx cx dx si di bp sp ip, r8 to r15. */
+#define ASKED_REGISTERS UINT64_C(0xff01ff)
+static unsigned place_of(unsigned number)
+{
+	static const unsigned char places[] = {0, 3, 2, 1, 4, 5, 6, 7, STACK_PLACE};
+
+	return number < sizeof(places) ? places[number] : number - 1;
+}
+#endif
+
+void trace_stacks_ask(struct perf_event_attr *attributes)
+{
+	attributes->sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attributes->sample_regs_user = ASKED_REGISTERS;
+	attributes->sample_stack_user = sizeof(((struct stack_sample *)NULL)->bytes);
+}
+
+/*
+ * Takes the words of a sample: 1 or 2 for what the registers are of, these, the bytes of the stack
+ * that were asked for, these, and how many of them were copied. A process of 32 bits has others.
+ */
+static bool take_stack(const uint64_t *words, struct stack_sample *sample)
+{
+	const uint64_t *stack = words + 1 + STACK_REGISTERS;
+	const size_t room = sizeof(sample->bytes);
+	uint64_t size;
+
+	*sample = (struct stack_sample){.size = 0};
+	if (words[0] != PERF_SAMPLE_REGS_ABI_64 || stack[0] != room)
+		return false;
+	for (unsigned i = 0; i < STACK_REGISTERS; i++)
+		sample->registers[place_of(i)] = words[1 + i];
+	size = stack[1 + room / sizeof(*stack)];
+	sample->size = (uint32_t)(size < room ? size : room);
+	memcpy(sample->bytes, stack + 1, sample->size);
+	return true;
+}
+
+/* Before each look, the map is one from the last second. */
+static void begin_stacks(struct stack_rings *rings)
+{
+	struct trace_evidence *trace = rings->run->trace;
+	struct trace_places *places = &trace->places;
+	const int64_t now_ns = trace_clock_ns(CLOCK_MONOTONIC);
+	struct span map;
+
+	if (now_ns < rings->next_map_ns)
+		return;
+	map = maps_read(trace->program.pid);
+	if (map.length)
+		places->stacks = stacks_begin(places->stacks, map,
+			maps_keep_code(&map) ? places_open_map(places, trace->program.pid) : 0);
+	span_free(map);
+	rings->next_map_ns = now_ns + MAP_NS;
+}
+
+static int64_t read_stacks(struct trace_source *source)
+{
+	struct stack_rings *rings = (struct stack_rings *)source;
+	struct trace_places *places = &rings->run->trace->places;
+	struct stack_sample sample;
+	struct record record;
+
+	begin_stacks(rings);
+	for (size_t i = 0; i < rings->count; i++) {
+		while (next_record(&rings->rings[i], &record)) {
+			if (record.type == PERF_RECORD_SAMPLE && places->stacks &&
+				take_stack(record.words, &sample))
+				stacks_add(places->stacks, PLACES_BY_SAMPLE * TRACE_ROW_MAX, 1,
+					&sample);
+		}
+	}
+	return READING_NS;
+}
+
+static void finish_stacks(struct trace_source *source)
+{
+	struct stack_rings *rings = (struct stack_rings *)source;
+
+	read_stacks(source);
+	/* Of fewer, no share is known. */
+	if (rings->run->trace->sampled.in_vdso < SAMPLES_LEAST) {
+		stacks_free(rings->run->trace->places.stacks);
+		rings->run->trace->places.stacks = NULL;
+	}
+	for (size_t i = 0; i < rings->count; i++)
+		munmap(rings->rings[i].page, ring_length());
+	free(rings->rings);
+	free(rings);
+}
+
+void trace_stacks_open(struct trace_run *run, const int *files, size_t count)
+{
+	struct stack_rings *rings = xcalloc(1, sizeof(*rings));
+
+	rings->source = (struct trace_source){.tick = read_stacks, .finish = finish_stacks};
+	rings->run = run;
+	rings->rings = xcalloc(count, sizeof(*rings->rings));
+	for (size_t i = 0; i < count; i++) {
+		void *page =
+			mmap(NULL, ring_length(), PROT_READ | PROT_WRITE, MAP_SHARED, files[i], 0);
+
+		if (page != MAP_FAILED)
+			rings->rings[rings->count++] = (struct ring){page, files[i]};
+	}
+	trace_run_add(run, &rings->source);
 }

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "base/child.h"
@@ -149,11 +150,14 @@ static bool load(void)
 /* A file has all addresses from its number times this on, in place of those of any process. */
 #define BIAS_SHIFT 36
 
+/* More than a vDSO has. */
+#define VDSO_SIZE_MOST 65536
+
 struct file {
 	struct span path;
 	uint64_t inode;
 	struct code_file code;
-	bool is_open;
+	bool is_open, is_vdso;
 };
 
 /* The function that an address of a file is in, for those that were looked for last. */
@@ -186,6 +190,27 @@ static struct {
 	size_t frame_count;
 } now;
 
+/* All processes have the same vDSO as we. */
+static bool copy_vdso(const struct mapping *mapping, struct code_file *code)
+{
+	const unsigned char *image = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
+	const size_t size = mapping->end - mapping->start;
+	unsigned char *copy;
+
+	if (!image || mapping->end - mapping->start > VDSO_SIZE_MOST)
+		return false;
+	/* In a mapping of its own, as the files are. */
+	copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (copy == MAP_FAILED)
+		return false;
+	memcpy(copy, image, size);
+	code->debug = -1;
+	if (!elf_start(&code->elf, copy, size))
+		return false;
+	code->symbols = code->elf;
+	return true;
+}
+
 /* Returns the number of a file, from 1 on. */
 static uint64_t find_file(const struct mapping *mapping)
 {
@@ -202,7 +227,9 @@ static uint64_t find_file(const struct mapping *mapping)
 	file = &now.files[now.file_count++];
 	*file = (struct file){.path = mapping->path, .inode = mapping->inode};
 	text_clean_span(path, sizeof(path), mapping->path);
-	file->is_open = code_open(now.root, path, mapping->inode, &file->code);
+	file->is_vdso = mapping->is_vdso;
+	file->is_open = mapping->is_vdso ? copy_vdso(mapping, &file->code)
+	                                 : code_open(now.root, path, mapping->inode, &file->code);
 	return now.file_count;
 }
 
@@ -223,7 +250,7 @@ static uint64_t move(const struct image *image, uint64_t address)
 	address &= (UINT64_C(1) << 48) - 1; /* a signature is above */
 #endif
 	mapping = maps_find(&image->maps, address);
-	if (!mapping || !mapping->map.executable || !mapping->map.inode)
+	if (!mapping || !mapping->map.executable || !(mapping->map.inode || mapping->map.is_vdso))
 		return address;
 	number = find_file(&mapping->map);
 	if (!now.files[number - 1].is_open)
@@ -461,7 +488,8 @@ static void choose_frames(struct unwound *unwound)
 		const struct place_mapping *mapping = maps_find(&image->maps, address - 1);
 		const struct file *file = file_of(in_call);
 		const struct known *known = file ? find_function(in_call) : NULL;
-		const bool is_c = file && (files_is_c_library(file->path) || known->is_c);
+		const bool is_c =
+			file && (file->is_vdso || files_is_c_library(file->path) || known->is_c);
 
 		if (!mapping || !mapping->map.executable || (kept && is_c))
 			break;

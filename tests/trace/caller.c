@@ -28,6 +28,8 @@
  *	caller exec N             N, then executes itself with "syscall N" from a thread
  *	caller busy SECONDS       in two threads, most of the time, for that time at most
  *	caller slow SECONDS       1,000 every 20 ms, for that time at most
+ *	caller shares SECONDS     clock_gettime() by libc in a loop: 6 times by a function often_reads(),
+ *	                          3 times by seldom_reads()
  *	caller headless SECONDS   clock_gettime() by libc in a loop, while its first thread has ended
  *	caller forks SECONDS      children one after the other, with 400,000 of these each
  *	caller crowded SECONDS    nothing, in a loop, with 64,000 mappings; and so does a child whose ID
@@ -352,6 +354,34 @@ static int be_slow(long seconds)
 	return 0;
 }
 
+__attribute__((noinline)) static void often_reads(struct timespec *now)
+{
+	for (volatile int i = 0; i < 6; i++)
+		clock_gettime(CLOCK_MONOTONIC, now);
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void seldom_reads(struct timespec *now)
+{
+	for (volatile int i = 0; i < 3; i++)
+		clock_gettime(CLOCK_MONOTONIC, now);
+	__asm__ volatile("nop");
+}
+
+static int read_by_shares(long seconds)
+{
+	struct timespec now;
+	time_t end = time(NULL) + seconds;
+
+	while (time(NULL) < end) {
+		for (int i = 0; i < 10000; i++) {
+			often_reads(&now);
+			seldom_reads(&now);
+		}
+	}
+	return 0;
+}
+
 static void *keep_reading_in_thread(void *seconds)
 {
 	exit(keep_reading(*(long *)seconds));
@@ -569,6 +599,8 @@ int main(int argc, char **argv)
 		return 1;
 	} else if (strcmp(what, "slow") == 0) {
 		return be_slow(count);
+	} else if (strcmp(what, "shares") == 0) {
+		return read_by_shares(count);
 	} else if (strcmp(what, "headless") == 0) {
 		return read_headless();
 	} else if (strcmp(what, "forks") == 0) {
