@@ -129,10 +129,10 @@ DEMANGLER = $(eval DEMANGLER := $(shell $(DEMANGLER_PROBE)))$(DEMANGLER)
 
 # It reads source lines by libdw, which a static program has inside, and another loads when a report needs it. The
 # static one of Debian 13 (0.192) lacks functions that it calls.
-LIBDW_USE = $(if $(STATIC),dwarf_begin(0, DWARF_C_READ),sizeof(Dwarf_Die))
-LIBDW_PROBE = for libraries in $(if $(STATIC),'-ldw -lelf -lz' '-ldw -lelf -lz -lzstd',-ldl); do \
-	echo 'int main(void) { return !$(LIBDW_USE); }' | $(CC) $(CFLAGS) $(if $(STATIC),-static -pthread) $(LDFLAGS) \
-	-include elfutils/libdw.h -x c - $$libraries -o /dev/null 2>/dev/null && echo $$libraries && break; done
+LIBDW_USE = $(if $(STATIC),dwfl_begin(0) && dwarf_begin(0, DWARF_C_READ),sizeof(Dwarf_Die))
+LIBDW_PROBE = for libraries in $(if $(STATIC),'-ldw -lelf -lz -llzma -lbz2' '-ldw -lelf -lz -llzma -lbz2 -lzstd',-ldl); do \
+	echo 'int main(void) { return !($(LIBDW_USE)); }' | $(CC) $(CFLAGS) $(if $(STATIC),-static -pthread) $(LDFLAGS) \
+	-include elfutils/libdwfl.h -x c - $$libraries -o /dev/null 2>/dev/null && echo $$libraries && break; done
 LIBDW = $(eval LIBDW := $(shell $(LIBDW_PROBE)))$(LIBDW)
 
 # Looked up when a goal first needs them, and once: `make deps` works without. Before glibc 2.34 timers
