@@ -30,6 +30,16 @@ static const struct {
 		   "reads the clocksource. With mode none it falls back to a system call."},
 	{"warp", "A step back of the clock when a thread moves from one CPU to another, because "
 		 "the CPUs' counters disagree."},
+	{"proof", "The calls are made in a child process whose system calls are counted: by a "
+		  "seccomp filter or by ptrace(2). A call that is served makes none."},
+	{"libc", "The C library, whose functions call the vDSO. One that bypasses the vDSO makes a "
+		 "system call on any host."},
+	{"verdict", "The first word of the output: ok, slow, fallback, wrong or unknown. Each is "
+		    "explained here."},
+	{"formats",
+		"The values of --format: text, json, report (Markdown, for a ticket), prometheus, "
+		"nagios, summary or line."},
+	{"examples", "Three of them begin 'vdsocheck --help'; vdsocheck(1) has more."},
 	{"deciding", "The verdict rests on the deciding calls: gettimeofday(), and "
 		     "clock_gettime() of CLOCK_REALTIME and of CLOCK_MONOTONIC."},
 };

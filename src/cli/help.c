@@ -72,7 +72,11 @@ void cli_write_overview(const struct command *const *commands, FILE *out)
 {
 	const struct option_row *row;
 
-	fputs("Usage: vdsocheck [COMMAND] [OPTION]...\n", out);
+	fputs("Usage: vdsocheck [COMMAND] [OPTION]...\n"
+	      "  vdsocheck                   is the clock served by the vDSO here; if not, why\n"
+	      "  vdsocheck --format report   the same as Markdown, for a ticket\n"
+	      "  vdsocheck trace -- PROGRAM  how often a program reads the clock, and where\n\n",
+		out);
 	wrap_text(out, 0, 0, commands[0]->help);
 	fputs("\nCommands:\n", out);
 	for (size_t i = 0; commands[i]; i++)
