@@ -203,8 +203,7 @@ static const struct field what_if_fields[] = {
 
 /* Those with a title are in no sentence on the host: --verbose lists them. */
 const struct field host_fields[] = {
-	{TEXT_FACT("kernel", kernel),
-		.doc = "release of the kernel, as uname -r"},
+	{TEXT_FACT("kernel", kernel), .doc = "release of the kernel, as uname -r"},
 	{TEXT_FACT("kernel_build", kernel_build), .title = "kernel build",
 		.doc = "version of the kernel, as uname -v"},
 	{NONE_FACT("boot_parameters", boot),
@@ -213,8 +212,7 @@ const struct field host_fields[] = {
 		.doc = "hypervisor below this host, in the words of systemd-detect-virt"},
 	{TEXT_FACT("hypervisor_version", hypervisor_version), .title = "hypervisor's CPUID",
 		.doc = "version of the hypervisor by its CPUID leaves"},
-	{TEXT_FACT("platform", platform),
-		.doc = "cloud, product or sandbox around the system"},
+	{TEXT_FACT("platform", platform), .doc = "cloud, product or sandbox around the system"},
 	{TEXT_FACT("name", name), .doc = "name of the host, only on request"},
 	{TEXT_FACT("instance_type", instance_type), .title = "instance type",
 		.doc = "instance type of the cloud, only on request"},
@@ -222,8 +220,7 @@ const struct field host_fields[] = {
 		.doc = "instance ID of the cloud, only on request"},
 	{TEXT_FACT("region", region), .title = "region",
 		.doc = "region of the cloud, only on request"},
-	{TEXT_FACT("arch", arch),
-		.doc = "architecture of the kernel, as uname -m"},
+	{TEXT_FACT("arch", arch), .doc = "architecture of the kernel, as uname -m"},
 	{TEXT_FACT("cpu_model", cpu), .doc = "brand of the CPU"},
 	{TEXT_FACT("cpu_signature", cpu_model), .title = "CPU signature",
 		.doc = "family, model, stepping and microcode of an x86 CPU"},

@@ -170,8 +170,8 @@ bool trace_events_open(struct trace_run *run, struct fact *why);
 bool trace_samples_open(struct trace_run *run);
 
 /*
- * Ask for the stack with each sample; and keep those of the samples that these open events give, which
- * stay open until the run has ended.
+ * Ask for the stack with each sample; and keep those of the samples that these open events give,
+ * which stay open until the run has ended.
  */
 struct perf_event_attr;
 void trace_stacks_ask(struct perf_event_attr *attributes);

@@ -146,9 +146,9 @@ static bool counts_served(struct trace_evidence *trace)
 }
 
 /*
- * PTRACE_TRACEME of a program fails if its parent has less than the program. Without CAP_SYS_PTRACE,
- * such as root's in a container, a tracer needs all capabilities that the program has
- * (cap_ptrace_access_check() in the kernel's security/commoncap.c), and none is given up.
+ * PTRACE_TRACEME of a program fails if its parent has less than the program. Without
+ * CAP_SYS_PTRACE, such as root's in a container, a tracer needs all capabilities that the program
+ * has (cap_ptrace_access_check() in the kernel's security/commoncap.c), and none is given up.
  */
 static void give_up_privileges(const struct trace_run *run, bool serves)
 {
