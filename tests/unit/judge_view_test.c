@@ -159,6 +159,32 @@ static void parameters_to_remove_are_named_as_they_stand(void **state)
 	assert_string_equal(list, "notsc=1");
 }
 
+/* Only figures that show both rates, of a reference that was right, refute the parameter. */
+static void a_rate_on_the_command_line_is_refuted_by_figures_alone(void **state)
+{
+	struct watchdog_report report = {.reference.seconds = 0.5, .tsc.seconds = 0.65};
+
+	(void)state;
+	evidence_make_healthy(&evidence);
+	assert_true(boot_rates_find(&evidence, &report).stated <= 0);
+	fact_set_text(&evidence.host.boot, "tsc_early_khz=2000000");
+	for (int culprit = 0; culprit <= WATCHDOG_TSC_SKEWED; culprit++) {
+		bool is_refuted = culprit != WATCHDOG_WRAPPED && culprit != WATCHDOG_MISREAD &&
+		                  culprit != WATCHDOG_LOST_TICKS && culprit != WATCHDOG_TSC_JUMPED;
+
+		report.culprit = (enum watchdog_culprit)culprit;
+		assert_int_equal(boot_rates_find(&evidence, &report).stated > 0, is_refuted);
+	}
+	assert_int_equal(boot_rates_find(&evidence, &report).measured, 2600);
+	report.tsc.seconds = 0.504;
+	assert_true(boot_rates_find(&evidence, &report).stated <= 0);
+	report.tsc.seconds = -1;
+	assert_true(boot_rates_find(&evidence, &report).stated <= 0);
+	report.tsc.seconds = 0.65;
+	report.reference.seconds = -1;
+	assert_true(boot_rates_find(&evidence, &report).stated <= 0);
+}
+
 /* A container may hide it, while the kernel log has the name. */
 static void a_parameter_that_only_the_log_has_is_removed(void **state)
 {
@@ -259,6 +285,7 @@ int main(void)
 		cmocka_unit_test(the_last_of_equal_boot_parameters_holds),
 		cmocka_unit_test(a_boot_parameter_takes_what_the_kernel_lets_it_take),
 		cmocka_unit_test(parameters_to_remove_are_named_as_they_stand),
+		cmocka_unit_test(a_rate_on_the_command_line_is_refuted_by_figures_alone),
 		cmocka_unit_test(a_parameter_that_only_the_log_has_is_removed),
 		cmocka_unit_test(a_vdso_is_disabled_by_its_own_parameter),
 		cmocka_unit_test(without_a_vdso_function_libc_decides),
