@@ -198,6 +198,32 @@ static void what_is_not_an_elf_image_has_a_reason(void **state)
 	assert_int_equal(elf_image_extent(image, size), 0);
 }
 
+/* The symbol of place 0 alone is none, by the ELF specification. */
+static void the_first_symbol_is_listed(void **state)
+{
+	const struct elf_plan plan = {.hash = true};
+	unsigned char image[ELF_BUILDER_SIZE];
+	struct vdso_evidence vdso = {0};
+	size_t size = elf_builder_make(&plan, image), count;
+	struct elf_dynamic dynamic;
+	struct elf elf;
+	ElfW(Sym) symbol;
+	unsigned char *first;
+
+	(void)state;
+	assert_true(elf_image_read(image, size, &vdso, offsets));
+	count = vdso.export_count;
+	assert_true(elf_start(&elf, image, size) && elf_read_dynamic(&elf, &dynamic));
+	first = image + dynamic.symbols + sizeof(symbol);
+	memcpy(&symbol, first, sizeof(symbol));
+	symbol.st_shndx = 9;
+	symbol.st_value = elf_builder_code(0);
+	memcpy(first, &symbol, sizeof(symbol));
+	assert_true(elf_image_read(image, size, &vdso, offsets));
+	assert_int_equal(vdso.export_count, count + 1);
+	assert_string_equal(vdso.exports[0].name, "__undefined");
+}
+
 /* As long as a header, and longer, but of other bytes. */
 static void bytes_without_the_magic_number_are_not_an_elf_file(void **state)
 {
@@ -417,6 +443,7 @@ int main(void)
 		cmocka_unit_test(a_function_outside_of_its_section_is_led_away),
 		cmocka_unit_test(an_image_without_hash_table_has_a_reason),
 		cmocka_unit_test(what_is_not_an_elf_image_has_a_reason),
+		cmocka_unit_test(the_first_symbol_is_listed),
 		cmocka_unit_test(bytes_without_the_magic_number_are_not_an_elf_file),
 		cmocka_unit_test(the_extent_covers_the_segments),
 		cmocka_unit_test(an_image_cut_anywhere_is_never_read_beyond_its_end),
