@@ -135,4 +135,4 @@ release-deps:
 	apt-get update -q
 	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
 		gcc-aarch64-linux-gnu libc6-dev-arm64-cross libseccomp-dev:arm64 libjansson-dev:arm64 \
-		libiberty-dev:arm64 libdw-dev:arm64 libcmocka-dev:arm64 python3 gpg gpg-agent qemu-user
+		libiberty-dev:arm64 libdw-dev:arm64 libbz2-dev:arm64 libcmocka-dev:arm64 python3 gpg gpg-agent qemu-user
