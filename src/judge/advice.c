@@ -312,7 +312,21 @@ static void add_way(const struct way *way, const struct word *words, struct advi
 	add_step(&way->step, label, words, advice->keep, &advice->keep_count);
 }
 
-/* Adds them all, that of this host first. */
+/* False for a way of machines that this host is not: a Pi is arm, and no cloud runs Proxmox VE. */
+static bool way_may_fit(const struct view *v, const struct way *way)
+{
+	const struct host_evidence *host = v ? &v->evidence->host : NULL;
+
+	if (!host)
+		return true;
+	if (strcmp(way->where, "cmdline.txt") == 0)
+		return !host_is_x86(v->evidence) && !fact_is_known(&host->hypervisor.fact);
+	if (strcmp(way->where, "proxmox-boot-tool") == 0)
+		return host_is_x86(v->evidence) && !fact_is_known(&host->platform.fact);
+	return strcmp(way->where, "wsl2") != 0 || platform_is(v->evidence, "wsl2");
+}
+
+/* Adds those that may be this host's, which comes first. */
 static void add_ways(const struct view *v, const struct way *ways, const struct word *words,
 	struct advice *advice)
 {
@@ -322,7 +336,7 @@ static void add_ways(const struct view *v, const struct way *ways, const struct 
 		add_way(here, words, advice);
 	advice->keep_is_known = advice->keep_count;
 	for (; ways->where && advice->keep_count < ADVICE_KEEP_MAX; ways++) {
-		if (ways != here)
+		if (ways != here && way_may_fit(v, ways))
 			add_way(ways, words, advice);
 	}
 }
