@@ -7,6 +7,7 @@
 #include "base/privileges.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -72,8 +73,13 @@ static bool may_drop(void)
 		drop(PRIVILEGES_NONE);
 		_exit(0);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	while (pid > 0 && waitpid(pid, &status, WUNTRACED) < 0 && errno == EINTR)
 		continue;
+	/* It would wait for ever. */
+	if (pid > 0 && WIFSTOPPED(status)) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
 	state = pid > 0 && status == 0 ? ALLOWED : FORBIDDEN;
 	return state == ALLOWED;
 }
