@@ -89,13 +89,37 @@ static size_t choose_lines(const struct trace_report *report, struct trace_line 
 	return shown;
 }
 
+/* Writes a table whose lines end at the terminal's last column: names of functions are long. */
+static void write_cut(struct page *page, const struct table *table)
+{
+	const int columns = wrap_columns();
+	FILE *const out = page->out;
+	struct memory_stream stream;
+
+	page->out = memory_stream_open(&stream);
+	page_table(page, table);
+	memory_stream_close(&stream);
+	page->out = out;
+	for (const char *line = stream.text, *end; (end = strchr(line, '\n')); line = end + 1) {
+		if (end - line <= columns)
+			fprintf(out, "%.*s\n", (int)(end - line), line);
+		else
+			fprintf(out, "%.*s...\n", columns - (int)strlen("..."), line);
+	}
+	free(stream.text);
+}
+
 /* Tables have the names of files, which are long by their paths. */
 static void write_places(struct page *page, const struct trace_places *places)
 {
 	const int indent = page->indent;
+	const struct table table = {
+		.fields = trace_place_fields, TABLE_ROWS(places->list, places->count)};
 
-	page_table(page, &(struct table){.fields = trace_place_fields,
-				 TABLE_ROWS(places->list, places->count)});
+	if (page->all)
+		page_table(page, &table);
+	else
+		write_cut(page, &table);
 	page->indent = page->hang = 2;
 	for (size_t i = 0; i < places->count; i++) {
 		const char *module = places->list[i].module;

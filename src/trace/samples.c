@@ -73,8 +73,7 @@ static bool next_record(const struct ring *ring, struct record *record)
 	memcpy(&header, data + tail % size, sizeof(header));
 	if (header.size < sizeof(header) || header.size > head - tail)
 		return false;
-	record->type = header.type;
-	record->misc = header.misc;
+	*record = (struct record){.type = header.type, .misc = header.misc};
 	for (size_t i = 0; i < RECORD_WORDS && sizeof(header) + (i + 1) * 8 <= header.size; i++)
 		memcpy(&record->words[i], data + (tail + sizeof(header) + i * 8) % size, 8);
 	__atomic_store_n(&ring->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
