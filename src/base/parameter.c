@@ -100,12 +100,15 @@ bool parameter_next(struct span *line, struct parameter *parameter)
 }
 
 /* A "-" is as good as a "_" (parameqn() of kernel/params.c). */
+static bool is_dash(char byte)
+{
+	return byte == '-' || byte == '_';
+}
+
 static bool is_same(struct span name, const char *other)
 {
 	for (size_t i = 0; i < name.length; i++) {
-		char byte = name.at[i] == '-' ? '_' : name.at[i];
-
-		if (byte != (other[i] == '-' ? '_' : other[i]))
+		if (name.at[i] != other[i] && !(is_dash(name.at[i]) && is_dash(other[i])))
 			return false;
 	}
 	return true;

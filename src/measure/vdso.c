@@ -58,9 +58,8 @@ static bool is_in(const struct mapping *mapping, uintptr_t address)
  */
 static void find_wrapper(struct span clock, struct span libc, struct text_fact *wrapper)
 {
-	bool is_same = clock.length == libc.length && memcmp(clock.at, libc.at, clock.length) == 0;
-
-	if (is_same || !clock.length || !libc.length || text_contains(clock, "/librt"))
+	if (!clock.length || !libc.length || text_contains(clock, "/librt") ||
+		(clock.length == libc.length && memcmp(clock.at, libc.at, clock.length) == 0))
 		fact_set(&wrapper->fact, FACT_ABSENT, "clock_gettime() is the C library's own");
 	else
 		fact_set_span(wrapper, clock);

@@ -353,7 +353,7 @@ static bool write_vdso(const struct trace_events *events)
 	while (!is_written && maps_next(&rest, &map)) {
 		if (!map.is_vdso || map.end - map.start > EVENT_VDSO_SIZE)
 			continue;
-		memcpy(code, (const void *)(uintptr_t)map.start, map.end - map.start);
+		memcpy(code, (const void *)(uintptr_t)map.start, (size_t)(map.end - map.start));
 		is_written = use_map(events, EVENT_VDSO, BPF_MAP_UPDATE_ELEM, &all, code);
 	}
 	free(code);

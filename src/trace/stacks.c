@@ -194,7 +194,7 @@ static struct {
 static bool copy_vdso(const struct mapping *mapping, struct code_file *code)
 {
 	const unsigned char *image = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
-	const size_t size = mapping->end - mapping->start;
+	const size_t size = (size_t)(mapping->end - mapping->start);
 	unsigned char *copy;
 
 	if (!image || mapping->end - mapping->start > VDSO_SIZE_MOST)
