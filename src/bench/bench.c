@@ -33,7 +33,7 @@ void bench_conclude(struct bench_report *report)
 			*bench->fact.reason ? ": " : "", bench->fact.reason);
 }
 
-static bool measure(struct cli *cli)
+static bool bench_measure(struct cli *cli)
 {
 	struct bench_report *report = cli->data;
 	struct evidence *evidence = &report->evidence;
@@ -64,7 +64,7 @@ static bool measure(struct cli *cli)
 	return true;
 }
 
-static void release(void *data)
+static void bench_release(void *data)
 {
 	bench_free(((struct bench_report *)data)->bench);
 }
@@ -72,9 +72,9 @@ static void release(void *data)
 static const struct report_type type = {.schema = "vdsocheck-bench/1",
 	.fields = bench_fields,
 	.indent = 16,
-	.measure = measure,
+	.measure = bench_measure,
 	.text = bench_text,
-	.release = release};
+	.release = bench_release};
 
 static const struct format formats[] = {
 	{.name = "text", .write = report_text},

@@ -16,7 +16,7 @@
 
 /* ---- calls and their times ---- */
 
-static void print_name(const void *object, const void *whole, FILE *out)
+static void bench_print_name(const void *object, const void *whole, FILE *out)
 {
 	const struct bench_subject *subject = object;
 
@@ -28,7 +28,7 @@ static void print_name(const void *object, const void *whole, FILE *out)
 
 static const struct field subject_fields[] = {
 	{STRING("call", call), .options = FIELD_FILLED | FIELD_ONCE, .title = "call", .width = 34,
-		.left = true, .cell = print_name, .doc = "name of the call"},
+		.left = true, .cell = bench_print_name, .doc = "name of the call"},
 	{STRING("clock", clock), .doc = "clock that it reads; null: the call takes none"},
 	{WORD("path", path, call_path_names), .options = FIELD_FILLED, .title = "by", .width = 9,
 		.left = true,

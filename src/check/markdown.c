@@ -29,7 +29,7 @@ static void write_heading(const struct diagnosis *diagnosis, FILE *out)
 	}
 }
 
-static void write_calls(const struct check_request *request, FILE *out)
+static void markdown_write_calls(const struct check_request *request, FILE *out)
 {
 	const struct timing_evidence *timing = &request->evidence.timing;
 	struct strbuf sb = {.used = 0};
@@ -131,7 +131,7 @@ void check_report_markdown(const void *result, const struct style *style, FILE *
 	fputs("```text\n", out);
 	check_write_whole(request, out);
 	fputs("```\n", out);
-	write_calls(request, out);
+	markdown_write_calls(request, out);
 	write_measurement(request, out);
 	fputs(reproduce, out);
 }

@@ -77,7 +77,7 @@ static void write_clocksource(const struct evidence *evidence, FILE *out)
  * The samples of a metric stand together, so there is a round for each. Alerts are about the calls
  * that decide; the others would be two samples in three.
  */
-static void write_calls(const struct check_request *request, bool all, FILE *out)
+static void prometheus_write_calls(const struct check_request *request, bool all, FILE *out)
 {
 	struct metric seconds = {.name = "call_seconds",
 		.help = "Least time that a call takes by the vDSO, by the C library and by system call."};
@@ -166,7 +166,7 @@ void check_report_prometheus(const void *result, const struct style *style, FILE
 	fprintf(out, "{version=\"%s\"} 1\n", vdsocheck_version);
 	write_verdict(request->diagnosis.verdict.kind, out);
 	write_clocksource(&request->evidence, out);
-	write_calls(request, style->verbose, out);
+	prometheus_write_calls(request, style->verbose, out);
 	write_costs(request, out);
 	write_causes(&request->diagnosis, out);
 	write_policy(&request->outcome, out);

@@ -154,7 +154,7 @@ static bool is_uniform(const struct evidence *evidence)
 	return libc.attempts && vdso.entered == vdso.attempts && libc.entered == libc.attempts;
 }
 
-static void write_calls(const struct screen *screen)
+static void screen_write_calls(const struct screen *screen)
 {
 	const struct evidence *evidence = &screen->request->evidence;
 
@@ -461,7 +461,7 @@ static void write_screen(struct screen *screen)
 		bold, page->color && diagnosis->verdict.kind != VERDICT_OK ? COLOR_DIM : "");
 	write_evidence(screen);
 	wrap_set_styles(bold, "");
-	write_calls(screen);
+	screen_write_calls(screen);
 	if (diagnosis->cause_count || diagnosis->contradiction_count || diagnosis->advice_count ||
 		(diagnosis->other_count && page->all))
 		fputc('\n', page->out);

@@ -196,7 +196,7 @@ static struct {
 } interrupts;
 
 /* A signal handler: makes system calls only, and leaves errno unchanged. */
-static void take_signal(int number)
+static void interrupts_note(int number)
 {
 	int error = errno;
 	int64_t now = kernel_clock_ns(CLOCK_MONOTONIC);
@@ -233,7 +233,7 @@ void interrupts_catch(volatile bool *stop)
 {
 	interrupts.stop = stop;
 	interrupts.process = getpid();
-	set_action((struct sigaction){.sa_handler = take_signal});
+	set_action((struct sigaction){.sa_handler = interrupts_note});
 }
 
 void interrupts_release(void)

@@ -222,7 +222,7 @@ static bool may_run(struct cli *cli, struct compare *compare)
 	return may_switch(&cli->root, compare) && (compare->yes || cli_confirm());
 }
 
-static bool measure(struct cli *cli)
+static bool compare_measure(struct cli *cli)
 {
 	struct compare *compare = cli->data;
 	struct evidence *host = &compare->host;
@@ -269,7 +269,7 @@ static const struct option_row options[] = {
 static const struct report_type type = {.schema = "vdsocheck-compare/1",
 	.fields = compare_fields,
 	.indent = 11,
-	.measure = measure,
+	.measure = compare_measure,
 	.text = compare_text};
 
 const struct command compare_command = {

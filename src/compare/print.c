@@ -9,7 +9,7 @@
 
 /* ---- cells of the table ---- */
 
-static void print_name(const void *object, const void *whole, FILE *out)
+static void compare_print_name(const void *object, const void *whole, FILE *out)
 {
 	const struct candidate *candidate = object;
 
@@ -45,7 +45,7 @@ static void print_entered(const void *object, const void *whole, FILE *out)
 
 static const struct field candidate_fields[] = {
 	{TEXT("name", name), .options = FIELD_FILLED, .title = "clock_gettime MONOTONIC, ns",
-		.left = true, .cell = print_name, .doc = "name of the clocksource"},
+		.left = true, .cell = compare_print_name, .doc = "name of the clocksource"},
 	{FLAG("in_use", in_use), .doc = "whether it was in use before the run"},
 	{TIME_NS("cost_ns", cost_ns), .title = "vDSO", .width = 9,
 		.doc = "ns per clock_gettime(CLOCK_MONOTONIC) by the vDSO, or by libc without it"},

@@ -147,7 +147,8 @@ static void write_text(const struct view *v, const struct cause_case *found, cha
 		words_fill(found->row->text, words, text, CAUSE_TEXT_SIZE);
 }
 
-static void add(struct cause_list *list, const struct view *v, const struct cause_case *found)
+static void cause_add_case(
+	struct cause_list *list, const struct view *v, const struct cause_case *found)
 {
 	const struct cause_row *row = found->row;
 	const char *detail = found->detail ? found->detail : row->detail;
@@ -186,6 +187,6 @@ void cause_add(
 		if (list->all && list->all_count < CAUSE_ROW_MAX)
 			list->all[list->all_count++] = cases[i];
 		else if (cases[i].applies && list->count < CAUSE_MAX)
-			add(list, v, &cases[i]);
+			cause_add_case(list, v, &cases[i]);
 	}
 }

@@ -210,7 +210,7 @@ struct find_job {
 	struct vclock_evidence vclock;
 };
 
-static void find(void *argument)
+static void vvar_find(void *argument)
 {
 	struct find_job *job = argument;
 
@@ -223,7 +223,7 @@ void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct find_job job = {.vdso = vdso, .clocksource = clocksource, .vclock = *vclock};
 	struct fact why;
 
-	if (child_probe(find, &job, sizeof(job), deadline, &why))
+	if (child_probe(vvar_find, &job, sizeof(job), deadline, &why))
 		*vclock = job.vclock;
 	else
 		vclock->fact = vclock->pvclock_stable.fact = vclock->hyperv_sequence.fact = why;

@@ -8,7 +8,7 @@
 #include "count.h"
 #include "files.h"
 
-static struct trace_caller *add(struct trace_callers *callers)
+static struct trace_caller *callers_add(struct trace_callers *callers)
 {
 	struct trace_caller *caller;
 
@@ -43,7 +43,7 @@ static void find_group(const struct trace_run *run, struct trace_caller *process
 static struct trace_caller *add_process(
 	const struct trace_run *run, pid_t pid, uint64_t group, const char *name)
 {
-	struct trace_caller *process = add(&run->trace->callers);
+	struct trace_caller *process = callers_add(&run->trace->callers);
 
 	process->pid = pid;
 	process->group = group;
@@ -75,7 +75,7 @@ static void add_to_group(struct trace_callers *groups, const struct trace_caller
 	while (group < groups->list + groups->count && strcmp(group->cgroup, process->cgroup) != 0)
 		group++;
 	if (group == groups->list + groups->count) {
-		group = add(groups);
+		group = callers_add(groups);
 		text_clean(group->cgroup, sizeof(group->cgroup), process->cgroup);
 		cgroup_describe(group->cgroup, group->name);
 	}

@@ -203,7 +203,7 @@ static void list_all(struct cgroups *groups, const char *const *roots, size_t co
 }
 
 /* Before Linux 5.5 the inode number is the low half of the ID. */
-static const struct cgroup *find(const struct cgroups *groups, uint64_t id)
+static const struct cgroup *cgroup_find_listed(const struct cgroups *groups, uint64_t id)
 {
 	const struct cgroup whole = {.id = id}, half = {.id = (uint32_t)id};
 	const struct cgroup *found = NULL;
@@ -222,10 +222,10 @@ void cgroup_find_below(struct cgroups **groups, const char *const *roots, size_t
 
 	if (!*groups)
 		*groups = xcalloc(1, sizeof(**groups));
-	group = find(*groups, id);
+	group = cgroup_find_listed(*groups, id);
 	if (!group && trace_clock_ns(CLOCK_MONOTONIC) >= (*groups)->next_ns) {
 		list_all(*groups, roots, count);
-		group = find(*groups, id);
+		group = cgroup_find_listed(*groups, id);
 	}
 	text_clean(path, CGROUP_SIZE, group ? group->path : "");
 }

@@ -253,7 +253,7 @@ uint32_t event_program_write(enum event_tracepoint tracepoint,
 }
 
 /* Loads the program. Returns its descriptor, which stays open to the end; -1: see errno. */
-static int load(
+static int events_load(
 	struct trace_events *events, enum event_tracepoint tracepoint, enum bpf_prog_type type)
 {
 	union bpf_attr attributes = {.prog_type = type};
@@ -280,7 +280,7 @@ static bool attach(struct trace_events *events, enum event_tracepoint tracepoint
 		[EVENT_EXIT] = "sched_process_exit",
 		[EVENT_PAGE] = "emulate_vsyscall",
 	};
-	const int program = load(events, tracepoint, BPF_PROG_TYPE_RAW_TRACEPOINT);
+	const int program = events_load(events, tracepoint, BPF_PROG_TYPE_RAW_TRACEPOINT);
 	union bpf_attr attributes = {.raw_tracepoint.prog_fd = (uint32_t)program};
 	long link;
 
@@ -314,7 +314,7 @@ static bool attach_perf(struct trace_events *events)
 		text = files_take(open(paths[i], O_RDONLY | O_CLOEXEC), PROGRAM_TEXT_SIZE);
 	if (number_parse(text_trim(text), &id)) {
 		event.config = id;
-		program = load(events, EVENT_PERF_ENTER, BPF_PROG_TYPE_TRACEPOINT);
+		program = events_load(events, EVENT_PERF_ENTER, BPF_PROG_TYPE_TRACEPOINT);
 		link = (int)syscall(SYS_perf_event_open, &event, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 		is_attached = program >= 0 && link >= 0 &&
 		              ioctl(link, PERF_EVENT_IOC_SET_BPF, program) == 0;
@@ -374,8 +374,9 @@ static void open_samples(struct trace_events *events, struct fact *why)
 		.sample_period = TRACE_SAMPLE_NS,
 		.disabled = true,
 		.exclude_idle = true};
-	const int program =
-		write_vdso(events) ? load(events, EVENT_SAMPLE, BPF_PROG_TYPE_PERF_EVENT) : -1;
+	const int program = write_vdso(events)
+	                            ? events_load(events, EVENT_SAMPLE, BPF_PROG_TYPE_PERF_EVENT)
+	                            : -1;
 
 	if (program < 0) {
 		fact_set(why, FACT_ABSENT, "the kernel does not take our BPF program for samples");
@@ -400,7 +401,7 @@ static void open_samples(struct trace_events *events, struct fact *why)
 		trace_stacks_open(events->run, events->timers, events->timer_count);
 }
 
-static void start(struct trace_source *source)
+static void events_start(struct trace_source *source)
 {
 	const struct trace_events *events = (struct trace_events *)source;
 
@@ -462,7 +463,7 @@ static bool is_locked_down(void)
 	return is_found;
 }
 
-static void explain(int error, struct fact *why)
+static void events_explain(int error, struct fact *why)
 {
 	if (is_locked_down())
 		fact_set(why, FACT_DENIED,
@@ -552,7 +553,7 @@ static void look_for_processes(struct trace_events *events)
 	free(processes);
 }
 
-static int64_t tick(struct trace_source *source)
+static int64_t events_tick(struct trace_source *source)
 {
 	struct trace_events *events = (struct trace_events *)source;
 	const struct trace_request *request = events->run->trace->request;
@@ -714,7 +715,7 @@ static bool add_counts(const struct trace_events *events)
  * Keeps the memory of a process that ends or executes another program. It counts those of its calls
  * that were the first ones from their place.
  */
-static void take(struct trace_source *source, pid_t ending, const struct span *map)
+static void events_take(struct trace_source *source, pid_t ending, const struct span *map)
 {
 	struct trace_events *events = (struct trace_events *)source;
 	struct event_process found;
@@ -791,7 +792,7 @@ static uint64_t to_read(void)
 	return PRIVILEGES(version >= KERNEL(5, 8) ? CAP_BPF : CAP_SYS_ADMIN);
 }
 
-static void finish(struct trace_source *source)
+static void events_finish(struct trace_source *source)
 {
 	struct trace_events *events = (struct trace_events *)source;
 
@@ -852,8 +853,10 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 	struct trace_evidence *trace = run->trace;
 	struct trace_events *events = xcalloc(1, sizeof(*events));
 
-	events->source =
-		(struct trace_source){.start = start, .tick = tick, .take = take, .finish = finish};
+	events->source = (struct trace_source){.start = events_start,
+		.tick = events_tick,
+		.take = events_take,
+		.finish = events_finish};
 	events->run = run;
 	events->cpus = trace_host_cpus();
 	if (!set_values(events)) {
@@ -862,7 +865,7 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 		fact_set(why, FACT_ABSENT, "vdsocheck has no BPF program for this architecture");
 	} else if (!make_maps(events) || !want_calls(events, trace->request->plan) ||
 		   !attach_all(events)) {
-		explain(errno, why);
+		events_explain(errno, why);
 	} else {
 		events->by_cpu = xcalloc(events->cpus, sizeof(*events->by_cpu));
 		events->next_ns = trace_clock_ns(CLOCK_MONOTONIC) + LOOKING_LEAST_NS;
@@ -874,6 +877,6 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 		trace->method = TRACE_BY_BPF;
 		return true;
 	}
-	finish(&events->source);
+	events_finish(&events->source);
 	return false;
 }

@@ -41,7 +41,7 @@ static const char *const origin_names[] = {
 	}
 
 /* The clock alone fits the line, where its call before it would not. */
-static void print_name(const char *call, const char *clock, FILE *out)
+static void trace_print_name(const char *call, const char *clock, FILE *out)
 {
 	bool is_short = *clock && strcmp(call, "clock_gettime") == 0;
 
@@ -88,7 +88,7 @@ CELL(print_fallback, struct trace_line,
 CELL(print_with_vdso, struct trace_line,
 	if (!has_served(row)) print_cost(
 		false, as_seconds, (double)row->count * row->vdso_ns / NS_PER_SECOND, out))
-CELL(print_clock, struct trace_line, print_name(row->call, row->clock, out))
+CELL(print_clock, struct trace_line, trace_print_name(row->call, row->clock, out))
 
 #define COLUMN(heading, more, function)                                                            \
 	.key = heading, .options = FIELD_COLUMN | (more), .title = heading, .cell = function
@@ -137,7 +137,7 @@ CELL(print_source, struct place_source,
 	fprintf(out, "%s:%" PRIu32, trace_file_name(row->path), row->line))
 CELL(print_share, struct trace_place, fprintf(out, "%.1f%%", row->share_percent))
 CELL(print_place_count, struct trace_place, fputs(as_short((double)row->count), out))
-CELL(print_place_clock, struct trace_place, print_name(row->call, row->clock, out))
+CELL(print_place_clock, struct trace_place, trace_print_name(row->call, row->clock, out))
 
 #define OF struct place_source
 

@@ -57,7 +57,7 @@ static struct {
 } libdw;
 
 /* Returns NULL, or why there is none. */
-static const char *load(void)
+static const char *names_load(void)
 {
 	bool is_there = true;
 #ifdef LIBDW_LINKED
@@ -101,7 +101,7 @@ static void read_source(Dwarf *dwarf, uint64_t address, struct place_source *sou
 /* Debug information may name more files, which may be devices: none can be opened. */
 static const char *read_all(int file, struct trace_place *const *places, size_t count)
 {
-	const char *why = load();
+	const char *why = names_load();
 	struct rlimit files;
 	Dwarf *dwarf;
 

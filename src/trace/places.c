@@ -162,7 +162,7 @@ static bool is_run_time_code(const struct mapping *mapping)
 }
 
 /* Returns the number of the place. */
-static size_t add(struct place_counts *counts, size_t row, double calls,
+static size_t place_counts_add(struct place_counts *counts, size_t row, double calls,
 	const struct place_mapping *mapping, size_t perf_map, uint64_t address)
 {
 	struct place_count place = {.calls = calls, .row = row};
@@ -186,7 +186,8 @@ static size_t add(struct place_counts *counts, size_t row, double calls,
 void places_add(struct trace_places *places, size_t row, uint64_t calls, const struct maps *maps,
 	size_t perf_map, uint64_t address)
 {
-	add(counts_of(places), row, (double)calls, find_mapping(maps, address), perf_map, address);
+	place_counts_add(counts_of(places), row, (double)calls, find_mapping(maps, address),
+		perf_map, address);
 }
 
 /*
@@ -197,8 +198,8 @@ static void take_stack(void *argument, size_t row, double weight, const struct m
 	size_t perf_map, const uint64_t addresses[STACK_FRAMES])
 {
 	struct place_counts *counts = argument;
-	const size_t at =
-		add(counts, row, weight, find_mapping(maps, addresses[0]), perf_map, addresses[0]);
+	const size_t at = place_counts_add(
+		counts, row, weight, find_mapping(maps, addresses[0]), perf_map, addresses[0]);
 
 	/* Of samples, all of which are by chance, it is the sum of w^2. */
 	counts->spread[row % TRACE_ROW_MAX] +=
@@ -264,7 +265,8 @@ void call_sites_add(struct trace_places *places, size_t row, uint64_t calls, uin
 	}
 	if (is_run_time_code(&mapping->map) && !counts->last.perf_map)
 		counts->last.perf_map = places_open_map(places, thread);
-	site->place = add(counts, row, (double)calls, mapping, counts->last.perf_map, address);
+	site->place = place_counts_add(
+		counts, row, (double)calls, mapping, counts->last.perf_map, address);
 	site->owner = owner;
 	site->address = address;
 	site->row = row;
@@ -603,8 +605,8 @@ static enum trace_origin find_origin(const struct trace_place *place)
 	return files_is_c_library(module) ? TRACE_FROM_LIBC : TRACE_FROM_CODE;
 }
 
-static void finish(const struct trace_evidence *trace, struct trace_places *places, uint64_t top,
-	bool are_system_calls)
+static void places_finish_one(const struct trace_evidence *trace, struct trace_places *places,
+	uint64_t top, bool are_system_calls)
 {
 	struct place_counts *counts = places->stacks ? counts_of(places) : places->counts;
 	struct fact why;
@@ -636,6 +638,6 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 
 void places_finish(struct trace_evidence *trace, uint64_t top)
 {
-	finish(trace, &trace->places, top, false);
-	finish(trace, &trace->call_places, top, true);
+	places_finish_one(trace, &trace->places, top, false);
+	places_finish_one(trace, &trace->call_places, top, true);
 }

@@ -26,7 +26,7 @@
 /* ---- its threads ---- */
 
 /* Returns the link to a thread, or that to NULL at the end of the list. */
-static struct traced **find(struct tracer *tracer, pid_t id)
+static struct traced **tracer_find(struct tracer *tracer, pid_t id)
 {
 	struct traced **at = &tracer->threads;
 
@@ -37,7 +37,7 @@ static struct traced **find(struct tracer *tracer, pid_t id)
 
 struct traced *tracer_add(struct tracer *tracer, pid_t id, const struct traced *parent)
 {
-	struct traced *thread = *find(tracer, id);
+	struct traced *thread = *tracer_find(tracer, id);
 
 	/* Its parent, which the kernel has not named yet, may be any, and waits for us there. */
 	for (struct traced *any = tracer->threads; any && !thread && !parent; any = any->next)
@@ -79,7 +79,7 @@ static void drop(struct tracer *tracer, struct traced **at)
 
 void tracer_drop(struct tracer *tracer, pid_t id)
 {
-	struct traced **at = find(tracer, id);
+	struct traced **at = tracer_find(tracer, id);
 
 	if (*at)
 		drop(tracer, at);
@@ -92,7 +92,7 @@ void tracer_let_go(struct tracer *tracer, struct traced *thread, int signal)
 	tracer->run->trace->let_go++;
 	if (thread->id == tracer->run->program)
 		tracer->run->is_traced = false;
-	*find(tracer, thread->id) = thread->next;
+	*tracer_find(tracer, thread->id) = thread->next;
 	thread->next = tracer->left;
 	tracer->left = thread;
 }

@@ -156,7 +156,7 @@ static int open_threads(struct trace_samples *samples, pid_t pid)
 	return error;
 }
 
-static void explain(int error, struct fact *why)
+static void samples_explain(int error, struct fact *why)
 {
 	if (error == EACCES || error == EPERM)
 		fact_set(why, FACT_DENIED,
@@ -234,7 +234,7 @@ static int64_t read_rings(struct trace_source *source)
 
 /* ---- the source ---- */
 
-static void start(struct trace_source *source)
+static void samples_start(struct trace_source *source)
 {
 	struct trace_samples *samples = (struct trace_samples *)source;
 
@@ -242,7 +242,7 @@ static void start(struct trace_source *source)
 		ioctl(samples->files[i], PERF_EVENT_IOC_ENABLE, 0);
 }
 
-static void finish(struct trace_source *source)
+static void samples_finish(struct trace_source *source)
 {
 	struct trace_samples *samples = (struct trace_samples *)source;
 
@@ -264,8 +264,8 @@ bool trace_samples_open(struct trace_run *run)
 	struct fact *why = &run->trace->sampled.fact;
 	int error;
 
-	samples->source =
-		(struct trace_source){.start = start, .tick = read_rings, .finish = finish};
+	samples->source = (struct trace_source){
+		.start = samples_start, .tick = read_rings, .finish = samples_finish};
 	samples->run = run;
 	samples->cpus = (int)trace_host_cpus();
 	samples->rings = xcalloc((size_t)samples->cpus, sizeof(*samples->rings));
@@ -276,8 +276,8 @@ bool trace_samples_open(struct trace_run *run)
 		trace_run_add(run, &samples->source);
 		return true;
 	}
-	explain(error ? error : ESRCH, why);
-	finish(&samples->source);
+	samples_explain(error ? error : ESRCH, why);
+	samples_finish(&samples->source);
 	return false;
 }
 

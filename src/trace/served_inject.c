@@ -254,7 +254,7 @@ static int give_stubs(struct target *target, int *table)
 	return error;
 }
 
-static void explain(int error, struct fact *why)
+static void served_explain(int error, struct fact *why)
 {
 	if (error == ENOENT)
 		fact_set(why, FACT_ABSENT, "the program has no vDSO");
@@ -304,14 +304,14 @@ enum injected served_inject(
 			      ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &all) < 0))
 		error = errno;
 	if (error) {
-		explain(error, why);
+		served_explain(error, why);
 		return error == ESRCH ? INJECTED_GONE : INJECTED_NOT;
 	}
 	target.image = xcalloc(2, SERVED_IMAGE_MAX);
 	error = give_stubs(&target, table);
 	free(target.image);
 	if (error)
-		explain(error, why);
+		served_explain(error, why);
 	/* It takes part in the stop of its process, unless that was continued by now. */
 	if (target.was_stopped)
 		ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);

@@ -56,7 +56,7 @@ static sigset_t mask_before;
  * When a terminal is gone, the kernel sends SIGHUP and SIGCONT to the leader of the session, not to
  * the group.
  */
-static void take_signal(int number, siginfo_t *information, void *context)
+static void signals_receive(int number, siginfo_t *information, void *context)
 {
 	struct received *received = &signals[number];
 	const int code = information->si_code;
@@ -76,7 +76,7 @@ static void take_signal(int number, siginfo_t *information, void *context)
  */
 void trace_signals_catch(void)
 {
-	struct sigaction action = {.sa_sigaction = take_signal, .sa_flags = SA_SIGINFO};
+	struct sigaction action = {.sa_sigaction = signals_receive, .sa_flags = SA_SIGINFO};
 	sigset_t all;
 
 	sigemptyset(&action.sa_mask);

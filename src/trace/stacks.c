@@ -130,7 +130,7 @@ static struct {
 	EACH_FUNCTION(DECLARE)
 } lib;
 
-static bool load(void)
+static bool stacks_load(void)
 {
 #ifdef LIBDW_LINKED
 #define FIND(name) lib.name = name;
@@ -404,7 +404,7 @@ static Dwfl *begin(void)
 {
 	Dwfl *dwfl;
 
-	if (!load() || lib.elf_version(EV_CURRENT) == EV_NONE ||
+	if (!stacks_load() || lib.elf_version(EV_CURRENT) == EV_NONE ||
 		!(dwfl = lib.dwfl_begin(&callbacks)))
 		return NULL;
 	for (size_t i = 0; i < now.stacks->count; i++)

@@ -173,7 +173,7 @@ static void note_event(struct tracer *tracer, struct traced *thread, int event)
 }
 
 /* A stop of the process and its end interrupt calls without us, too. */
-static void take_signal(struct tracer *tracer, struct traced *thread, int signal)
+static void tracer_note_signal(struct tracer *tracer, struct traced *thread, int signal)
 {
 	siginfo_t info;
 
@@ -200,7 +200,7 @@ static void take_stop(struct tracer *tracer, struct traced *thread, int status)
 	else if (signal == SYSCALL_STOP)
 		is_followed = count_served(tracer, thread);
 	else
-		take_signal(tracer, thread, signal);
+		tracer_note_signal(tracer, thread, signal);
 	if (!is_followed)
 		return tracer_let_go(tracer, thread, delivered);
 	/* Registers that are set at the event of execve(2) itself would be overwritten. */

@@ -161,7 +161,7 @@ static bool check_options(const struct cli *cli)
 	return true;
 }
 
-static bool measure(struct cli *cli)
+static bool trace_measure(struct cli *cli)
 {
 	struct trace_work *work = cli->data;
 	struct trace_report *report = &work->report;
@@ -201,7 +201,7 @@ static bool measure(struct cli *cli)
 	return true;
 }
 
-static void release(void *data)
+static void trace_release(void *data)
 {
 	struct trace_evidence *trace = &((struct trace_report *)data)->trace;
 
@@ -231,9 +231,9 @@ static const struct option_row options[] = {
 static const struct report_type type = {.schema = "vdsocheck-trace/1",
 	.fields = trace_fields,
 	.indent = 13,
-	.measure = measure,
+	.measure = trace_measure,
 	.text = trace_text,
-	.release = release};
+	.release = trace_release};
 
 const struct command trace_command = {
 	.name = "trace",

@@ -346,7 +346,7 @@ static void warp_text(const void *data, struct page *page)
 
 /* ---- the command ---- */
 
-static bool measure(struct cli *cli)
+static bool warp_command_measure(struct cli *cli)
 {
 	struct warp_run *run = cli->data;
 	struct vdso_evidence vdso = {0};
@@ -382,7 +382,7 @@ static const struct option_row options[] = {
 static const struct report_type type = {.schema = "vdsocheck-warp/1",
 	.fields = warp_fields,
 	.indent = 15,
-	.measure = measure,
+	.measure = warp_command_measure,
 	.text = warp_text};
 
 const struct command warp_command = {
