@@ -116,7 +116,7 @@ static void write_places(struct page *page, const struct trace_places *places)
 	const struct table table = {
 		.fields = trace_place_fields, TABLE_ROWS(places->list, places->count)};
 
-	if (page->all)
+	if (page->all || !places->count)
 		page_table(page, &table);
 	else
 		write_cut(page, &table);
