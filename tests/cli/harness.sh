@@ -20,7 +20,7 @@ clean_up() { :; }
 
 finish() {
 	clean_up
-	rm -rf "$work"
+	rm -rf --one-file-system "$work"
 }
 trap finish EXIT
 trap 'exit 1' HUP INT PIPE TERM

@@ -314,7 +314,7 @@ static int move_vdso(void)
 
 static int read_into_nothing(void)
 {
-	static const uintptr_t places[] = {16, UINTPTR_MAX - 4095, (uintptr_t)1 << 63};
+	static const uintptr_t places[] = {16, UINTPTR_MAX - 4095, UINTPTR_MAX / 2 + 1};
 
 	for (int i = 0; i < 3; i++) {
 		struct timespec *place;
