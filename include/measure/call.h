@@ -134,7 +134,7 @@ void call_repeat(const struct call *call, size_t count);
  */
 int64_t call_make(const struct call *call, union call_result *result);
 
-/* What became of a call. */
+/* The outcomes of a call. */
 enum call_end {
 	CALL_DONE,   /* it succeeded, and wrote its result */
 	CALL_MARKED, /* it failed with the mark */

@@ -19,7 +19,7 @@
 /* The prompt takes the last line of 24. */
 #define SCREEN_LINES 23
 
-/* What may be left out, in this order. */
+/* The parts that may be left out, in this order. */
 enum part {
 	PART_SOURCE,
 	PART_OTHERS, /* all but the first cause, and the first piece of advice */

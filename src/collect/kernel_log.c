@@ -227,7 +227,7 @@ void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
 	add_line(log, is_timed ? log_seconds((double)microseconds / 1e6) : NAN, line);
 }
 
-/* What is seen of the lines of a file. */
+/* Reads the lines of a file, and remembers which forms they had. */
 struct reader {
 	struct kernel_log_evidence *log;
 	bool is_dmesg;       /* the kernel's lines alone, which need not have a stamp */

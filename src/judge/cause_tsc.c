@@ -121,7 +121,7 @@ static const struct advice_row ask_for_tsc_rate = {"ask-for-tsc-rate", RANK_ASK,
 	       "CPUs the rate in CPUID leaf 0x15? What is the rate of its TSC in kHz?",
 	.find_ask = find_rate_question};
 
-/* What is there already is not asked for. */
+/* The advice asks for no clock that is there already. */
 static const char *find_rate_question(const struct view *v)
 {
 	return clocksource_is_offered(v->evidence, "hpet") ||

@@ -226,7 +226,7 @@ bool boot_chooses(const struct evidence *evidence, const char *name);
 /* Returns the TSC's rate in MHz by tsc_early_khz=, or 0. */
 double boot_tsc_mhz(const struct evidence *evidence);
 
-/* What a parameter takes away. */
+/* The things that a boot parameter takes away. */
 enum boot_effect {
 	BOOT_TSC,
 	BOOT_REFERENCE, /* the clocks to calibrate the TSC by and to check it with */

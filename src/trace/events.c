@@ -42,7 +42,7 @@
 
 #define IMAGE_PROCESS ((UINT64_C(1) << EVENT_IMAGE_SHIFT) - 1)
 
-/* So many processes that were looked for are known; others may be looked for again. */
+/* The number of processes remembered as looked for; others may be looked for again. */
 #define KNOWN_MAX 4096
 
 /* What /proc/self/fdinfo says of a program has 300 bytes. */

@@ -251,7 +251,7 @@ static void read_counters(int file, struct counted counted[SERVED_COUNTERS])
 	}
 }
 
-/* One in so many calls was taken where this one was. */
+/* Returns N where one call in N was taken. */
 static double weigh(const struct served_record *record)
 {
 	uint64_t seldom = 1;
