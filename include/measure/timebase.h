@@ -66,7 +66,7 @@ uint64_t timebase_since(const struct timebase *timebase, uint64_t start);
 
 /*
  * Returns nanoseconds per tick, over the time since the start: the longer ago, the more exact.
- * Waits until the start was 200 us ago, or where the clock only moves with the timer tick
+ * Waits until the start was 50 us ago, or where the clock only moves with the timer tick
  * (jiffies), 40 of its steps: 40 to 400 ms.
  */
 double timebase_ns_per_tick(const struct timebase *timebase);

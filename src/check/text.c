@@ -386,7 +386,7 @@ static void write_one_advice(struct screen *screen, const struct advice *advice,
 
 void check_write_advice(const struct advice *advice, FILE *out)
 {
-	static const struct check_request none;
+	static struct check_request none; /* not const: zeros would take room in the file */
 	struct screen screen = {
 		.request = &none, .page = {.out = out, .indent = PARAGRAPH_INDENT, .all = true}};
 

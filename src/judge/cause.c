@@ -49,7 +49,7 @@ static const struct {
 
 size_t cause_list_all(struct cause_case cases[CAUSE_ROW_MAX])
 {
-	static const struct evidence nothing;
+	static struct evidence nothing; /* not const: zeros would take their room in the file */
 	struct cause_case all[CAUSE_ROW_MAX] = {{0}};
 	struct cause_list list = {.all = all};
 	struct view view = view_of(&nothing);

@@ -62,7 +62,7 @@ static void add_advice(struct rows *list, const struct advice_row *row)
 
 bool explain_advice(size_t place, struct advice *advice)
 {
-	static const struct evidence nothing;
+	static struct evidence nothing; /* not const: zeros would take their room in the file */
 	struct view view = view_of(&nothing);
 	struct advice_case general[ADVICE_GENERAL];
 	struct cause_case causes[CAUSE_ROW_MAX];

@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 
-#define SHORTEST_NS 200000
+#define SHORTEST_NS 50000
 
 /*
  * A timer tick may come late, and the next one in time: over a single step of jiffies the rate was

@@ -23,9 +23,9 @@
  * many.
  */
 #define BATCH_NS 20000
-#define CASE_NS 570000
-#define BRIEF_BATCH_NS 5000
-#define BRIEF_CASE_NS 40000
+#define CASE_NS 400000
+#define BRIEF_BATCH_NS 2500
+#define BRIEF_CASE_NS 20000
 
 /* The cases: each call by each path, then these. */
 enum { SYSCALL_FLOOR = CALL_MAX * PATH_COUNT, COUNTER, COUNTER_ORDERED, CASE_COUNT };
