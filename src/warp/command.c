@@ -164,7 +164,7 @@ static const struct field warp_result_fields[] = {
 	{REASON("cpu_reason"),
 		.doc = "why the CPUs of the largest warp are null; null: a warp was seen"},
 	{INTEGER("max_offset_ns", max_offset.value, INT64_MAX), .fact = FACT(max_offset.fact),
-		.whole = FACT(fact), .reason = "max_offset_reason", .title = "apart ns",
+		.whole = FACT(fact), .reason = "max_offset_reason", .title = "offset ns",
 		.width = 11,
 		.doc = "upper bound in ns on the offset between the clocks of any two CPUs"},
 	{REASON("max_offset_reason"), .doc = "why this bound is null; else null"},
@@ -337,7 +337,7 @@ static void warp_text(const void *data, struct page *page)
 	if (fact_is_known(&warp->fact)) {
 		page_table(page, &(struct table){.fields = warp_result_fields,
 					 TABLE_ROWS(warp->results, WARP_CLOCK_COUNT)});
-		fprintf(page->out, "\n  apart: upper bound on the offset between any two CPUs.\n");
+		fprintf(page->out, "\n  offset: an upper bound, between any two CPUs.\n");
 		write_worst(warp, page);
 		write_drift(warp, page);
 		write_notes(warp, &run->evidence.host.cpu_count, page);
