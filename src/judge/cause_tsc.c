@@ -225,8 +225,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	const struct kernel_log_line *was_in_use = log_find_tsc_in_use(evidence);
 	/* The flags are the kernel's own: it knows what it does not use, for a reason that it logs.
 	 */
-	bool is_known_rejected = tsc_has_flag(evidence, "constant_tsc") &&
-	                         tsc_has_flag(evidence, "nonstop_tsc") && !log_has_boot(evidence);
+	bool is_known_rejected =
+		tsc_has_flag(evidence, "constant_tsc") && tsc_has_flag(evidence, "nonstop_tsc");
 	/* A log that exists and was not read comes first: it may say why. */
 	bool is_log_unread = evidence->kernel_log.fact.state == FACT_DENIED ||
 	                     evidence->kernel_log.fact.state == FACT_FAILED;
@@ -269,7 +269,11 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 			.applies = is_missing && is_trusted && !is_uncalibrated &&
 	                           !is_unverified(v) && !was_in_use &&
 	                           fact_is_flag(invariant, true),
-			.text = is_known_rejected
+			.text = is_known_rejected && log_has_beginning(evidence)
+	                                ? "The kernel knows this CPU's invariant TSC (its flags are "
+	                                  "constant_tsc and nonstop_tsc) and does not offer it; "
+	                                  "its log does not say why."
+	                        : is_known_rejected
 	                                ? "The kernel knows this CPU's invariant TSC (its flags are "
 	                                  "constant_tsc and nonstop_tsc) and rejected it, which its "
 	                                  "log since boot would explain."
@@ -278,7 +282,8 @@ void cause_tsc(const struct view *v, struct cause_list *list)
 	                                  "log would show, or is too old to know it."
 	                                : NULL,
 			.advice = {{&find_in_kernel_log, is_known_rejected && !is_log_unread &&
-								 !v->vdso_disabled},
+								 !v->vdso_disabled &&
+								 !log_has_beginning(evidence)},
 				{&newer_kernel_for_cpu, !is_known_rejected && !is_log_unread}}},
 		{&tsc_dropped,
 			.applies = is_missing && is_trusted && !v->tsc_delay && was_in_use &&

@@ -805,6 +805,42 @@ static void removing_a_setting_says_nothing_of_tsc(void **state)
 	assert_null(strstr(advice[0].text, "Do not switch to tsc"));
 }
 
+/* The flags are the kernel's own words. */
+static void a_kernel_that_knows_the_tsc_is_not_called_too_old(void **state)
+{
+	static const struct {
+		const char *flags;
+		double seconds; /* of the log's first line; negative if there is no log */
+		const char *id; /* NULL for none */
+	} kernels[] = {{"tsc_adjust", -1, "newer-kernel-for-cpu"},
+		{"constant_tsc", -1, "newer-kernel-for-cpu"},
+		{"constant_tsc nonstop_tsc", -1, "find-in-kernel-log"},
+		{"constant_tsc nonstop_tsc", 1200, "find-in-kernel-log"},
+		{"constant_tsc nonstop_tsc", 0.3, NULL}};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(kernels); i++) {
+		size_t count;
+
+		evidence_make_falling_back(&evidence, "acpi_pm");
+		evidence_set_available(&evidence, "hpet acpi_pm");
+		fact_set_text(&evidence.host.tsc_flags, kernels[i].flags);
+		if (kernels[i].seconds >= 0) {
+			evidence_add_log(&evidence, "clocksource: Switched to clocksource acpi_pm");
+			evidence.kernel_log.lines[0].seconds = kernels[i].seconds;
+		}
+		count = find(&evidence);
+		assert_string_equal(diagnosis.causes[0].id, "tsc-not-offered");
+		for (size_t j = 0; j < 2; j++) {
+			const char *id = j ? "newer-kernel-for-cpu" : "find-in-kernel-log";
+
+			assert_int_equal(is_found(id, count),
+				kernels[i].id && strcmp(kernels[i].id, id) == 0);
+		}
+	}
+}
+
 /* A command that was cut off would do something else. */
 static void a_text_that_does_not_fit_is_refused(void **state)
 {
@@ -844,6 +880,7 @@ int main(void)
 		cmocka_unit_test(alternatives_have_the_same_effect),
 		cmocka_unit_test(removing_a_setting_says_nothing_of_tsc),
 		cmocka_unit_test(a_text_that_does_not_fit_is_refused),
+		cmocka_unit_test(a_kernel_that_knows_the_tsc_is_not_called_too_old),
 		cmocka_unit_test(ids_are_unique),
 		cmocka_unit_test(parameters_that_are_newer_than_the_kernel_are_not_added),
 		cmocka_unit_test(a_parameter_that_is_set_is_not_advised_again),
