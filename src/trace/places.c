@@ -30,8 +30,6 @@
 /* A list of this length has further places in run-time code without their addresses. */
 #define PLACES_MOST 100000
 
-#define SITE_COUNT 4096
-
 struct place_file {
 	char path[512];
 	uint64_t inode; /* 0: none */
@@ -52,12 +50,6 @@ struct place_count {
 	struct caller callers[STACK_FRAMES - 1];
 };
 
-struct call_site {
-	uint64_t owner, address;
-	size_t row;
-	size_t place; /* number in the list, from 1 on; 0: the site is not known */
-};
-
 struct place_counts {
 	struct place_count *list; /* the same place may be in it again, until they are merged */
 	size_t count, room;
@@ -65,16 +57,8 @@ struct place_counts {
 	size_t perf_map_count;
 	struct place_file *files;
 	size_t file_count, file_room;
-	int root; /* directory: paths of files begin there; 0: at our root */
-	struct call_site sites[SITE_COUNT];
+	int root;                     /* directory: paths of files begin there; 0: at our root */
 	double spread[TRACE_ROW_MAX]; /* of rows whose calls were sampled */
-
-	struct {
-		uint64_t owner;
-		struct span text; /* owned; empty: it is the caller's */
-		struct maps maps;
-		size_t perf_map; /* of its run-time code; 0: not looked for yet */
-	} last;                  /* memory map that a site was looked for in */
 };
 
 static struct place_counts *counts_of(struct trace_places *places)
@@ -111,7 +95,6 @@ static int by_place(const void *left, const void *right)
 	return strcmp(a->function, b->function);
 }
 
-/* The sites are a cache: those that are forgotten are looked up again, and no count is lost. */
 static void merge(struct place_counts *counts)
 {
 	struct place_count *list = counts->list, *last = list;
@@ -126,7 +109,6 @@ static void merge(struct place_counts *counts)
 			*++last = *place;
 	}
 	counts->count = (size_t)(last - list) + 1;
-	memset(counts->sites, 0, sizeof(counts->sites));
 }
 
 static size_t find_file(struct place_counts *counts, const struct mapping *mapping)
@@ -161,8 +143,7 @@ static bool is_run_time_code(const struct mapping *mapping)
 	return mapping->end && !mapping->inode && !mapping->path.length;
 }
 
-/* Returns the number of the place. */
-static size_t place_counts_add(struct place_counts *counts, size_t row, double calls,
+static struct place_count *place_counts_add(struct place_counts *counts, size_t row, double calls,
 	const struct place_mapping *mapping, size_t perf_map, uint64_t address)
 {
 	struct place_count place = {.calls = calls, .row = row};
@@ -179,8 +160,8 @@ static size_t place_counts_add(struct place_counts *counts, size_t row, double c
 		counts->list = array_grow(
 			counts->list, 2 * counts->count, &counts->room, sizeof(*counts->list));
 	}
-	counts->list[counts->count++] = place;
-	return counts->count;
+	counts->list[counts->count] = place;
+	return &counts->list[counts->count++];
 }
 
 void places_add(struct trace_places *places, size_t row, uint64_t calls, const struct maps *maps,
@@ -198,7 +179,7 @@ static void take_stack(void *argument, size_t row, double weight, const struct m
 	size_t perf_map, const uint64_t addresses[STACK_FRAMES])
 {
 	struct place_counts *counts = argument;
-	const size_t at = place_counts_add(
+	struct place_count *place = place_counts_add(
 		counts, row, weight, find_mapping(maps, addresses[0]), perf_map, addresses[0]);
 
 	/* Of samples, all of which are by chance, it is the sum of w^2. */
@@ -214,7 +195,7 @@ static void take_stack(void *argument, size_t row, double weight, const struct m
 		} else if (is_run_time_code(&mapping->map)) {
 			caller.code = perf_map;
 		}
-		counts->list[at - 1].callers[i - 1] = caller;
+		place->callers[i - 1] = caller;
 	}
 }
 
@@ -232,58 +213,6 @@ size_t places_open_map(struct trace_places *places, pid_t thread)
 	if (at == counts->perf_map_count)
 		counts->perf_maps[counts->perf_map_count++] = perf_map_open(process);
 	return at;
-}
-
-static void forget_map(struct place_counts *counts)
-{
-	maps_free(&counts->last.maps);
-	span_free(counts->last.text);
-	memset(&counts->last, 0, sizeof(counts->last));
-}
-
-/* A map of many lines takes long to read: it is kept until it does not have an address. */
-void call_sites_add(struct trace_places *places, size_t row, uint64_t calls, uint64_t owner,
-	pid_t thread, const struct span *maps, uint64_t address)
-{
-	uint64_t hash = (owner ^ address ^ (uint64_t)row << 32) * 0x9e3779b97f4a7c15;
-	struct place_counts *counts = counts_of(places);
-	struct call_site *site = &counts->sites[hash >> 32 & (SITE_COUNT - 1)];
-	const struct place_mapping *mapping;
-
-	if (site->place && site->owner == owner && site->address == address && site->row == row) {
-		counts->list[site->place - 1].calls += (double)calls;
-		return;
-	}
-	mapping = find_mapping(&counts->last.maps, address);
-	if (counts->last.owner != owner || mapping == &nowhere) {
-		forget_map(counts);
-		if (!maps && thread)
-			counts->last.text = maps_read(thread);
-		counts->last.maps = maps_parse(maps ? *maps : counts->last.text);
-		counts->last.owner = owner;
-		mapping = find_mapping(&counts->last.maps, address);
-	}
-	if (is_run_time_code(&mapping->map) && !counts->last.perf_map)
-		counts->last.perf_map = places_open_map(places, thread);
-	site->place = place_counts_add(
-		counts, row, (double)calls, mapping, counts->last.perf_map, address);
-	site->owner = owner;
-	site->address = address;
-	site->row = row;
-}
-
-void call_sites_forget(struct trace_places *places, uint64_t owner)
-{
-	struct place_counts *counts = places->counts;
-
-	if (!counts)
-		return;
-	for (size_t i = 0; i < SITE_COUNT; i++) {
-		if (counts->sites[i].owner == owner)
-			counts->sites[i].place = 0;
-	}
-	if (counts->last.owner == owner)
-		forget_map(counts);
 }
 
 void places_open_root(struct trace_places *places, pid_t pid)
@@ -305,7 +234,6 @@ void places_free(struct trace_places *places)
 	}
 	if (counts->root > 0)
 		close(counts->root);
-	forget_map(counts);
 	free(counts->files);
 	free(counts->list);
 	free(counts);

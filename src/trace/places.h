@@ -23,17 +23,6 @@ void places_add(struct trace_places *places, size_t row, uint64_t calls, const s
  */
 size_t places_open_map(struct trace_places *places, pid_t thread);
 
-/*
- * Does as places_add() for a thread (0: not known). Its memory map is `maps`, which stays until the
- * owner is forgotten, or if that is NULL is read. `owner` is the same number for threads with the
- * same memory: the place of an address is looked up once.
- */
-void call_sites_add(struct trace_places *places, size_t row, uint64_t calls, uint64_t owner,
-	pid_t thread, const struct span *maps, uint64_t address);
-
-/* The memory of an owner is another one from now on. */
-void call_sites_forget(struct trace_places *places, uint64_t owner);
-
 /* Opens the root of a running process, which takes privileges: files of places are below it. */
 void places_open_root(struct trace_places *places, pid_t pid);
 

@@ -53,18 +53,9 @@ struct traced *tracer_add(struct tracer *tracer, pid_t id, const struct traced *
 	return thread;
 }
 
-uint64_t tracer_owner(const struct traced *thread)
-{
-	return thread->table ? (uintptr_t)thread->table : (uint64_t)thread->id;
-}
-
-/* The number of a thread and the address of a table are used again. */
 void tracer_drop_table(struct tracer *tracer, struct traced *thread)
 {
-	const uint64_t owner = tracer_owner(thread);
-
-	if (served_drop(tracer->run->trace, thread->table))
-		call_sites_forget(&tracer->run->trace->call_places, owner);
+	served_drop(tracer->run->trace, thread->table);
 	thread->table = NULL;
 }
 

@@ -345,13 +345,12 @@ static void add_table(struct trace_evidence *trace, const struct served_table *t
 	free(records);
 }
 
-bool served_drop(struct trace_evidence *trace, struct served_table *table)
+void served_drop(struct trace_evidence *trace, struct served_table *table)
 {
 	if (!table || --table->users)
-		return !table;
+		return;
 	add_table(trace, table);
 	close(table->file);
 	span_free(table->maps);
 	free(table);
-	return true;
 }

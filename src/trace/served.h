@@ -171,10 +171,10 @@ void served_lock(struct served_table *table);
 
 /*
  * Another thread uses the table, which may be NULL, or one does no more: the last adds the counts
- * to the evidence. True: no other thread uses it.
+ * to the evidence.
  */
 struct served_table *served_share(struct served_table *table);
-bool served_drop(struct trace_evidence *trace, struct served_table *table);
+void served_drop(struct trace_evidence *trace, struct served_table *table);
 
 /*
  * Reads the memory map of a process at its end, by which places are found, and opens what leads to

@@ -44,9 +44,6 @@ void tracer_release(struct tracer *tracer);
  */
 struct traced *tracer_add(struct tracer *tracer, pid_t id, const struct traced *parent);
 
-/* Returns a number for its memory, which is that of all with the same table, or its own. */
-uint64_t tracer_owner(const struct traced *thread);
-
 /* Removes a thread that is known, or its table alone. */
 void tracer_drop(struct tracer *tracer, pid_t id);
 void tracer_drop_table(struct tracer *tracer, struct traced *thread);
