@@ -204,9 +204,9 @@ static void do_nothing(void *unused)
 
 /* A filter that kills for prctl(2), which this process and its children call, kills a child first.
  */
-static bool may_run(void)
+static bool may_run(const struct deadline *run)
 {
-	struct deadline deadline = deadline_after(DEADLINE_SLACK_NS);
+	struct deadline deadline = deadline_within(run, CHILD_PROBE_NS);
 	struct fact why = {0};
 
 	if (!privileges_are_filtered() || child_run(do_nothing, NULL, NULL, &deadline, &why) ||
@@ -245,13 +245,13 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 		cli.depth = cli.style.verbose ? DEPTH_ALL : cli.format->depth;
 		cli.out = memory_stream_open(&cli.collected);
 	}
-	if (!parsed || (!cli.help && !cli.version && !may_run())) {
+	if (parsed && cli.command->limit_ns)
+		cli.deadline = deadline_after(cli.command->limit_ns);
+	if (!parsed || (!cli.help && !cli.version && !may_run(&cli.deadline))) {
 		status = cli_trouble(&cli);
 	} else if (cli.help || cli.version) {
 		status = write_output(&cli, print_information(&cli, commands));
 	} else {
-		if (cli.command->limit_ns)
-			cli.deadline = deadline_after(cli.command->limit_ns);
 		if (!cli.command->privileged && !cli.command->runs_program)
 			privileges_gain_none();
 		if (!cli.command->privileged)
