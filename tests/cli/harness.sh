@@ -110,6 +110,9 @@ catches() {
 	[ $((0x${caught:-0} >> ($2 - 1) & 1)) -eq 1 ]
 }
 
+# has_capability NUMBER: this shell has it in effect; see capabilities(7).
+has_capability() { [ $((0x$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status) >> $1 & 1)) -eq 1 ]; }
+
 # has_children PID: and they have begun their work, which they do when they have no capabilities.
 has_children() {
 	[ -n "$(cat "/proc/$1/task/$1/children" 2>/dev/null)" ]
