@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts system calls in the kernel. `make bpf` compiles these BPF programs into events_code.h,
- * which is kept in the tree: a build needs no compiler for BPF. A call adds 1 to the value of its
+ * Counts system calls in the kernel. `make bpf` compiles this BPF program into events_code.h, which
+ * is kept in the tree: a build needs no compiler for BPF. It is loaded once for each hook, whose
+ * number is filled in: the verifier leaves out what is for others. A call adds 1 to a count of its
  * CPU in a hash table of the kernel's, which no other run uses at the same time, since the kernel
  * runs a program once at a time on a CPU.
  *
@@ -24,6 +25,7 @@ static long (*const ids_in_namespace)(uint64_t device, uint64_t inode, struct bp
 static uint64_t (*const current_task)(void) = HELPER(get_current_task);
 static long (*const read_name)(char *to, uint32_t size) = HELPER(get_current_comm);
 static uint64_t (*const nanoseconds)(void) = HELPER(ktime_get_ns);
+static uint32_t (*const current_cpu)(void) = HELPER(get_smp_processor_id);
 static uint64_t (*const current_group)(void) = HELPER(get_current_cgroup_id);
 static const void *(*const current_task_checked)(void) = HELPER(get_current_task_btf); /* 5.11 */
 static uint64_t (*const registers_of)(const void *task) = HELPER(task_pt_regs);        /* 5.15 */
@@ -38,8 +40,9 @@ static uint64_t (*const registers_of)(const void *task) = HELPER(task_pt_regs); 
 		value_;                                                                            \
 	})
 
-/* The verifier leaves out what is for other traits. */
+/* The verifier leaves out what is for other traits and hooks. */
 #define HAS(traits) (VALUE(EVENT_TRAITS) & (traits))
+#define AT(hook) (VALUE(EVENT_HOOK) == (hook))
 
 /* ---- the registers of the program that makes the call ---- */
 
@@ -57,11 +60,12 @@ struct registers {
 #define FUNCTION_SIZE 8
 #define IS_FUNCTION(code) ((code)[0] >> 8 == 0x050f08244c8b4c)
 
-INLINE uint64_t return_address(const struct registers *registers)
+#define CALLER rsp
+INLINE uint64_t return_address(uint64_t stack)
 {
 	uint64_t address = 0;
 
-	read(&address, sizeof(address), registers->rsp);
+	read(&address, sizeof(address), stack);
 	return address;
 }
 
@@ -113,9 +117,10 @@ struct registers {
 #define FUNCTION_SIZE 16
 #define IS_FUNCTION(code) ((code)[0] >> 32 == 0xaa0603e5 && (code)[1] == 0xd4000001aa0703e6)
 
-INLINE uint64_t return_address(const struct registers *registers)
+#define CALLER x[30]
+INLINE uint64_t return_address(uint64_t link)
 {
-	return registers->x[30];
+	return link;
 }
 
 #define SAMPLED_INSTRUCTION 32
@@ -142,8 +147,10 @@ INLINE uint64_t first_argument(const struct registers *registers, uint64_t all, 
 
 /* ---- counting ---- */
 
-/* Finds the number with this index, a uint64_t, or NULL. */
-#define NUMBER(index) look_up(VALUE(EVENT_NUMBERS), &(uint32_t){index})
+INLINE struct event_shared *find_shared(void)
+{
+	return look_up(VALUE(EVENT_SHARED), &(uint32_t){0});
+}
 
 /* Returns the process ID as our PID namespace has it: 0 in another one. */
 INLINE uint64_t process_id(void)
@@ -157,20 +164,17 @@ INLINE uint64_t process_id(void)
 }
 
 /* Adds 1 to a number that all CPUs have in common. */
-INLINE void raise(uint32_t index)
+INLINE void raise(uint64_t *number)
 {
-	uint64_t *number = NUMBER(index);
-
-	if (number)
-		__sync_fetch_and_add(number, 1);
+	__sync_fetch_and_add(number, 1);
 }
 
-INLINE void follow(uint64_t task, uint64_t image)
+INLINE void follow(struct event_shared *shared, uint64_t task, uint64_t image)
 {
 	/* Others than those that are followed already may be too many. */
 	if (insert(VALUE(EVENT_FOLLOWED), &task, &image, BPF_ANY) != 0)
-		raise(EVENT_UNFOLLOWED);
-	raise(EVENT_CHANGES);
+		raise(&shared->unfollowed);
+	raise(&shared->changes);
 }
 
 /* Finds the image of a thread that is followed, or NULL. */
@@ -186,20 +190,18 @@ INLINE bool is_first(uint64_t process)
 }
 
 /* Adds the last calls of a thread to the count of this CPU. */
-INLINE void flush(struct event_thread *thread)
+INLINE void flush(struct event_shared *shared, struct event_thread *thread)
 {
 	uint64_t *counted;
 
 	if (!thread->count)
 		return;
 	counted = look_up(VALUE(EVENT_COUNTS), &thread->key);
-	if (!counted && insert(VALUE(EVENT_COUNTS), &thread->key, &thread->count, BPF_ANY) != 0) {
-		const uint32_t call = thread->key.call & (2 * EVENT_INDEXES - 1);
-
-		counted = look_up(VALUE(EVENT_REST), &call);
-	}
 	if (counted)
 		*counted += thread->count;
+	else if (insert(VALUE(EVENT_COUNTS), &thread->key, &thread->count, BPF_ANY) != 0)
+		__sync_fetch_and_add(
+			&shared->rest[thread->key.call & (2 * EVENT_INDEXES - 1)], thread->count);
 	thread->count = 0;
 }
 
@@ -207,20 +209,20 @@ INLINE void flush(struct event_thread *thread)
  * Finds out about the thread that runs. NULL: it is not followed. A thread of the host may have the
  * structure of another one that ended, unseen.
  */
-INLINE struct event_thread *find_thread(void)
+INLINE struct event_thread *find_thread(struct event_shared *shared)
 {
-	const uint64_t task = current_task(), *changes = NUMBER(EVENT_CHANGES), *image;
+	const uint64_t task = current_task(), *image;
 	uint64_t process = HAS(EVENTS_OF_HOST) ? process_id() : 0;
-	const uint32_t number = (uint32_t)(task >> 6 ^ task >> 12) & (EVENT_THREADS_MAX - 1);
-	struct event_thread *thread = look_up(VALUE(EVENT_THREADS), &number);
+	struct event_thread *thread = look_up(VALUE(EVENT_THREADS), &(uint32_t){0});
 
-	if (!thread || !changes)
+	if (!thread)
 		return NULL;
-	if (thread->task != task || thread->changes != *changes ||
+	thread += (task >> 6 ^ task >> 12) & (EVENT_THREADS_MAX - 1);
+	if (thread->task != task || thread->changes != shared->changes ||
 		(HAS(EVENTS_OF_HOST) && thread->process != process)) {
-		flush(thread);
+		flush(shared, thread);
 		process = process_id();
-		thread->changes = *changes;
+		thread->changes = shared->changes;
 		thread->task = task;
 		thread->process = process;
 		image = HAS(EVENTS_OF_HOST) ? NULL : image_of(task);
@@ -241,15 +243,16 @@ INLINE bool is_function(uint64_t where)
 }
 
 /*
- * Counts a call with this index, and EVENT_IS_COMPAT for 32-bit code, by code with these registers;
- * NULL: it does not matter where.
+ * Counts a call with this index, and EVENT_IS_COMPAT for 32-bit code, by code at this address, 0 if
+ * it does not matter where; `caller` leads to what called that.
  */
-INLINE void count(uint64_t index, const struct registers *registers)
+INLINE void count(struct event_shared *shared, uint64_t index, uint64_t where, uint64_t caller)
 {
-	const uint64_t where = registers ? registers->INSTRUCTION : 0;
-	struct event_thread *thread = find_thread();
-	struct event_key key = {.call = (uint32_t)index, .where = where};
+	struct event_thread *thread = find_thread(shared);
+	struct event_key key = {
+		.call = (uint16_t)index, .cpu = (uint16_t)current_cpu(), .where = where};
 	struct event_process maker;
+	uint32_t process;
 
 	if (!thread)
 		return;
@@ -260,18 +263,18 @@ INLINE void count(uint64_t index, const struct registers *registers)
 		key.maker = thread->process != VALUE(EVENT_PROCESS);
 		key.image = thread->image;
 	}
-	if (!HAS(EVENTS_OF_HOST) && registers && !(index & EVENT_IS_COMPAT)) {
+	if (!HAS(EVENTS_OF_HOST) && where && !(index & EVENT_IS_COMPAT)) {
 		if (thread->function != where && (!thread->count || thread->key.where != where) &&
 			is_function(where))
 			thread->function = where;
 		if (thread->function == where) {
 			key.call |= EVENT_BY_FUNCTION;
-			key.where = return_address(registers);
+			key.where = return_address(caller);
 		}
 	}
 	if (thread->key.where != key.where || thread->key.call != key.call ||
 		thread->key.maker != key.maker || thread->key.image != key.image) {
-		flush(thread);
+		flush(shared, thread);
 		thread->key = key;
 	}
 	thread->count++;
@@ -281,112 +284,44 @@ INLINE void count(uint64_t index, const struct registers *registers)
 	maker.image = key.image;
 	maker.group = key.where;
 	read_name(maker.name, sizeof(maker.name));
-	key.call = (uint32_t)thread->process;
-	insert(VALUE(EVENT_PROCESSES), &key.call, &maker, BPF_ANY);
+	process = (uint32_t)thread->process;
+	insert(VALUE(EVENT_PROCESSES), &process, &maker, BPF_ANY);
 }
 
-/* ---- the programs, by the arguments of their tracepoints ---- */
-
-/* The second word of both contexts is the number of the call. */
-INLINE int enter(const uint64_t *context, bool is_perf)
-{
-	struct registers registers;
-	const uint64_t *wanted;
-	uint64_t all, bits, index;
-	bool is_compat;
-
-	if (context[1] >= EVENT_CALLS)
-		return 0;
-	wanted = NUMBER((uint32_t)context[1]);
-	if (!wanted || !*wanted)
-		return 0;
-	/* A program is followed from its first execve(2) on. */
-	if (HAS(EVENTS_OF_PROGRAM) && (*wanted & EVENT_EXECUTES) &&
-		process_id() == VALUE(EVENT_PROCESS))
-		follow(current_task(), 0);
-	all = is_perf ? registers_of(current_task_checked()) : context[0];
-	read(&registers, sizeof(registers), all + REGISTERS_AT);
-	is_compat = by_32_bit_code(&registers);
-	bits = *wanted >> (is_compat ? EVENT_COMPAT_SHIFT : 0);
-	if (!(bits & EVENT_IS_COUNTED))
-		return 0;
-	index = bits >> EVENT_INDEX_SHIFT & (EVENT_INDEXES - 1);
-	if (bits & EVENT_TAKES_CLOCK) {
-		const uint32_t clock = (uint32_t)first_argument(&registers, all, is_compat);
-
-		index += clock < EVENT_CLOCK_OTHER ? clock : EVENT_CLOCK_OTHER;
-	}
-	count(index | (is_compat ? EVENT_IS_COMPAT : 0), &registers);
-	return 0;
-}
-
-/* sys_enter: the registers, and the number of the call. */
-int at_enter(const uint64_t *arguments)
-{
-	return enter(arguments, false);
-}
-
-/* The same as an event of perf: a word that is not for programs, and the number of the call. */
-int at_perf_enter(const uint64_t *fields)
-{
-	return enter(fields, true);
-}
-
-#if defined(EVENT_X86_64)
-
-/* emulate_vsyscall: the function of the page, gettimeofday(), time() or getcpu(). */
-int at_page(const uint64_t *arguments)
-{
-	const uint32_t number = arguments[0] == 0 ? 96 : arguments[0] == 1 ? 201 : 309;
-	const uint64_t *wanted = NUMBER(number);
-
-	if (wanted && (*wanted & EVENT_IS_COUNTED))
-		count(*wanted >> EVENT_INDEX_SHIFT & (EVENT_INDEXES - 1), NULL);
-	return 0;
-}
-
-#endif
+/* ---- the hooks, by the arguments of their tracepoints ---- */
 
 /* sched_process_fork: the thread that forks, and the new one, before it runs. */
-int at_fork(const uint64_t *arguments)
+INLINE void at_fork(struct event_shared *shared, uint64_t parent, uint64_t child)
 {
-	const uint64_t *image = image_of(arguments[0]);
+	const uint64_t *image = image_of(parent);
 
 	/* A program begins with its execve(2). */
 	if (image || is_first(process_id()))
-		follow(arguments[1], image ? *image : 0);
-	return 0;
+		follow(shared, child, image ? *image : 0);
 }
 
 /* sched_process_exec: the thread, which is the only one of its process. */
-int at_exec(const uint64_t *arguments)
+INLINE void at_exec(struct event_shared *shared, uint64_t task)
 {
-	if (image_of(arguments[0]) || is_first(process_id()))
-		follow(arguments[0], nanoseconds() << EVENT_IMAGE_SHIFT | process_id());
-	return 0;
+	if (image_of(task) || is_first(process_id()))
+		follow(shared, task, nanoseconds() << EVENT_IMAGE_SHIFT | process_id());
 }
 
 /* sched_process_exit: the thread. The structure of another one may get the address. */
-int at_exit(const uint64_t *arguments)
+INLINE void at_exit(struct event_shared *shared, uint64_t task)
 {
-	const uint64_t task = arguments[0];
-
 	if (remove(VALUE(EVENT_FOLLOWED), &task) == 0)
-		raise(EVENT_CHANGES);
-	return 0;
+		raise(&shared->changes);
 }
 
 /* Says whether this is code of the vDSO: all processes have the same. */
-INLINE bool is_in_vdso(uint64_t address)
+INLINE bool is_in_vdso(const struct event_shared *shared, uint64_t address)
 {
-	const uint32_t all = 0;
-	const uint64_t in_page = address & (EVENT_VDSO_PAGE - 1);
-	const unsigned char *vdso = look_up(VALUE(EVENT_VDSO), &all);
+	const unsigned char *vdso = shared->vdso + (address & (EVENT_VDSO_PAGE - 1));
 	uint64_t code[EVENT_VDSO_WORDS];
 
-	if (!vdso || read(code, sizeof(code), address) != 0)
+	if (read(code, sizeof(code), address) != 0)
 		return false;
-	vdso += in_page;
 #pragma unroll
 	for (int page = 0; page < EVENT_VDSO_PAGES; page++, vdso += EVENT_VDSO_PAGE) {
 		const uint64_t *words = (const uint64_t *)vdso;
@@ -398,29 +333,98 @@ INLINE bool is_in_vdso(uint64_t address)
 	return false;
 }
 
-/*
- * The cpu-clock: the registers of what runs. Samples for which it returns 1 are kept with their
- * stacks: those in the vDSO of the program that ran at the begin.
- */
-int at_sample(const uint64_t *registers)
+/* The cpu-clock: the registers of what runs. Says whether that is in the vDSO. */
+INLINE bool at_sample(struct event_shared *shared, const uint64_t *registers)
 {
-	const uint64_t process = process_id(), mode = registers[SAMPLED_MODE], *image;
+	const uint64_t process = process_id(), mode = registers[SAMPLED_MODE];
 
 	if (HAS(EVENTS_OF_HOST) ? process == VALUE(EVENT_PROCESS)
 				: !image_of(current_task()) && !is_first(process))
-		return 0;
-	raise(EVENT_SAMPLES);
+		return false;
+	raise(&shared->samples);
 	if (process != VALUE(EVENT_PROCESS))
-		raise(EVENT_SAMPLES_OF_OTHERS);
+		raise(&shared->samples_of_others);
 	if (!IS_USER_MODE(mode))
-		return 0;
+		return false;
 	if (IS_COMPAT_MODE(mode)) {
-		raise(EVENT_SAMPLES_COMPAT);
+		raise(&shared->samples_compat);
+		return false;
+	}
+	return is_in_vdso(shared, registers[SAMPLED_INSTRUCTION]);
+}
+
+/*
+ * The samples for which it returns 1 are kept with their stacks: those in the vDSO of the program
+ * that ran at the begin.
+ */
+int at_event(const uint64_t *context)
+{
+	struct event_shared *shared = find_shared();
+	uint64_t index, bits, all, where = 0, caller = 0;
+	const uint64_t *image;
+
+	if (!shared)
+		return 0;
+	if (AT(EVENT_FORK)) {
+		at_fork(shared, context[0], context[1]);
 		return 0;
 	}
-	if (!is_in_vdso(registers[SAMPLED_INSTRUCTION]))
+	if (AT(EVENT_EXEC)) {
+		at_exec(shared, context[0]);
 		return 0;
-	count(EVENT_IN_VDSO, NULL);
+	}
+	if (AT(EVENT_EXIT)) {
+		at_exit(shared, context[0]);
+		return 0;
+	}
+	if (AT(EVENT_SAMPLE)) {
+		if (!at_sample(shared, context))
+			return 0;
+		index = EVENT_IN_VDSO;
+	} else if (AT(EVENT_PAGE)) {
+		/* emulate_vsyscall: the function of the page, gettimeofday(), time() or getcpu().
+		 */
+		bits = shared->calls[context[0] == 0 ? 96 : context[0] == 1 ? 201 : 309];
+		if (!(bits & EVENT_IS_COUNTED))
+			return 0;
+		index = bits >> EVENT_INDEX_SHIFT & (EVENT_INDEXES - 1);
+	} else {
+		/*
+		 * sys_enter: the registers, and the number of the call. As an event of perf it has
+		 * a word that is not for programs in place of the first.
+		 */
+		const uint64_t number = context[1];
+		struct registers registers;
+		bool is_compat;
+
+		if (number >= EVENT_CALLS)
+			return 0;
+		bits = shared->calls[number];
+		if (!bits)
+			return 0;
+		/* A program is followed from its first execve(2) on. */
+		if (HAS(EVENTS_OF_PROGRAM) && (bits & EVENT_EXECUTES) &&
+			process_id() == VALUE(EVENT_PROCESS))
+			follow(shared, current_task(), 0);
+		all = AT(EVENT_PERF_ENTER) ? registers_of(current_task_checked()) : context[0];
+		read(&registers, sizeof(registers), all + REGISTERS_AT);
+		is_compat = by_32_bit_code(&registers);
+		bits >>= is_compat ? EVENT_COMPAT_SHIFT : 0;
+		if (!(bits & EVENT_IS_COUNTED))
+			return 0;
+		index = bits >> EVENT_INDEX_SHIFT & (EVENT_INDEXES - 1);
+		if (bits & EVENT_TAKES_CLOCK) {
+			const uint32_t clock = (uint32_t)first_argument(&registers, all, is_compat);
+
+			index += clock < EVENT_CLOCK_OTHER ? clock : EVENT_CLOCK_OTHER;
+		}
+		index |= is_compat ? EVENT_IS_COMPAT : 0;
+		where = registers.INSTRUCTION;
+		caller = registers.CALLER;
+	}
+	count(shared, index, where, caller);
+	if (!AT(EVENT_SAMPLE) || !HAS(EVENTS_OF_PROCESS))
+		return 0;
 	image = image_of(current_task());
-	return HAS(EVENTS_OF_PROCESS) && (!image || !*image);
+	return !image || !*image;
 }

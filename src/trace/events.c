@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts system calls by BPF programs at the kernel's tracepoint sys_enter: those of the whole
- * host, of a program or of a running process, which are not stopped for it. The programs add up in
- * tables of the kernel's, which are read at the end. What a process has only while it runs, its
+ * Counts system calls by a BPF program at the kernel's tracepoint sys_enter: those of the whole
+ * host, of a program or of a running process, which are not stopped for it. It adds up in tables of
+ * the kernel's, which are read at the end. What a process has only while it runs, its
  * memory map and its control group, is read before.
  */
 #include <errno.h>
@@ -58,12 +58,13 @@ struct memory {
 struct trace_events {
 	struct trace_source source;
 	struct trace_run *run;              /* that has the source; NULL: none */
-	uint64_t values[EVENT_VALUE_COUNT]; /* for the programs */
-	int loaded[EVENT_TRACEPOINT_COUNT], links[EVENT_TRACEPOINT_COUNT]; /* open files */
+	struct event_shared shared;         /* as it was written to its map, or read from it */
+	uint64_t values[EVENT_VALUE_COUNT]; /* for the program */
+	int loaded[EVENT_HOOK_COUNT], links[EVENT_HOOK_COUNT]; /* open files */
 	size_t map_count, loaded_count, link_count;
 	size_t rows[EVENT_INDEXES]; /* of the plan */
 	size_t cpus;
-	uint64_t *by_cpu; /* a value of each, as it was read */
+	bool has_vdso, is_counting;
 	struct memory *memories;
 	size_t memory_count, memory_room;
 	struct {
@@ -117,34 +118,26 @@ static unsigned long kernel_version(void)
 
 static bool make_maps(struct trace_events *events)
 {
-	static const union bpf_attr maps[EVENT_MAP_COUNT] = {
-		[EVENT_NUMBERS] = {.map_type = BPF_MAP_TYPE_ARRAY,
+	const union bpf_attr maps[EVENT_MAP_COUNT] = {
+		[EVENT_SHARED] = {.map_type = BPF_MAP_TYPE_ARRAY,
 			.key_size = sizeof(uint32_t),
-			.value_size = sizeof(uint64_t),
-			.max_entries = EVENT_NUMBER_COUNT},
-		[EVENT_COUNTS] = {.map_type = BPF_MAP_TYPE_PERCPU_HASH,
+			.value_size = sizeof(struct event_shared),
+			.max_entries = 1},
+		[EVENT_COUNTS] = {.map_type = BPF_MAP_TYPE_HASH,
 			.key_size = sizeof(struct event_key),
 			.value_size = sizeof(uint64_t),
-			.max_entries = EVENT_KEYS_MAX},
-		[EVENT_REST] = {.map_type = BPF_MAP_TYPE_PERCPU_ARRAY,
-			.key_size = sizeof(uint32_t),
-			.value_size = sizeof(uint64_t),
-			.max_entries = 2 * EVENT_INDEXES},
+			.max_entries = (uint32_t)events->cpus * EVENT_KEYS_BY_CPU},
 		[EVENT_PROCESSES] = {.map_type = BPF_MAP_TYPE_HASH,
 			.key_size = sizeof(uint32_t),
 			.value_size = sizeof(struct event_process),
-			.max_entries = EVENT_KEYS_MAX},
+			.max_entries = EVENT_PROCESSES_MAX},
 		[EVENT_FOLLOWED] = {.map_type = BPF_MAP_TYPE_HASH,
 			.key_size = sizeof(uint64_t),
 			.value_size = sizeof(uint64_t),
 			.max_entries = EVENT_FOLLOWED_MAX},
 		[EVENT_THREADS] = {.map_type = BPF_MAP_TYPE_PERCPU_ARRAY,
 			.key_size = sizeof(uint32_t),
-			.value_size = sizeof(struct event_thread),
-			.max_entries = EVENT_THREADS_MAX},
-		[EVENT_VDSO] = {.map_type = BPF_MAP_TYPE_ARRAY,
-			.key_size = sizeof(uint32_t),
-			.value_size = EVENT_VDSO_SIZE,
+			.value_size = EVENT_THREADS_MAX * sizeof(struct event_thread),
 			.max_entries = 1},
 	};
 
@@ -159,7 +152,7 @@ static bool make_maps(struct trace_events *events)
 	return true;
 }
 
-/* Reads, writes or removes an element. False: see errno. */
+/* Reads or writes an element. False: see errno. */
 static bool use_map(const struct trace_events *events, enum event_value map, enum bpf_cmd command,
 	const void *key, void *value)
 {
@@ -170,15 +163,21 @@ static bool use_map(const struct trace_events *events, enum event_value map, enu
 	return call_bpf(command, &attributes) == 0;
 }
 
-/* Copies all keys of a table, of this size, for free(). Returns their number. */
-static size_t list_keys(
-	const struct trace_events *events, enum event_value map, size_t size, void *list)
+/* Reads or writes what all CPUs have in common. */
+static bool use_shared(struct trace_events *events, enum bpf_cmd command)
 {
-	unsigned char *keys = xmalloc(EVENT_KEYS_MAX * size);
+	return use_map(events, EVENT_SHARED, command, &(uint32_t){0}, &events->shared);
+}
+
+/* Copies all keys of a table, at most so many of this size, for free(). Returns their number. */
+static size_t list_keys(const struct trace_events *events, enum event_value map, size_t most,
+	size_t size, void *list)
+{
+	unsigned char *keys = xmalloc(most * size);
 	union bpf_attr attributes = {.map_fd = (uint32_t)events->values[map]};
 	size_t count = 0;
 
-	while (count < EVENT_KEYS_MAX) {
+	while (count < most) {
 		attributes.key = count ? to_number(keys + (count - 1) * size) : 0;
 		attributes.next_key = to_number(keys + count * size);
 		if (call_bpf(BPF_MAP_GET_NEXT_KEY, &attributes) < 0)
@@ -189,28 +188,20 @@ static size_t list_keys(
 	return count;
 }
 
-/* Reads a count, which each CPU has a part of. False: see errno. */
-static bool read_count(
-	const struct trace_events *events, enum event_value map, const void *key, uint64_t *count)
+static size_t list_processes(const struct trace_events *events, uint32_t **list)
 {
-	*count = 0;
-	if (!use_map(events, map, BPF_MAP_LOOKUP_ELEM, key, events->by_cpu))
-		return false;
-	for (size_t i = 0; i < events->cpus; i++)
-		*count += events->by_cpu[i];
-	return true;
+	return list_keys(events, EVENT_PROCESSES, EVENT_PROCESSES_MAX, sizeof(**list), list);
 }
 
 _Static_assert(TRACE_CALL_MAX + 2 * EVENT_CLOCK_OTHER <= EVENT_IN_VDSO, "two calls take a clock");
 
-/* Says which calls are wanted, and gives them indexes. False: see errno. */
-static bool want_calls(struct trace_events *events, const struct trace_plan *plan)
+/* Says which calls are wanted, and gives them indexes. */
+static void want_calls(struct trace_events *events, const struct trace_plan *plan)
 {
-	uint64_t numbers[EVENT_NUMBER_COUNT] = {
-		[SYS_execve] = EVENT_EXECUTES, [SYS_execveat] = EVENT_EXECUTES};
+	uint64_t *wanted = events->shared.calls;
 	uint64_t index = 0;
-	bool is_written = true;
 
+	wanted[SYS_execve] = wanted[SYS_execveat] = EVENT_EXECUTES;
 	for (size_t i = 0; i < plan->call_count; i++) {
 		const struct trace_call *call = &plan->calls[i];
 		const bool takes_clock = call->row < call->rest;
@@ -219,59 +210,53 @@ static bool want_calls(struct trace_events *events, const struct trace_plan *pla
 			const int number = call->number[arch];
 
 			if (plan->arch[arch] && number >= 0 && number < EVENT_CALLS)
-				numbers[number] |= (index << EVENT_INDEX_SHIFT | EVENT_IS_COUNTED |
-							   (takes_clock ? EVENT_TAKES_CLOCK : 0U))
-				                   << arch * EVENT_COMPAT_SHIFT;
+				wanted[number] |= (index << EVENT_INDEX_SHIFT | EVENT_IS_COUNTED |
+							  (takes_clock ? EVENT_TAKES_CLOCK : 0U))
+				                  << arch * EVENT_COMPAT_SHIFT;
 		}
 		for (uint64_t clock = 0; clock <= (takes_clock ? EVENT_CLOCK_OTHER : 0U); clock++)
 			events->rows[index++] = trace_plan_row(plan, call, clock);
 	}
-	for (uint32_t i = 0; i < EVENT_NUMBER_COUNT && is_written; i++)
-		is_written = !numbers[i] ||
-		             use_map(events, EVENT_NUMBERS, BPF_MAP_UPDATE_ELEM, &i, &numbers[i]);
-	return is_written;
 }
 
-/* ---- programs ---- */
+/* ---- the program ---- */
 
-uint32_t event_program_write(enum event_tracepoint tracepoint,
+uint32_t event_program_write(
 	const uint64_t values[EVENT_VALUE_COUNT], struct bpf_insn code[EVENT_CODE_MAX])
 {
-	const struct event_program *program = &programs[tracepoint];
-
-	memcpy(code, program->code, program->count * sizeof(*code));
-	for (uint32_t i = 0; i < program->fill_count; i++) {
-		const uint16_t name = program->fills[i].value;
-		struct bpf_insn *halves = &code[program->fills[i].at];
+	memcpy(code, program.code, program.count * sizeof(*code));
+	for (uint32_t i = 0; i < program.fill_count; i++) {
+		const uint16_t name = program.fills[i].value;
+		struct bpf_insn *halves = &code[program.fills[i].at];
 
 		if (name < EVENT_MAP_COUNT)
 			halves->src_reg = BPF_PSEUDO_MAP_FD;
 		halves[0].imm = (int32_t)(uint32_t)values[name];
 		halves[1].imm = (int32_t)(uint32_t)(values[name] >> 32);
 	}
-	return program->count;
+	return program.count;
 }
 
-/* Loads the program. Returns its descriptor, which stays open to the end; -1: see errno. */
-static int events_load(
-	struct trace_events *events, enum event_tracepoint tracepoint, enum bpf_prog_type type)
+/* Loads it for a hook. Returns its descriptor, which stays open to the end; -1: see errno. */
+static int events_load(struct trace_events *events, enum event_hook hook, enum bpf_prog_type type)
 {
 	union bpf_attr attributes = {.prog_type = type};
 	struct bpf_insn code[EVENT_CODE_MAX];
-	long program;
+	long loaded;
 
-	attributes.insn_cnt = event_program_write(tracepoint, events->values, code);
+	events->values[EVENT_HOOK] = hook;
+	attributes.insn_cnt = event_program_write(events->values, code);
 	attributes.insns = to_number(code);
 	/* Helpers that read the kernel's memory are for programs with this license. */
 	attributes.license = to_number("Dual MIT/GPL");
-	program = call_bpf(BPF_PROG_LOAD, &attributes);
-	if (program >= 0)
-		events->loaded[events->loaded_count++] = (int)program;
-	return (int)program;
+	loaded = call_bpf(BPF_PROG_LOAD, &attributes);
+	if (loaded >= 0)
+		events->loaded[events->loaded_count++] = (int)loaded;
+	return (int)loaded;
 }
 
-/* Runs a program at its raw tracepoint from now on. */
-static bool attach(struct trace_events *events, enum event_tracepoint tracepoint)
+/* Runs it at a raw tracepoint from now on. */
+static bool attach(struct trace_events *events, enum event_hook hook)
 {
 	static const char *const names[] = {
 		[EVENT_ENTER] = "sys_enter",
@@ -280,13 +265,13 @@ static bool attach(struct trace_events *events, enum event_tracepoint tracepoint
 		[EVENT_EXIT] = "sched_process_exit",
 		[EVENT_PAGE] = "emulate_vsyscall",
 	};
-	const int program = events_load(events, tracepoint, BPF_PROG_TYPE_RAW_TRACEPOINT);
-	union bpf_attr attributes = {.raw_tracepoint.prog_fd = (uint32_t)program};
+	const int loaded = events_load(events, hook, BPF_PROG_TYPE_RAW_TRACEPOINT);
+	union bpf_attr attributes = {.raw_tracepoint.prog_fd = (uint32_t)loaded};
 	long link;
 
-	if (program < 0)
+	if (loaded < 0)
 		return false;
-	attributes.raw_tracepoint.name = to_number(names[tracepoint]);
+	attributes.raw_tracepoint.name = to_number(names[hook]);
 	link = call_bpf(BPF_RAW_TRACEPOINT_OPEN, &attributes);
 	if (link >= 0)
 		events->links[events->link_count++] = (int)link;
@@ -307,17 +292,17 @@ static bool attach_perf(struct trace_events *events)
 	struct perf_event_attr event = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof(event)};
 	struct span text = {.length = 0};
 	bool is_attached = false;
-	int program, link;
+	int loaded, link;
 	uint64_t id;
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths) && !text.length; i++)
 		text = files_take(open(paths[i], O_RDONLY | O_CLOEXEC), PROGRAM_TEXT_SIZE);
 	if (number_parse(text_trim(text), &id)) {
 		event.config = id;
-		program = events_load(events, EVENT_PERF_ENTER, BPF_PROG_TYPE_TRACEPOINT);
+		loaded = events_load(events, EVENT_PERF_ENTER, BPF_PROG_TYPE_TRACEPOINT);
 		link = (int)syscall(SYS_perf_event_open, &event, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-		is_attached = program >= 0 && link >= 0 &&
-		              ioctl(link, PERF_EVENT_IOC_SET_BPF, program) == 0;
+		is_attached = loaded >= 0 && link >= 0 &&
+		              ioctl(link, PERF_EVENT_IOC_SET_BPF, loaded) == 0;
 		if (is_attached)
 			events->links[events->link_count++] = link;
 		else if (link >= 0)
@@ -340,25 +325,21 @@ static bool attach_all(struct trace_events *events)
 
 /* ---- samples ---- */
 
-/* Gives the programs the code that they look for. False: there is none, or more than is expected.
- */
-static bool write_vdso(const struct trace_events *events)
+/* Gives the program the code that it looks for. False: there is none, or more than is expected. */
+static bool copy_vdso(struct event_shared *shared)
 {
 	struct span maps = maps_read(getpid()), rest = maps;
-	unsigned char *code = xcalloc(1, EVENT_VDSO_SIZE);
-	const uint32_t all = 0;
-	bool is_written = false;
 	struct mapping map;
+	bool is_copied = false;
 
-	while (!is_written && maps_next(&rest, &map)) {
-		if (!map.is_vdso || map.end - map.start > EVENT_VDSO_SIZE)
-			continue;
-		memcpy(code, (const void *)(uintptr_t)map.start, (size_t)(map.end - map.start));
-		is_written = use_map(events, EVENT_VDSO, BPF_MAP_UPDATE_ELEM, &all, code);
+	while (!is_copied && maps_next(&rest, &map)) {
+		is_copied = map.is_vdso && map.end - map.start <= sizeof(shared->vdso);
+		if (is_copied)
+			memcpy(shared->vdso, (const void *)(uintptr_t)map.start,
+				(size_t)(map.end - map.start));
 	}
-	free(code);
 	span_free(maps);
-	return is_written;
+	return is_copied;
 }
 
 /*
@@ -374,11 +355,10 @@ static void open_samples(struct trace_events *events, struct fact *why)
 		.sample_period = TRACE_SAMPLE_NS,
 		.disabled = true,
 		.exclude_idle = true};
-	const int program = write_vdso(events)
-	                            ? events_load(events, EVENT_SAMPLE, BPF_PROG_TYPE_PERF_EVENT)
-	                            : -1;
+	const int loaded =
+		events->has_vdso ? events_load(events, EVENT_SAMPLE, BPF_PROG_TYPE_PERF_EVENT) : -1;
 
-	if (program < 0) {
+	if (loaded < 0) {
 		fact_set(why, FACT_ABSENT, "the kernel does not take our BPF program for samples");
 		return;
 	}
@@ -394,7 +374,7 @@ static void open_samples(struct trace_events *events, struct fact *why)
 		if (timer >= 0)
 			events->timers[events->timer_count++] = timer;
 		/* A CPU that is not online has none. */
-		if (timer < 0 ? errno != ENODEV : ioctl(timer, PERF_EVENT_IOC_SET_BPF, program) < 0)
+		if (timer < 0 ? errno != ENODEV : ioctl(timer, PERF_EVENT_IOC_SET_BPF, loaded) < 0)
 			fact_set_errno(why, errno, "sampling the CPUs");
 	}
 	if (events->run->trace->request->locates_calls)
@@ -534,7 +514,7 @@ static void look_for_processes(struct trace_events *events)
 	struct deadline deadline = deadline_after(LOOKING_MOST_NS);
 	struct event_process found;
 	uint32_t *processes;
-	size_t count = list_keys(events, EVENT_PROCESSES, sizeof(*processes), &processes);
+	size_t count = list_processes(events, &processes);
 
 	for (size_t i = 0; i < count && deadline_left_ns(&deadline); i++) {
 		const uint32_t process = processes[i], at = process % KNOWN_MAX;
@@ -642,7 +622,7 @@ static void read_last_maps(struct trace_events *events)
 	struct deadline deadline = deadline_after(LAST_READING_NS);
 	struct event_process found;
 	uint32_t *processes;
-	size_t count = list_keys(events, EVENT_PROCESSES, sizeof(*processes), &processes);
+	size_t count = list_processes(events, &processes);
 
 	if (events->run->trace->request->target != TARGET_PROGRAM)
 		remember(events, events->run->trace->program.pid, 0, NULL);
@@ -659,25 +639,22 @@ static void read_last_maps(struct trace_events *events)
 /* Reads the counts of all keys, and those that threads kept, for free(). NULL: see errno. */
 static struct counted *read_counts(const struct trace_events *events, size_t *count)
 {
-	struct event_thread *threads = xcalloc(events->cpus, sizeof(*threads));
-	struct counted *list = NULL;
+	const size_t most = events->cpus * EVENT_KEYS_BY_CPU;
+	const size_t kept = events->cpus * EVENT_THREADS_MAX;
+	struct event_thread *threads = xcalloc(kept, sizeof(*threads));
 	struct event_key *keys;
-	size_t keys_count = list_keys(events, EVENT_COUNTS, sizeof(*keys), &keys), room = 0;
-	bool is_read = true;
+	struct counted *list;
+	bool is_read = use_map(events, EVENT_THREADS, BPF_MAP_LOOKUP_ELEM, &(uint32_t){0}, threads);
 
-	*count = 0;
-	for (size_t i = 0; i < keys_count && is_read; i++) {
-		list = array_grow(list, *count, &room, sizeof(*list));
-		list[*count].key = keys[i];
-		is_read = read_count(events, EVENT_COUNTS, &keys[i], &list[(*count)++].count);
+	*count = list_keys(events, EVENT_COUNTS, most, sizeof(*keys), &keys);
+	list = xmalloc((*count + kept) * sizeof(*list));
+	for (size_t i = 0; i < *count && is_read; i++) {
+		list[i].key = keys[i];
+		is_read = use_map(
+			events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, &keys[i], &list[i].count);
 	}
-	for (uint32_t number = 0; number < EVENT_THREADS_MAX && is_read; number++) {
-		is_read = use_map(events, EVENT_THREADS, BPF_MAP_LOOKUP_ELEM, &number, threads);
-		for (size_t cpu = 0; cpu < events->cpus && is_read; cpu++) {
-			list = array_grow(list, *count, &room, sizeof(*list));
-			list[(*count)++] = (struct counted){threads[cpu].key, threads[cpu].count};
-		}
-	}
+	for (size_t i = 0; i < kept; i++)
+		list[(*count)++] = (struct counted){threads[i].key, threads[i].count};
 	free(threads);
 	free(keys);
 	if (is_read)
@@ -751,31 +728,20 @@ static uint64_t count_missed(const struct trace_events *events)
 static void read_all(struct trace_events *events)
 {
 	struct trace_evidence *trace = events->run->trace;
-	const struct {
-		uint32_t index;
-		uint64_t *value;
-	} numbers[] = {{EVENT_UNFOLLOWED, &trace->threads_uncounted},
-		{EVENT_SAMPLES, &trace->sampled.taken},
-		{EVENT_SAMPLES_OF_OTHERS, &trace->sampled.of_others},
-		{EVENT_SAMPLES_COMPAT, &trace->sampled.of_32_bit}};
+	const struct event_shared *shared = &events->shared;
 	const struct maps nowhere = {NULL, 0};
-	bool is_read;
 
 	if (trace->request->locates_calls)
 		read_last_maps(events);
-	is_read = add_counts(events);
-	for (size_t i = 0; i < ARRAY_SIZE(numbers) && is_read; i++)
-		is_read = use_map(events, EVENT_NUMBERS, BPF_MAP_LOOKUP_ELEM, &numbers[i].index,
-			numbers[i].value);
-	for (uint32_t call = 0; call < 2 * EVENT_INDEXES && is_read; call++) {
-		const struct event_key key = {.call = call};
-		uint64_t count;
-
-		is_read = read_count(events, EVENT_REST, &call, &count);
-		add_calls(events, &key, count, &nowhere, 0);
-	}
-	if (!is_read)
+	if (!add_counts(events) || !use_shared(events, BPF_MAP_LOOKUP_ELEM))
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
+	trace->threads_uncounted = shared->unfollowed;
+	trace->sampled.taken = shared->samples;
+	trace->sampled.of_others = shared->samples_of_others;
+	trace->sampled.of_32_bit = shared->samples_compat;
+	for (uint16_t call = 0; call < ARRAY_SIZE(shared->rest); call++)
+		add_calls(
+			events, &(struct event_key){.call = call}, shared->rest[call], &nowhere, 0);
 	trace->calls_missed = count_missed(events);
 	check_rate(&trace->sampled.fact);
 }
@@ -800,7 +766,7 @@ static void events_finish(struct trace_source *source)
 		close(events->timers[--events->timer_count]);
 	while (events->link_count)
 		close(events->links[--events->link_count]);
-	if (events->by_cpu)
+	if (events->is_counting)
 		read_all(events);
 	while (events->loaded_count)
 		close(events->loaded[--events->loaded_count]);
@@ -811,7 +777,6 @@ static void events_finish(struct trace_source *source)
 	events->run->privileges &= ~to_read();
 	free(events->memories);
 	free(events->timers);
-	free(events->by_cpu);
 	free(events);
 }
 
@@ -859,15 +824,17 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 		.finish = events_finish};
 	events->run = run;
 	events->cpus = trace_host_cpus();
+	want_calls(events, trace->request->plan);
+	events->has_vdso = trace->request->target != TARGET_PROGRAM && copy_vdso(&events->shared);
 	if (!set_values(events)) {
 		fact_set(why, FACT_ABSENT, "it is in another PID namespace than vdsocheck");
-	} else if (!programs[EVENT_ENTER].count) {
+	} else if (!program.count) {
 		fact_set(why, FACT_ABSENT, "vdsocheck has no BPF program for this architecture");
-	} else if (!make_maps(events) || !want_calls(events, trace->request->plan) ||
+	} else if (!make_maps(events) || !use_shared(events, BPF_MAP_UPDATE_ELEM) ||
 		   !attach_all(events)) {
 		events_explain(errno, why);
 	} else {
-		events->by_cpu = xcalloc(events->cpus, sizeof(*events->by_cpu));
+		events->is_counting = true;
 		events->next_ns = trace_clock_ns(CLOCK_MONOTONIC) + LOOKING_LEAST_NS;
 		if (trace->request->target != TARGET_PROGRAM)
 			open_samples(events, &trace->sampled.fact);

@@ -18,9 +18,9 @@
 #define EVENT_CLOCK_OTHER 24
 
 /*
- * The map EVENT_NUMBERS has these bits for a number twice: for 64-bit code, and EVENT_COMPAT_SHIFT
- * bits above that for 32-bit code. From EVENT_INDEX_SHIFT on there is an index below EVENT_INDEXES;
- * a call that takes a clock has one for each clock, the first of which this is.
+ * The number of a call has these bits twice: for 64-bit code, and EVENT_COMPAT_SHIFT bits above
+ * that for 32-bit code. From EVENT_INDEX_SHIFT on there is an index below EVENT_INDEXES; a call
+ * that takes a clock has one for each clock, the first of which this is.
  */
 #define EVENT_IS_COUNTED 1
 #define EVENT_TAKES_CLOCK 2
@@ -29,34 +29,21 @@
 #define EVENT_INDEXES 128
 #define EVENT_COMPAT_SHIFT 32
 
-/* Values that are filled into programs before they are loaded; the first are open files of maps. */
+/* Values that are filled into the program before it is loaded; the first are open files of maps. */
 enum event_value {
-	EVENT_NUMBERS,   /* array: number of a call -> uint64_t as above, and those below */
-	EVENT_COUNTS,    /* hash: struct event_key -> of each CPU, uint64_t */
-	EVENT_REST,      /* array: the same by the call alone, of those that had no room there */
+	EVENT_SHARED,    /* array of one: struct event_shared */
+	EVENT_COUNTS,    /* hash: struct event_key -> uint64_t */
 	EVENT_PROCESSES, /* hash: process ID as we see it, or 0 -> struct event_process */
 	EVENT_FOLLOWED,  /* hash: address of the kernel's structure of a thread -> its image */
-	EVENT_THREADS,   /* array: number of a thread -> of each CPU, struct event_thread */
-	EVENT_VDSO,      /* array of one: the bytes of our own vDSO, in which nothing is its own */
+	EVENT_THREADS,   /* array of one: of each CPU, struct event_thread[EVENT_THREADS_MAX] */
 	EVENT_MAP_COUNT,
-	EVENT_TRAITS = EVENT_MAP_COUNT, /* enum event_trait */
-	EVENT_PROCESS,                  /* process ID; of the host: ours, which is not counted */
-	EVENT_DEVICE,                   /* of our PID namespace, as stat(2) has it */
+	EVENT_HOOK = EVENT_MAP_COUNT, /* enum event_hook */
+	EVENT_TRAITS,                 /* enum event_trait */
+	EVENT_PROCESS,                /* process ID; of the host: ours, which is not counted */
+	EVENT_DEVICE,                 /* of our PID namespace, as stat(2) has it */
 	EVENT_INODE,
 	EVENT_VALUE_COUNT
 };
-
-/*
- * Threads that there was no room to follow; samples of the CPUs in what is counted, those of
- * another process than EVENT_PROCESS, and those in 32-bit code, whose vDSO is another.
- */
-#define EVENT_UNFOLLOWED EVENT_CALLS
-#define EVENT_SAMPLES (EVENT_CALLS + 1)
-#define EVENT_SAMPLES_OF_OTHERS (EVENT_CALLS + 2)
-#define EVENT_SAMPLES_COMPAT (EVENT_CALLS + 3)
-/* How often EVENT_FOLLOWED changed: what is kept of threads is right until then. */
-#define EVENT_CHANGES (EVENT_CALLS + 4)
-#define EVENT_NUMBER_COUNT (EVENT_CALLS + 5)
 
 /* Counts samples in the vDSO, in place of a call. */
 #define EVENT_IN_VDSO (EVENT_INDEXES - 1)
@@ -68,8 +55,21 @@ enum event_value {
 #define EVENT_VDSO_WORDS 4
 #define EVENT_VDSO_SIZE (EVENT_VDSO_PAGES * EVENT_VDSO_PAGE + EVENT_VDSO_WORDS * 8)
 
+/* What all CPUs have in common. */
+struct event_shared {
+	uint64_t calls[EVENT_CALLS];      /* what is wanted, by the number of a call */
+	uint64_t rest[2 * EVENT_INDEXES]; /* calls that had no room in EVENT_COUNTS */
+	uint64_t unfollowed;              /* threads that there was no room to follow */
+	uint64_t samples;                 /* of the CPUs, in what is counted */
+	uint64_t samples_of_others;       /* of another process than EVENT_PROCESS */
+	uint64_t samples_compat;          /* in 32-bit code, whose vDSO is another */
+	uint64_t changes; /* of EVENT_FOLLOWED: what is kept of threads is right until then */
+	unsigned char vdso[EVENT_VDSO_SIZE]; /* our own, in which nothing is its own */
+};
+
 #define EVENT_FOLLOWED_MAX 32768
-#define EVENT_KEYS_MAX 16384
+#define EVENT_PROCESSES_MAX 16384
+#define EVENT_KEYS_BY_CPU 4096
 
 /*
  * A number of the memory that a process has from its execve(2) on, and its children until theirs: 0
@@ -78,11 +78,15 @@ enum event_value {
  */
 #define EVENT_IMAGE_SHIFT 22
 
-/* Calls with this index, and from one place or of one control group. */
+/*
+ * Calls with this index, and from one place or of one control group. No other CPU adds to the same
+ * count. A hash that has a part for each CPU would be as good, but takes 10 ms to make.
+ */
 struct event_key {
 	uint64_t image;
 	uint64_t where; /* instruction pointer, or ID of the control group, or 0 */
-	uint32_t call;  /* EVENT_IS_COMPAT, EVENT_BY_FUNCTION or 0 | index */
+	uint16_t call;  /* EVENT_IS_COMPAT, EVENT_BY_FUNCTION or 0 | index */
+	uint16_t cpu;
 	uint32_t maker; /* of the host: ID of the process; else 1: another than EVENT_PROCESS */
 };
 
@@ -124,12 +128,12 @@ enum event_trait {
 };
 
 /*
- * Raw tracepoints: sys_enter, sched_process_fork, _exec and _exit and, of the vsyscall page of
- * x86-64, whose calls are no system calls to sys_enter, emulate_vsyscall. EVENT_PERF_ENTER is
- * sys_enter as an event of perf, by which Linux 7 does not preempt the program; EVENT_SAMPLE is
- * that of the cpu-clock, a timer of the kernel.
+ * Where the program runs: at the raw tracepoints sys_enter, sched_process_fork, _exec and _exit
+ * and, of the vsyscall page of x86-64, whose calls are no system calls to sys_enter,
+ * emulate_vsyscall. EVENT_PERF_ENTER is sys_enter as an event of perf, by which Linux 7 does not
+ * preempt the program; EVENT_SAMPLE is that of the cpu-clock, a timer of the kernel.
  */
-enum event_tracepoint {
+enum event_hook {
 	EVENT_ENTER,
 	EVENT_PERF_ENTER,
 	EVENT_FORK,
@@ -137,23 +141,24 @@ enum event_tracepoint {
 	EVENT_EXIT,
 	EVENT_PAGE,
 	EVENT_SAMPLE,
-	EVENT_TRACEPOINT_COUNT
+	EVENT_HOOK_COUNT
 };
 
-#define EVENT_CODE_MAX 512
-#define EVENT_FILL_MAX 48
+#define EVENT_CODE_MAX 1024
+#define EVENT_FILL_MAX 96
 
-/* A program as it was compiled, with the instructions that a value is filled into. */
+/* The program as it was compiled, with the instructions that a value is filled into. */
 struct event_program {
-	uint32_t count, fill_count; /* 0: this machine's registers are not known */
+	uint32_t count, fill_count;
 	uint64_t code[EVENT_CODE_MAX];
 	struct {
 		uint16_t at, value;
 	} fills[EVENT_FILL_MAX];
 };
 
-/* Writes the program for a tracepoint. Returns the number of instructions; 0: there is none. */
-uint32_t event_program_write(enum event_tracepoint tracepoint,
+/* Writes the program. Returns the number of instructions; 0: this machine's registers are not
+ * known. */
+uint32_t event_program_write(
 	const uint64_t values[EVENT_VALUE_COUNT], struct bpf_insn code[EVENT_CODE_MAX]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/events.bpf: what the BPF programs count, by an interpreter of the instructions that clang
- * gives them. The kernel runs them in tests/trace; here are the registers of machines that are not
+ * trace/events.bpf: what the BPF program counts, by an interpreter of the instructions that clang
+ * gives it. The kernel runs them in tests/trace; here are the registers of machines that are not
  * at hand.
  */
 #include <string.h>
@@ -24,7 +24,7 @@
 static uint64_t values[EVENT_VALUE_COUNT];
 
 static struct {
-	uint64_t numbers[EVENT_NUMBER_COUNT];
+	struct event_shared shared;
 	struct {
 		uint64_t task, image;
 	} followed[8];
@@ -32,7 +32,6 @@ static struct {
 		struct event_key key;
 		uint64_t count; /* of the only CPU; 0: there is no such key */
 	} counts[8];
-	uint64_t rest[2 * EVENT_INDEXES];
 	struct event_thread threads[EVENT_THREADS_MAX];
 	struct {
 		uint32_t process;
@@ -40,7 +39,7 @@ static struct {
 	} last; /* of those that were inserted */
 	uint64_t task, registers, now_ns;
 	uint64_t code, returns_to; /* before the instruction, and at the top of the stack */
-	uint32_t process;
+	uint32_t process, cpu;
 	uint32_t in_namespace[2]; /* thread and process */
 } kernel;
 
@@ -89,11 +88,9 @@ static uint64_t look_up(uint64_t map, const void *key)
 	if (map == FILE_OF(EVENT_COUNTS))
 		return to_number(find_count(key));
 	memcpy(&index, key, sizeof(index));
-	if (map == FILE_OF(EVENT_THREADS))
-		return index < EVENT_THREADS_MAX ? to_number(&kernel.threads[index]) : 0;
-	if (map == FILE_OF(EVENT_REST))
-		return index < COUNT(kernel.rest) ? to_number(&kernel.rest[index]) : 0;
-	return index < EVENT_NUMBER_COUNT ? to_number(&kernel.numbers[index]) : 0;
+	assert_int_equal(index, 0);
+	return map == FILE_OF(EVENT_THREADS) ? to_number(kernel.threads)
+	                                     : to_number(&kernel.shared);
 }
 
 /* These return what the helper does: an error if there is no room. */
@@ -173,6 +170,8 @@ static uint64_t call(int helper, const uint64_t *arguments)
 		return 0;
 	case BPF_FUNC_get_current_cgroup_id:
 		return 77;
+	case BPF_FUNC_get_smp_processor_id:
+		return kernel.cpu;
 	case GET_NS_CURRENT_PID_TGID:
 		assert_int_equal(arguments[1], values[EVENT_DEVICE]);
 		assert_int_equal(arguments[2], values[EVENT_INODE]);
@@ -236,13 +235,15 @@ static size_t size_of(uint8_t code)
 	return BPF_SIZE(code) == BPF_DW ? 8 : BPF_SIZE(code) == BPF_W ? 4 : 2;
 }
 
-static void run(enum event_tracepoint tracepoint, const uint64_t context[2])
+static void run(enum event_hook hook, const uint64_t context[2])
 {
 	static struct bpf_insn code[EVENT_CODE_MAX];
-	const uint32_t count = event_program_write(tracepoint, values, code);
+	uint32_t count;
 	unsigned char stack[512];
 	uint64_t r[11] = {[1] = to_number(context), [10] = to_number(stack + sizeof(stack))};
 
+	values[EVENT_HOOK] = hook;
+	count = event_program_write(values, code);
 	assert_in_range(count, 1, EVENT_CODE_MAX);
 	for (size_t at = 0; at < count; at++) {
 		const struct bpf_insn *one = &code[at];
@@ -261,7 +262,7 @@ static void run(enum event_tracepoint tracepoint, const uint64_t context[2])
 			break;
 		case BPF_STX:
 			if (BPF_MODE(one->code) == BPF_XADD)
-				++*(uint64_t *)to_pointer(r[to] + (uint64_t)one->off);
+				*(uint64_t *)to_pointer(r[to] + (uint64_t)one->off) += r[from];
 			else
 				memcpy(to_pointer(r[to] + (uint64_t)one->off), &r[from],
 					size_of(one->code));
@@ -294,9 +295,9 @@ static void prepare(int traits)
 	const uint64_t wanted = EVENT_IS_COUNTED | EVENT_TAKES_CLOCK | INDEX << EVENT_INDEX_SHIFT;
 
 	memset(&kernel, 0, sizeof(kernel));
-	kernel.numbers[NATIVE] = wanted;
-	kernel.numbers[COMPAT] = wanted << EVENT_COMPAT_SHIFT;
-	kernel.numbers[59] = EVENT_EXECUTES;
+	kernel.shared.calls[NATIVE] = wanted;
+	kernel.shared.calls[COMPAT] = wanted << EVENT_COMPAT_SHIFT;
+	kernel.shared.calls[59] = EVENT_EXECUTES;
 	kernel.process = 1000;
 	kernel.task = 0xa000;
 	for (unsigned map = 0; map < EVENT_MAP_COUNT; map++)
@@ -317,14 +318,13 @@ static struct user_regs_struct by_syscall(uint64_t clock)
 }
 
 /* By the raw tracepoint or the event of perf, whose first word the kernel keeps from programs. */
-static void enter_by(
-	enum event_tracepoint tracepoint, uint64_t number, struct user_regs_struct registers)
+static void enter_by(enum event_hook hook, uint64_t number, struct user_regs_struct registers)
 {
-	const bool is_perf = tracepoint == EVENT_PERF_ENTER;
+	const bool is_perf = hook == EVENT_PERF_ENTER;
 	const uint64_t context[2] = {is_perf ? 0 : to_number(&registers), number};
 
 	kernel.registers = to_number(&registers);
-	run(tracepoint, context);
+	run(hook, context);
 }
 
 static void enter(uint64_t number, struct user_regs_struct registers)
@@ -355,9 +355,9 @@ static bool is_call(const struct event_key *key, const struct event_key *wanted)
 /* Of a call that takes a clock; `kind` is EVENT_IS_COMPAT, EVENT_BY_FUNCTION or 0. */
 static uint64_t count_of(uint64_t where, uint32_t maker, uint64_t clock, uint32_t kind)
 {
-	return count_if(is_call,
-		&(struct event_key){
-			.where = where, .maker = maker, .call = kind | (uint32_t)(INDEX + clock)});
+	return count_if(is_call, &(struct event_key){.where = where,
+					 .maker = maker,
+					 .call = (uint16_t)(kind | (INDEX + clock))});
 }
 
 static bool is_any(const struct event_key *key, const struct event_key *wanted)
@@ -419,7 +419,7 @@ static void other_numbers_are_not_counted(void **state)
 	enter(NATIVE + 1, by_syscall(1));
 	enter(NATIVE | 0x40000000, by_syscall(1)); /* x32 */
 	enter(UINT64_MAX, by_syscall(1));
-	enter(EVENT_UNFOLLOWED, by_syscall(1)); /* is in the same map */
+	enter(EVENT_CALLS, by_syscall(1)); /* the first that is not in the list */
 	assert_int_equal(count_of_all(), 0);
 	enter(NATIVE, by_syscall((uint64_t)-6));
 	assert_int_equal(count_of(0, 1000, EVENT_CLOCK_OTHER, 0), 1);
@@ -448,7 +448,8 @@ static void what_does_not_fit_is_counted_without_its_origin(void **state)
 	enter(NATIVE, by_syscall(1));
 	for (uint64_t i = 0; i < COUNT(kernel.counts); i++)
 		assert_int_equal(count_of(0x5000 + i * 24, 0, 1, 0), 2);
-	assert_int_equal(kernel.rest[INDEX + 1], 6); /* and the last place's are the thread's */
+	assert_int_equal(
+		kernel.shared.rest[INDEX + 1], 6); /* and the last place's are the thread's */
 	assert_int_equal(kernel.last.process, 1000);
 	assert_string_equal(kernel.last.is.name, "caller");
 }
@@ -480,19 +481,19 @@ static void a_call_by_syscall_is_of_what_called_it(void **state)
 	assert_int_equal(count_of(0x5000, 0, 1, EVENT_IS_COMPAT), 1);
 }
 
-static void go(enum event_tracepoint tracepoint, uint64_t one, uint64_t other)
+static void go(enum event_hook hook, uint64_t one, uint64_t other)
 {
 	const uint64_t context[2] = {one, other};
 
-	run(tracepoint, context);
+	run(hook, context);
 }
 
 static void a_call_by_the_vsyscall_page_is_counted_by_its_number(void **state)
 {
 	(void)state;
 	prepare(EVENTS_OF_PROCESS);
-	kernel.numbers[96] = EVENT_IS_COUNTED | (INDEX + 30) << EVENT_INDEX_SHIFT;
-	kernel.numbers[309] = EVENT_IS_COUNTED | (INDEX + 31) << EVENT_INDEX_SHIFT;
+	kernel.shared.calls[96] = EVENT_IS_COUNTED | (INDEX + 30) << EVENT_INDEX_SHIFT;
+	kernel.shared.calls[309] = EVENT_IS_COUNTED | (INDEX + 31) << EVENT_INDEX_SHIFT;
 	go(EVENT_PAGE, 0, 0);
 	go(EVENT_PAGE, 1, 0); /* time() is not wanted */
 	go(EVENT_PAGE, 2, 0);
@@ -564,11 +565,11 @@ static void threads_that_there_is_no_room_to_follow_are_counted(void **state)
 	prepare(EVENTS_OF_PROCESS);
 	for (uint64_t i = 0; i < COUNT(kernel.followed); i++)
 		go(EVENT_FORK, kernel.task, 0xb000 + i);
-	assert_int_equal(kernel.numbers[EVENT_UNFOLLOWED], 0);
+	assert_int_equal(kernel.shared.unfollowed, 0);
 	go(EVENT_FORK, kernel.task, 0xc000);
 	go(EVENT_FORK, kernel.task, 0xc001);
 	go(EVENT_FORK, kernel.task, 0xb000); /* is followed */
-	assert_int_equal(kernel.numbers[EVENT_UNFOLLOWED], 2);
+	assert_int_equal(kernel.shared.unfollowed, 2);
 }
 
 static void a_process_is_followed_at_once(void **state)
