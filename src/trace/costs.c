@@ -72,12 +72,20 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 		fact_set_known(&line.counted);
 	/*
 	 * A call into the vDSO that falls back is counted as a system call, too: by its own name,
-	 * or by another (measure/call.c).
+	 * or by another (measure/call.c). The stubs do not see what a call returns: if the proof
+	 * has not seen it succeed, it was served only if it made no system call.
 	 */
 	if (served_here && !trace->request->as_if_fallback)
 		line.served.value = (int64_t)into_vdso;
 	else if (into_vdso > line.count && (line.count || !falls_back))
 		line.served.value = (int64_t)(into_vdso - line.count);
+	if (!served_here && line.served.value &&
+		((vdso && vdso->failed) || !fact_is_known(&line.counted))) {
+		line.unproven = (uint64_t)line.served.value;
+		line.served.value = 0;
+		fact_set(&line.served.fact, FACT_ABSENT,
+			"that it serves this call here is not proven");
+	}
 	if (served_here && fact_is_known(&vdso->fact))
 		line.vdso_ns = vdso->min_ns;
 	else if (call && !served_here && call->decides &&
@@ -99,7 +107,7 @@ bool trace_row_is_avoidable(const struct trace_evidence *trace, size_t row)
 
 uint64_t trace_line_calls(const struct trace_line *line)
 {
-	return line->count + (uint64_t)line->served.value;
+	return line->count + (uint64_t)line->served.value + line->unproven;
 }
 
 /* The cost of one call need not be known where there is none. */
@@ -111,7 +119,8 @@ static double all_seconds(uint64_t calls, double ns)
 double trace_line_s(const struct trace_line *line)
 {
 	return all_seconds(line->count, line->syscall_ns) +
-	       all_seconds((uint64_t)line->served.value, line->vdso_ns);
+	       all_seconds((uint64_t)line->served.value, line->vdso_ns) +
+	       all_seconds(line->unproven, NAN);
 }
 
 double trace_line_fallback_s(const struct trace_line *line)
@@ -132,6 +141,7 @@ static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line 
 	if (line->reads_clock) {
 		sums->reads += trace_line_calls(line);
 		sums->reads_by_call += line->count;
+		sums->reads_unproven += line->unproven;
 		sums->reads_s += trace_line_s(line);
 		sums->fallback_s += trace_line_fallback_s(line);
 	}

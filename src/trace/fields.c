@@ -68,12 +68,12 @@ static void print_rate(const void *object, const void *whole, FILE *out)
 /* If the served calls were not counted, all calls in the table are system calls. */
 static bool has_served(const struct trace_line *line)
 {
-	return fact_is_known(&line->served.fact);
+	return fact_is_known(&line->served.fact) || line->unproven;
 }
 
 CELL(print_all, struct trace_line, fputs(as_short((double)trace_line_calls(row)), out))
 CELL(print_served, struct trace_line,
-	if (has_served(row)) fputs(as_short((double)row->served.value), out))
+	if (fact_is_known(&row->served.fact)) fputs(as_short((double)row->served.value), out))
 CELL(print_system_calls, struct trace_line,
 	if (has_served(row) && fact_is_known(&row->counted))
 		fputs(as_short((double)row->count), out))
@@ -106,7 +106,7 @@ const struct field trace_line_fields[] = {
 		.doc = "how many of these were made by 32-bit code"},
 	{INTEGER("served", served.value, INT64_MAX), .fact = FACT(served.fact), .title = "served",
 		.options = FIELD_RARE, .width = 7, .cell = print_served,
-		.doc = "calls that the vDSO served, which are not in count; null: not counted"},
+		.doc = "calls that the vDSO served, which are not in count; null: not known"},
 	{FLAG("avoidable", avoidable),
 		.doc = "whether the vDSO serves the call on this host, or could"},
 	{NS("syscall_ns", syscall_ns), .doc = "ns per call by system call; null: not timed"},

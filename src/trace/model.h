@@ -216,6 +216,7 @@ struct trace_line {
 	struct fact counted;          /* known: so are the next two */
 	uint64_t count, count_32_bit; /* system calls, and those by 32-bit code among them */
 	struct number_fact served;    /* calls that the vDSO served */
+	uint64_t unproven;            /* calls into it that may have failed, or be system calls */
 	double syscall_ns, vdso_ns;   /* cost of one call by each */
 	bool is_minimum;              /* syscall_ns is the cost of the cheapest system call */
 };
@@ -236,6 +237,7 @@ struct trace_sums {
 	uint64_t avoidable;      /* those that the vDSO serves, or could */
 	uint64_t reads;          /* calls that read the clock, with those that were served */
 	uint64_t reads_by_call;  /* reads that were system calls */
+	uint64_t reads_unproven; /* reads by the vDSO that may have failed, or be system calls */
 	double reads_s;          /* cost of the reads; NAN: not known */
 	double fallback_s;       /* cost of the reads if all were system calls; NAN: not known */
 	double avoidable_s;      /* cost of the avoidable calls that the vDSO's cost is known of */

@@ -284,8 +284,15 @@ static void say_not_counted(const struct view *v)
 /* The calls that bypass the vDSO may be many. */
 static void say_served_alone(const struct view *v)
 {
+	const uint64_t unproven = v->sums->reads_unproven;
+
 	say_reads(v);
-	SAY(v, " through the vDSO, which serves them");
+	SAY(v, " through the vDSO, which serves ");
+	if (unproven)
+		SAY(v, "%s of them; whether it serves the others is not known",
+			as_count(v->sums->reads - unproven));
+	else
+		SAY(v, "them");
 	say_costs(v);
 	SAY(v, ". System calls that bypass it were not counted.");
 }

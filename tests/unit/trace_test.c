@@ -157,6 +157,47 @@ static void without_counts_of_system_calls_reads_say_what_the_proof_allows(void 
 		strstr(run.report.summary, "not counted: bpf(2) is refused. 'strace -f -c"));
 }
 
+/* The stubs count a call before it returns, which may be an error. */
+static void calls_that_were_not_proven_to_succeed_are_not_said_to_be_served(void **state)
+{
+	static const struct {
+		const char *call;
+		uint32_t failed; /* calls of the proof */
+		bool is_counted; /* the system calls are */
+		int64_t served;
+	} rows[] = {{"gettimeofday", 0, false, 500}, {"gettimeofday", 1000, false, 0},
+		{"gettimeofday", 1000, true, 0}, {"time", 0, false, 0}, {"time", 0, true, 500}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct trace_line *line = diagnosis->lines;
+
+		make_host(false);
+		request->target = TARGET_PROGRAM;
+		trace->host.calls[0].path[PATH_VDSO].failed = rows[i].failed;
+		fact_set_known(&trace->served);
+		if (!rows[i].is_counted)
+			fact_set(&trace->method_fact, FACT_DENIED, "bpf(2) is refused");
+		trace->vdso_calls[trace_plan_call(&plan, rows[i].call)->row] = 500;
+		trace_judge(&run);
+		assert_int_equal(diagnosis->line_count, 1);
+		assert_int_equal(line->served.value, rows[i].served);
+		assert_int_equal(fact_is_known(&line->served.fact), rows[i].served > 0);
+		assert_int_equal(diagnosis->sums.served, rows[i].served);
+		assert_int_equal(trace_line_calls(line), 500);
+	}
+	/* Those of another call are. */
+	make_host(false);
+	request->target = TARGET_PROGRAM;
+	fact_set_known(&trace->served);
+	fact_set(&trace->method_fact, FACT_DENIED, "bpf(2) is refused");
+	trace->vdso_calls[trace_plan_call(&plan, "gettimeofday")->row] = 500;
+	trace->vdso_calls[trace_plan_call(&plan, "time")->row] = 3;
+	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_SERVED);
+	assert_non_null(strstr(run.report.summary, "which serves 500 of them; whether"));
+}
+
 /* The CPU time is that of the program and of what it waited for, or of a process alone. */
 static void there_is_no_share_of_a_time_that_others_are_not_in(void **state)
 {
@@ -687,6 +728,7 @@ int main(void)
 #endif
 		cmocka_unit_test(the_published_sum),
 		cmocka_unit_test(without_counts_of_system_calls_reads_say_what_the_proof_allows),
+		cmocka_unit_test(calls_that_were_not_proven_to_succeed_are_not_said_to_be_served),
 		cmocka_unit_test(there_is_no_share_of_a_time_that_others_are_not_in),
 		cmocka_unit_test(no_system_calls_are_the_good_news),
 		cmocka_unit_test(samples_in_the_vdso_are_a_share_with_its_error),
