@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -22,79 +21,56 @@
 
 /* ---- the record that outlives a kill ---- */
 
-static int create_own(int folder, const char *name, int flags)
-{
-	return openat(folder, name, flags | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-}
-
-/* The file is made anew: what has this name may be a link. */
 bool clocksource_switch_record(const struct clocksource_switch *sw, struct fact *why)
 {
 	ssize_t length = (ssize_t)strlen(sw->original);
 	bool written;
-	int file;
 
-	unlinkat(sw->folder, SWITCH_RECORD, 0);
-	file = create_own(sw->folder, SWITCH_RECORD, O_WRONLY);
-	errno = file < 0 ? errno : ENOSPC; /* for a short write */
-	written = file >= 0 && write(file, sw->original, (size_t)length) == length;
+	clocksource_switch_forget(sw);
+	errno = ENOSPC; /* for a short write */
+	written = write(sw->record, sw->original, (size_t)length) == length;
 	if (!written)
-		fact_set_errno(why, errno, SWITCH_FOLDER "/" SWITCH_RECORD);
-	if (file >= 0)
-		close(file);
+		fact_set_errno(why, errno, SWITCH_RECORD);
 	return written;
 }
 
 void clocksource_switch_forget(const struct clocksource_switch *sw)
 {
-	unlinkat(sw->folder, SWITCH_RECORD, 0);
+	(void)!ftruncate(sw->record, 0);
 }
 
 /* A record that names the clocksource in use is stale. */
 static void read_record(struct clocksource_switch *sw)
 {
-	struct stat status;
-	int file = file_open_regular(sw->folder, SWITCH_RECORD, O_RDONLY, &status);
 	char buffer[CLOCKSOURCE_NAME_SIZE + 1], name[CLOCKSOURCE_NAME_SIZE];
 	struct span record = {.at = buffer}, word;
 
-	if (file < 0)
-		return;
-	if (file_read_all(file, buffer, sizeof(buffer), &record.length) == 0 &&
+	if (file_read_all(sw->record, buffer, sizeof(buffer), &record.length) == 0 &&
 		text_next_word(&record, &word) && clocksource_take_name(word, name) &&
 		strcmp(name, sw->original) != 0)
 		text_clean(sw->interrupted, CLOCKSOURCE_NAME_SIZE, name);
-	close(file);
 }
 
 /* ---- holding it ---- */
 
-/*
- * The lock is on a file that only its owner can open, since any user who can read a file can lock
- * it. The file is not removed at the end: of two processes that open it then, one would hold the
- * lock of a file that is gone.
- */
-static int open_lock(const struct clocksource_switch *sw)
+/* Any user who can read a file can lock it: only its owner can open this one. */
+static int open_record(const struct root *root, struct fact *why)
 {
-	struct stat status;
-	int file;
+	int file = openat(root->directory, SWITCH_RECORD + 1,
+		O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
-	do {
-		file = file_open_regular(sw->folder, SWITCH_LOCK, O_RDWR, &status);
-		if (file < 0 && errno == ENOENT)
-			file = create_own(sw->folder, SWITCH_LOCK, O_RDWR);
-	} while (file < 0 && errno == EEXIST); /* another run has just made it */
+	if (file < 0)
+		fact_set_errno(why, errno, SWITCH_RECORD);
 	return file;
 }
 
 /* One run at a time: the children inherit the lock, which is free when the last of them ends. */
 static enum switch_result take_hold(struct clocksource_switch *sw, struct fact *why)
 {
-	sw->lock = open_lock(sw);
-	if (sw->lock < 0 || flock(sw->lock, LOCK_EX | LOCK_NB) < 0) {
+	if (flock(sw->record, LOCK_EX | LOCK_NB) < 0) {
 		int error = errno;
 
-		fact_set_errno(why, error, SWITCH_FOLDER "/" SWITCH_LOCK);
+		fact_set_errno(why, error, SWITCH_RECORD);
 		return error == EWOULDBLOCK ? SWITCH_BUSY : SWITCH_REFUSED;
 	}
 	if (!clocksource_read(sw->root, sw->original, why))
@@ -115,11 +91,10 @@ enum switch_result clocksource_switch_open(
 
 	*sw = (struct clocksource_switch){.root = root,
 		.file = root_open_file(root, CLOCKSOURCE_CURRENT, O_RDWR, why),
-		.folder = -1,
-		.lock = -1};
+		.record = -1};
 	if (sw->file >= 0)
-		sw->folder = root_open_file(root, SWITCH_FOLDER, O_RDONLY, why);
-	opened = sw->folder < 0 ? SWITCH_CLOSED : take_hold(sw, why);
+		sw->record = open_record(root, why);
+	opened = sw->record < 0 ? SWITCH_CLOSED : take_hold(sw, why);
 	if (opened != SWITCH_DONE)
 		clocksource_switch_close(sw);
 	return opened;
@@ -132,11 +107,9 @@ void clocksource_switch_close(struct clocksource_switch *sw)
 	sw->current = sw->wanted = NULL;
 	if (sw->file >= 0)
 		close(sw->file);
-	if (sw->folder >= 0)
-		close(sw->folder);
-	if (sw->lock >= 0)
-		close(sw->lock);
-	sw->file = sw->folder = sw->lock = -1;
+	if (sw->record >= 0)
+		close(sw->record);
+	sw->file = sw->record = -1;
 }
 
 /* ---- switching it ---- */

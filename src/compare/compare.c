@@ -17,63 +17,26 @@
 #include "measure/vdso.h"
 #include "model.h"
 
-enum { OPTION_ONLY = OPTION_OWN, OPTION_WITH_GUESTS };
-
-static bool take_only(struct cli *cli, struct span word)
-{
-	struct compare *compare = cli->data;
-
-	if (!word.length)
-		return cli_usage_error("--only: a name is empty");
-	if (compare->only_count == ONLY_MAX)
-		return cli_usage_error("--only: at most %d names are accepted", ONLY_MAX);
-	compare->only[compare->only_count++] = word;
-	return true;
-}
+enum { OPTION_WITH_GUESTS = OPTION_OWN };
 
 static bool compare_take(struct cli *cli, int id, const char *value)
 {
 	struct compare *compare = cli->data;
 
-	switch (id) {
-	case OPTION_ONLY:
-		return take_list(value, take_only, cli);
-	case OPTION_WITH_GUESTS:
-		return compare->with_guests = true;
-	default:
-		return compare->yes = true;
-	}
+	(void)value;
+	return *(id == OPTION_WITH_GUESTS ? &compare->with_guests : &compare->yes) = true;
 }
 
 /* ---- the plan ---- */
 
-/* Takes all that are offered, or those of --only, without the one in use. False after a message. */
-static bool choose_candidates(struct compare *compare, const char *in_use)
+static void choose_candidates(struct compare *compare)
 {
 	const struct clocksource_evidence *offered = &compare->host.clocksource;
-	bool is_offered[ONLY_MAX] = {false};
-	struct strbuf list = {.used = 0};
 
 	for (size_t i = 0; i < offered->available_count; i++) {
-		const char *name = offered->available[i];
-		bool wanted = !compare->only_count;
-
-		strbuf_add(&list, "%s%s", i ? ", " : "", name);
-		for (size_t k = 0; k < compare->only_count; k++) {
-			if (text_equals(compare->only[k], name))
-				wanted = is_offered[k] = true;
-		}
-		if (wanted && strcmp(name, in_use) != 0)
-			compare->names[compare->count++] = name;
+		if (strcmp(offered->available[i], compare->sw.original) != 0)
+			compare->names[compare->count++] = offered->available[i];
 	}
-	for (size_t k = 0; k < compare->only_count; k++) {
-		if (is_offered[k])
-			continue;
-		compare->report.exit_status = EXIT_TROUBLE;
-		return cli_usage_error("--only: this host does not offer '%.*s', only %s",
-			(int)compare->only[k].length, compare->only[k].at, list.text);
-	}
-	return true;
 }
 
 #define REGAINED                                                                                   \
@@ -141,8 +104,8 @@ static bool may_switch(const struct root *root, const struct compare *compare)
 	ntp_collect(&ntp, DEADLINE_NONE);
 	if (*sw->interrupted) {
 		cli_error("an earlier compare was killed: the clocksource was %s before it, and "
-			  "is %s now. Restore it first, as root, or remove " SWITCH_FOLDER
-			  "/" SWITCH_RECORD " to keep %s:",
+			  "is %s now. Restore it first, as root, or remove " SWITCH_RECORD
+			  " to keep %s:",
 			sw->interrupted, sw->original, sw->original);
 		print_command(sw->interrupted);
 		return false;
@@ -153,7 +116,7 @@ static bool may_switch(const struct root *root, const struct compare *compare)
 			"try again after it");
 	if (!compare->with_guests && guests_running(root, which, sizeof(which)))
 		return cli_error(
-			"virtual machines are running on this host (%s). A switch away from the "
+			"virtual machines may be running on this host (%s). A switch away from the "
 			"TSC takes vDSO support from their kvm-clock " REGAINED
 			"; use --with-guests to proceed anyway",
 			which);
@@ -213,10 +176,9 @@ static bool may_run(struct cli *cli, struct compare *compare)
 	if (!fact_is_known(&offered->available_fact))
 		return cli_error("cannot list the available clocksources: %s",
 			offered->available_fact.reason);
-	if (!choose_candidates(compare, compare->sw.original))
-		return false;
+	choose_candidates(compare);
 	if (!compare->count)
-		return cli_error("%s is in use already; nothing to try", compare->sw.original);
+		return cli_error("only %s is available: nothing to compare", compare->sw.original);
 	if (!cli->quiet || !compare->yes)
 		announce(compare);
 	return may_switch(&cli->root, compare) && (compare->yes || cli_confirm());
@@ -259,7 +221,6 @@ static int compare_finish(struct cli *cli, int status)
 }
 
 static const struct option_row options[] = {
-	{OPTION_ONLY, "only", "LIST", "try only these, beside the one in use: tsc,hpet"},
 	{OPTION_WITH_GUESTS, "with-guests", NULL,
 		"run even though KVM guests are running here: their kvm-clock loses vDSO support"},
 	{'y', "yes", NULL, "skip the confirmation; needed without a terminal"},

@@ -6,24 +6,23 @@
  * It waits for end-of-file on a pipe whose other end each such process holds open, so the
  * kernel itself reports their end. It is in a session of its own and blocks every signal that
  * can be blocked, so neither a closed terminal nor a killed process group ends it. It can still
- * be killed by SIGKILL; then the process that started it sees the end of a second pipe and
- * restores the clocksource itself.
+ * be killed by SIGKILL; then the process that started it restores the clocksource itself.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "model.h"
 
 /* The name differs from the program's, so that "killall vdsocheck" leaves it alone. */
 #define NAME "clock-guardian"
 
 /* The parent restores the clocksource if the guardian has not done so after this time. */
-#define RESTORE_MS 5000
+#define RESTORE_NS 5000000000
 
 /* The byte that announces a regular end, whose outcome the parent reports. */
 #define REGULAR_END 'e'
@@ -67,7 +66,6 @@ static void guard(const struct guardian *guardian, const struct clocksource_swit
 
 	prctl(PR_SET_NAME, NAME);
 	close(guardian->alive[1]);
-	close(guardian->watch[0]);
 	leave_terminal();
 	regular = await_end(guardian->alive[0]);
 	result = clocksource_switch_restore(sw, &why);
@@ -85,7 +83,7 @@ bool guardian_start(struct guardian *guardian, const struct clocksource_switch *
 	sigset_t all, before;
 
 	/* Without a guardian the program ends, which closes what is open. */
-	if (pipe2(guardian->alive, O_CLOEXEC) < 0 || pipe2(guardian->watch, O_CLOEXEC) < 0) {
+	if (pipe2(guardian->alive, O_CLOEXEC) < 0) {
 		fact_set_errno(why, errno, "pipe");
 		return false;
 	}
@@ -99,33 +97,28 @@ bool guardian_start(struct guardian *guardian, const struct clocksource_switch *
 	if (guardian->pid < 0)
 		fact_set_errno(why, errno, "fork of the guardian");
 	close(guardian->alive[0]);
-	close(guardian->watch[1]);
 	return guardian->pid > 0;
-}
-
-static bool ends_within(const struct guardian *guardian, int milliseconds)
-{
-	struct pollfd end = {.fd = guardian->watch[0]};
-
-	return poll(&end, 1, milliseconds) > 0;
 }
 
 bool guardian_is_running(const struct guardian *guardian)
 {
-	return !ends_within(guardian, 0);
+	siginfo_t ended = {.si_pid = 0};
+
+	return waitid(P_PID, (id_t)guardian->pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       ended.si_pid == 0;
 }
 
 enum switch_result guardian_finish(
 	struct guardian *guardian, const struct clocksource_switch *sw, struct fact *why)
 {
+	struct deadline deadline = deadline_after(RESTORE_NS);
+	struct child_wait wait = {.pid = guardian->pid, .deadline = &deadline};
+
 	/* A guardian that is gone does not read it; the driver ignores SIGPIPE. */
 	(void)!write(guardian->alive[1], &(char){REGULAR_END}, 1);
 	close(guardian->alive[1]);
 	/* A guardian that was stopped, or waits for a child that cannot be killed, never ends. */
-	if (!ends_within(guardian, RESTORE_MS))
-		kill(guardian->pid, SIGKILL);
-	while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	close(guardian->watch[0]);
+	if (child_wait(&wait) == ETIMEDOUT)
+		child_end(guardian->pid, &deadline);
 	return clocksource_switch_restore(sw, why);
 }

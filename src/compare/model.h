@@ -22,18 +22,15 @@
 /* ---- clocksource_switch.c: the kernel's clocksource, changed through sysfs ---- */
 
 /*
- * While another clocksource may be in use, the record holds the name of the original one. It is
- * left behind only if all of compare's processes are killed, and does not survive a reboot.
+ * Is locked during a run, and holds the name of the original clocksource while another one may be
+ * in use. The name is left behind only if all of compare's processes are killed.
  */
-#define SWITCH_FOLDER "/run"
-#define SWITCH_RECORD "vdsocheck-compare"
-#define SWITCH_LOCK "vdsocheck-compare.lock"
+#define SWITCH_RECORD "/run/vdsocheck-compare"
 
 struct clocksource_switch {
 	const struct root *root; /* not owned */
 	int file;                /* current_clocksource; owned */
-	int folder;              /* SWITCH_FOLDER; owned */
-	int lock;                /* owned; is released when the last copy is closed */
+	int record;              /* owned; its lock is released when the last copy is closed */
 	/* Names that the file may hold because of us, shared by all of compare's processes. */
 	char *current;                           /* as last read back; owned, with the next */
 	char *wanted;                            /* being written; "": nothing is */
@@ -44,8 +41,7 @@ struct clocksource_switch {
 
 enum switch_result {
 	SWITCH_DONE,
-	SWITCH_CLOSED,  /* opening: the file cannot be opened for writing, or there is no
-	                   SWITCH_FOLDER */
+	SWITCH_CLOSED,  /* opening: the file or the record cannot be opened for writing */
 	SWITCH_BUSY,    /* opening: another process holds the lock */
 	SWITCH_REFUSED, /* the kernel refused it, or it could not be read, or locked: see *why */
 	SWITCH_FOREIGN, /* something else switched it: left as it is, see *why */
@@ -71,7 +67,7 @@ enum switch_result clocksource_switch_to(
 enum switch_result clocksource_switch_restore(
 	const struct clocksource_switch *sw, struct fact *why);
 
-/* Writes SWITCH_RECORD. After a failure, false, a part of it may be there: forget it. */
+/* Writes the name into the record. After a failure, false, a part of it may be there: forget it. */
 bool clocksource_switch_record(const struct clocksource_switch *sw, struct fact *why);
 void clocksource_switch_forget(const struct clocksource_switch *sw);
 
@@ -80,7 +76,6 @@ void clocksource_switch_forget(const struct clocksource_switch *sw);
 struct guardian {
 	pid_t pid;
 	int alive[2]; /* a pipe to it, open in each process that may switch, also in children */
-	int watch[2]; /* a pipe from it, at its end when the guardian is gone: for poll() */
 };
 
 /* Called in the guardian with the result when it had to act alone. */
@@ -102,15 +97,10 @@ enum switch_result guardian_finish(
 
 /* ---- preflight.c: the effects of a switch beyond this process ---- */
 
-/*
- * True if a virtual machine of KVM runs on this host: its vendor's module is in use, or a process
- * holds /dev/kvm or a machine open. Then `which` names the module or process.
- */
+/* True if a virtual machine of KVM runs on this host, or may: `which` says by what sign. */
 bool guests_running(const struct root *root, char *which, size_t size);
 
 /* ---- candidate.c: one clocksource, measured ---- */
-
-#define SPEED_WINDOWS 5
 
 struct candidate {
 	char name[CLOCKSOURCE_NAME_SIZE];
@@ -135,11 +125,8 @@ struct run;
  */
 void candidate_measure(const struct run *run, struct candidate *candidate);
 
-/*
- * *fact is known if a clock that ran at these ratios of its right speed, each over a window of its
- * own, is usable; failed if the median is far from 1, which takes most windows to agree. Pure.
- */
-void candidate_judge_speed(const double ratios[SPEED_WINDOWS], struct fact *fact);
+/* *fact is known if a clock of this speed, 1 being right, is usable; else it failed. Pure. */
+void candidate_judge_speed(double speed, struct fact *fact);
 
 /* ---- run.c: all of them, one after the other ---- */
 
@@ -155,7 +142,6 @@ struct run {
 	struct fact why; /* known: every candidate was tried; or what ended it early */
 	enum switch_result restored;
 	struct fact restored_fact; /* known: the original clocksource is in use, as read back */
-	struct ntp_evidence before, after;
 	size_t count;
 	struct candidate *candidates; /* the one in use is the first; shared with the workers */
 
@@ -173,15 +159,11 @@ void run_candidates(struct run *run, const char *const *names, size_t count);
 
 /* ---- compare.c: a run of the command ---- */
 
-#define ONLY_MAX 32
-
 /* The kind of cli->data. */
 struct compare {
 	struct report report;
 
 	/* The options. */
-	size_t only_count; /* 0: all */
-	struct span only[ONLY_MAX];
 	bool with_guests;
 	bool yes;
 

@@ -69,10 +69,6 @@ static const struct field run_fields[] = {
 		       "restored_reason"},
 	{REASON("restored_reason"), .fact = FACT(restored_fact),
 		.doc = "why the original clocksource is not in use again; null: it is"},
-	{OBJECT("ntp_before", before, ntp_fields),
-		.doc = "synchronization of the clock before the run"},
-	{OBJECT("ntp_after", after, ntp_fields),
-		.doc = "synchronization of the clock after the run"},
 	{LIST_AT("clocksources", candidates, count, candidate_fields),
 		.doc = "clocksources that were tried, the one in use before the first"},
 	{REASON("reason"), .fact = FACT(why), .doc = "why the run ended early; null: it did not"},
@@ -105,8 +101,4 @@ void compare_text(const void *data, struct page *page)
 				run->candidates[i].reason);
 	}
 	page_host(page, &compare->host);
-	page_line(page, "NTP", "before: ");
-	strbuf_add_ntp(&run->before, &page->text);
-	page_add(page, "; after: ");
-	strbuf_add_ntp(&run->after, &page->text);
 }

@@ -12,7 +12,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "collect.h"
 #include "model.h"
 
 /* The time limit of a worker, with room for a slow clock or a busy machine. */
@@ -110,7 +109,6 @@ void run_candidates(struct run *run, const char *const *names, size_t count)
 {
 	run->restored = SWITCH_DONE;
 	fact_set_known(&run->restored_fact);
-	ntp_collect(&run->before, DEADLINE_NONE);
 	run->candidates = child_share((count + 1) * sizeof(*run->candidates), &run->why);
 	if (!run->candidates)
 		return;
@@ -136,5 +134,4 @@ void run_candidates(struct run *run, const char *const *names, size_t count)
 	if (run->restored != SWITCH_REFUSED)
 		clocksource_switch_forget(run->sw);
 	handle_stops(SIG_DFL);
-	ntp_collect(&run->after, DEADLINE_NONE);
 }

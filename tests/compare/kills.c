@@ -261,7 +261,7 @@ static void set_up(char *const *arguments)
 	root = arguments[2];
 	srandom((unsigned)strtoul(arguments[4], NULL, 10));
 	snprintf(current_path, sizeof(current_path), "%s/" CURRENT, root);
-	snprintf(lock_path, sizeof(lock_path), "%s/run/vdsocheck-compare.lock", root);
+	snprintf(lock_path, sizeof(lock_path), "%s/run/vdsocheck-compare", root);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }

@@ -48,7 +48,6 @@ static enum kind value_kind(const struct option_row *row)
 		{"path", KIND_LIST},
 		{"call", KIND_LIST},
 		{"clock", KIND_LIST},
-		{"only", KIND_CLOCKSOURCES},
 		{"require", KIND_CLOCKSOURCES},
 	};
 

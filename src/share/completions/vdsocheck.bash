@@ -14,7 +14,7 @@ _vdsocheck()
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --calls | --only | -p | --pid | --by | --as-if | --top)
+		--from | --rate | --require | --max-ns | --sysroot | --format | -o | --output | --color | --call | --clock | --path | -d | --duration | --calls | -p | --pid | --by | --as-if | --top)
 			[[ ${COMP_WORDS[i + 1]} != = ]] || ((i++))
 			((i++))
 			;;
@@ -64,9 +64,8 @@ _vdsocheck()
 		esac
 		;;
 	compare)
-		options='--only --with-guests -y --yes --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		options='--with-guests -y --yes --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
 		case $prev in
-		--only) kind=list words=$(cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null) ;;
 		--format) kind=words words='text json' ;;
 		-o | --output) kind=files ;;
 		--color) kind=words words='auto always never' ;;

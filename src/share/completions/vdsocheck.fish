@@ -68,7 +68,6 @@ complete -c vdsocheck -n '__vdsocheck_is warp' -s h -l help -d 'print this help'
 complete -c vdsocheck -n '__vdsocheck_is warp' -s V -l version -d 'print the version'
 
 complete -c vdsocheck -n __vdsocheck_is_first -a compare -d 'try each clocksource and restore the one in use'
-complete -c vdsocheck -n '__vdsocheck_is compare' -l only -x -a '(__vdsocheck_list (cat /sys/devices/system/clocksource/clocksource0/available_clocksource 2>/dev/null | string split -n " "))' -d 'try only these, beside the one in use: tsc,hpet'
 complete -c vdsocheck -n '__vdsocheck_is compare' -l with-guests -d 'run even though KVM guests are running here: their kvm-clock loses vDSO support'
 complete -c vdsocheck -n '__vdsocheck_is compare' -s y -l yes -d 'skip the confirmation'
 complete -c vdsocheck -n '__vdsocheck_is compare' -l format -x -a 'text json' -d 'how to print'
