@@ -229,8 +229,7 @@ static void add_step(const struct step_row *row, const char *label, const struct
 /* True for the manual, too, which names the kernels that advice needs. */
 static bool needs_newer_kernel(const struct view *v, const struct advice_row *row)
 {
-	return v ? kernel_is_before(v->evidence, row->since.major, row->since.minor)
-	         : row->since.major > 0;
+	return row->since && (!v || kernel_is_before(v->evidence, row->since));
 }
 
 /* Any rate is one, and of several clocksources the last. */
@@ -281,8 +280,8 @@ static bool write_text(const struct view *v, const struct advice_row *row, const
 	if (is_for_host(v, row))
 		text_append(text, ADVICE_TEXT_SIZE, "On the host, outside this container, ");
 	if (needs_newer_kernel(v, row))
-		text_append(text, ADVICE_TEXT_SIZE, "%s Linux %u.%u or newer, ",
-			*text ? "with" : "With", row->since.major, row->since.minor);
+		text_append(text, ADVICE_TEXT_SIZE, "%s Linux %s or newer, ",
+			*text ? "with" : "With", row->since);
 	at = strlen(text);
 	if (!words_fill(row->text, words, text + at, ADVICE_TEXT_SIZE - at))
 		return false;
@@ -294,7 +293,7 @@ static bool write_text(const struct view *v, const struct advice_row *row, const
 	for (size_t i = 0; v && i < REMARK_MAX && row->remarks[i].text; i++) {
 		const struct remark *remark = &row->remarks[i];
 
-		if (kernel_is_before(v->evidence, remark->major, remark->minor) &&
+		if (kernel_is_before(v->evidence, remark->before) &&
 			(!remark->applies || remark->applies(v)))
 			text_append(text, ADVICE_TEXT_SIZE, " %s", remark->text);
 	}

@@ -65,7 +65,7 @@ const char *reason_against(const struct view *v, const char *name)
 		{"kvm-clock", fact_is_flag(&host->kvm_clock_stable, false),
 			"KVM does not mark the TSC stable, so the vDSO does not support it"},
 		{"xen", !xen, OTHER_HYPERVISOR},
-		{"xen", kernel_is_before(evidence, 4, 15),
+		{"xen", kernel_is_before(evidence, "4.15"),
 			"the vDSO supports it from Linux 4.15 on"},
 		{"xen",
 			fact_is_flag(&host->xen_tsc_reliable, false) ||

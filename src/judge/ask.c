@@ -219,18 +219,17 @@ static bool parse_release(const char *release, unsigned long *numbers, size_t co
 	return true;
 }
 
-bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor)
+bool kernel_is_before(const struct evidence *evidence, const char *release)
 {
-	unsigned long has[2];
+	unsigned long has[2], first[2];
 
-	return fact_is_known(&evidence->host.kernel.fact) &&
-	       parse_release(evidence->host.kernel.value, has, ARRAY_SIZE(has)) &&
-	       (has[0] < major || (has[0] == major && has[1] < minor));
+	return fact_is_known(&evidence->host.kernel.fact) && parse_release(release, first, 2) &&
+	       parse_release(evidence->host.kernel.value, has, 2) &&
+	       (has[0] < first[0] || (has[0] == first[0] && has[1] < first[1]));
 }
 
 /* Debian's release has an ABI's number in this place: "6.1.0-28", built from "Debian 6.1.119-1". */
-bool kernel_is_patched(
-	const struct evidence *evidence, unsigned major, unsigned minor, unsigned patch)
+bool kernel_is_patched(const struct evidence *evidence, const char *wanted)
 {
 	static const char debian[] = " Debian ";
 	const struct host_evidence *host = &evidence->host;
@@ -238,12 +237,12 @@ bool kernel_is_patched(
 	const char *build = fact_is_known(&host->kernel_build.fact)
 	                            ? strstr(host->kernel_build.value, debian)
 	                            : NULL;
-	unsigned long has[3];
+	unsigned long has[3], first[3];
 
 	if (build)
 		release = build + strlen(debian);
-	return parse_release(release, has, ARRAY_SIZE(has)) && has[0] == major && has[1] == minor &&
-	       has[2] >= patch;
+	return parse_release(release, has, 3) && parse_release(wanted, first, 3) &&
+	       has[0] == first[0] && has[1] == first[1] && has[2] >= first[2];
 }
 
 bool arch_starts(const struct evidence *evidence, const char *beginning)

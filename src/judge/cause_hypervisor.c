@@ -77,7 +77,7 @@ void cause_xen(const struct view *v, struct cause_list *list)
 	const struct evidence *evidence = v->evidence;
 	bool on_xen = v->falls_back && v->on_xen;
 	/* The vDSO can read it since 2229f70b5bbb, in 4.15, and wherever the page has a mode. */
-	bool is_kernel_too_old = on_xen && !v->mode_set && kernel_is_before(evidence, 4, 15);
+	bool is_kernel_too_old = on_xen && !v->mode_set && kernel_is_before(evidence, "4.15");
 	/* "(err N)", not "(tsc unstable)": Xen lacks the hypercall then (xen/time.c). */
 	bool has_no_page = on_xen && v->xen_refused && strstr(v->xen_refused->text, "(err");
 	bool is_known_unstable =
@@ -345,7 +345,7 @@ void cause_hyperv(const struct view *v, struct cause_list *list)
 				clocksource_is_other(evidence, "hyperv_clocksource_tsc_page")));
 	/* Hyper-V's first clocksource reads an MSR. */
 	bool is_kernel_too_old = clocksource_is(evidence, "hyperv_clocksource")
-	                                 ? v->falls_back && kernel_is_before(evidence, 4, 12)
+	                                 ? v->falls_back && kernel_is_before(evidence, "4.12")
 	                                 : is_page_unreadable;
 	bool has_no_mode = on_page && v->mode_none;
 	const struct cause_case cases[] = {
@@ -353,8 +353,8 @@ void cause_hyperv(const struct view *v, struct cause_list *list)
 			.advice = {{&newer_kernel_for_hyperv_page, true}}},
 		{&hyperv_without_vdso, .applies = has_no_mode && !is_kernel_too_old,
 			.advice = {{&newer_kernel_for_hyperv, true}}},
-		{&hyperv_backport, .applies = has_no_mode && !kernel_is_before(evidence, 5, 4) &&
-	                                      kernel_is_before(evidence, 5, 12)},
+		{&hyperv_backport, .applies = has_no_mode && !kernel_is_before(evidence, "5.4") &&
+	                                      kernel_is_before(evidence, "5.12")},
 		{&hyperv_page_invalid,
 			.applies = on_page && !v->mode_none && fact_is_known(&sequence->fact) &&
 	                           sequence->value == 0,

@@ -84,7 +84,7 @@ static void cite_invariance(const struct view *v, struct cause *cause)
 static const struct advice_row set_tsc_rate = {"set-tsc-rate", RANK_UPDATE, .actor = ACTOR_GUEST,
 	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz=RATE, in "
 		"kHz, to the kernel command line.",
-	.since = {5, 8}, .boot = "tsc_early_khz=RATE",
+	.since = "5.8", .boot = "tsc_early_khz=RATE",
 	.risk = "If the rate is wrong, or the guest is migrated to a host with another rate, the "
 		"clock runs fast or slow."};
 

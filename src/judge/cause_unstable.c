@@ -275,7 +275,7 @@ void cause_unstable(const struct view *v, struct cause_list *list)
 			.advice = {{&advice_ask_for_invariant_tsc, asks_for_invariant}}},
 		{&tsc_on_hyperv,
 			.applies =
-				reason == UNSTABLE_ON_HYPERV && !kernel_is_before(evidence, 5, 5),
+				reason == UNSTABLE_ON_HYPERV && !kernel_is_before(evidence, "5.5"),
 			.line = v->tsc_distrust,
 			.advice = {{&advice_move, !v->has_switch && !v->lacks_driver},
 				{&advice_ask_hyperv_for_tsc, !v->has_switch}}},

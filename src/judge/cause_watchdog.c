@@ -176,7 +176,7 @@ static bool was_late(const struct view *v)
 
 static bool knows_nowatchdog(const struct view *v)
 {
-	return !kernel_is_before(v->evidence, 5, 2) || kernel_is_rhel_8(v->evidence);
+	return !kernel_is_before(v->evidence, "5.2") || kernel_is_rhel_8(v->evidence);
 }
 
 static bool wants_nowatchdog(const struct view *v)
@@ -212,10 +212,10 @@ static bool has_newer_watchdog(const struct view *v)
 		log_find(evidence, "Long readout interval"))
 		return true;
 	return fact_is_known(&evidence->host.kernel.fact) &&
-	       (!kernel_is_before(evidence, 6, 8) || kernel_is_patched(evidence, 5, 10, 223) ||
-		       kernel_is_patched(evidence, 5, 15, 149) ||
-		       kernel_is_patched(evidence, 6, 1, 78) ||
-		       kernel_is_patched(evidence, 6, 6, 17));
+	       (!kernel_is_before(evidence, "6.8") || kernel_is_patched(evidence, "5.10.223") ||
+		       kernel_is_patched(evidence, "5.15.149") ||
+		       kernel_is_patched(evidence, "6.1.78") ||
+		       kernel_is_patched(evidence, "6.6.17"));
 }
 
 static const struct advice_row newer_kernel_or_nowatchdog = {"newer-kernel-or-nowatchdog",
@@ -234,11 +234,11 @@ static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE, .a
 	.text = "Reboot to get tsc back.",
 	.boot_text = "If the TSCs agree, boot with tsc=nowatchdog to keep it.",
 	.remarks = {{NOWATCHDOG_REMARK},
-		{6, 12, tsc_has_adjust,
+		{"6.12", tsc_has_adjust,
 			"Linux 5.16 and newer do not check this CPU's TSC on machines of up to two "
 			"NUMA nodes, 6.3 and newer of up to four, 6.12 and newer of up to four "
 			"sockets."},
-		{7, 2, was_late, "Linux 7.2 and newer repeat a slow read and skip a late check."}},
+		{"7.2", was_late, "Linux 7.2 and newer repeat a slow read and skip a late check."}},
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck warp && vdsocheck"}},
 	NOWATCHDOG, .risk = NO_WATCHDOG_RISK};
 
@@ -312,7 +312,7 @@ static const struct advice_row recalibrate_tsc = {"recalibrate-tsc", RANK_UPDATE
 	.actor = ACTOR_GUEST,
 	.text = "Boot with tsc=recalibrate: the kernel then measures the TSC's rate, and warns in "
 		"its log if the stated one is wrong. If so, update the firmware.",
-	.since = {6, 3}, .boot = "tsc=recalibrate"};
+	.since = "6.3", .boot = "tsc=recalibrate"};
 
 /* With a rate of its own the kernel reads no CPUID leaf, and refines it by a timer. */
 static const struct advice_row correct_stated_rate = {"correct-stated-rate", RANK_UPDATE,

@@ -5,20 +5,17 @@
  */
 #include "view.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
-
-#define NEVER UINT_MAX /* a major release that no kernel reaches */
 
 /* The clock mode is of 4.12; RHEL 7's 3.10 and SLES 12's 4.4 got it by backport. */
 bool kernel_reads_hyperv_page(const struct evidence *evidence)
 {
 	const char *kernel = evidence->host.kernel.value;
 
-	return !kernel_is_before(evidence, 4, 12) || strstr(kernel, ".el7") ||
+	return !kernel_is_before(evidence, "4.12") || strstr(kernel, ".el7") ||
 	       (strncmp(kernel, "4.4.", 4) == 0 &&
 		       (strstr(kernel, "-default") || strstr(kernel, "-azure")));
 }
@@ -33,20 +30,19 @@ bool kernel_vdso_has_no_clock(const struct evidence *evidence)
 	 */
 	static const struct {
 		const char *machine; /* its beginning */
-		unsigned major, minor;
-	} first[] = {{"i386", 3, 15}, {"i486", 3, 15}, {"i586", 3, 15}, {"i686", 3, 15},
-		{"armv", 4, 1}, {"mips", 4, 4}, {"sparc64", 4, 16}, {"riscv64", 5, 5},
-		{"csky", 5, 11}, {"alpha", NEVER, 0}, {"arc", NEVER, 0}, {"hexagon", NEVER, 0},
-		{"m68k", NEVER, 0}, {"microblaze", NEVER, 0}, {"nios2", NEVER, 0},
-		{"openrisc", NEVER, 0}, {"parisc", NEVER, 0}, {"riscv32", NEVER, 0},
-		{"sh", NEVER, 0}, {"xtensa", NEVER, 0}};
+		const char *release; /* NULL: none has */
+	} first[] = {{"i386", "3.15"}, {"i486", "3.15"}, {"i586", "3.15"}, {"i686", "3.15"},
+		{"armv", "4.1"}, {"mips", "4.4"}, {"sparc64", "4.16"}, {"riscv64", "5.5"},
+		{"csky", "5.11"}, {"alpha", NULL}, {"arc", NULL}, {"hexagon", NULL}, {"m68k", NULL},
+		{"microblaze", NULL}, {"nios2", NULL}, {"openrisc", NULL}, {"parisc", NULL},
+		{"riscv32", NULL}, {"sh", NULL}, {"xtensa", NULL}};
 
 	/* That of User-Mode Linux makes the system calls itself (um/vdso/um_vdso.c, 3.2 to 7.2). */
 	if (hypervisor_is(evidence, "uml"))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
 		if (arch_starts(evidence, first[i].machine))
-			return kernel_is_before(evidence, first[i].major, first[i].minor);
+			return !first[i].release || kernel_is_before(evidence, first[i].release);
 	}
 	return false;
 }
@@ -64,7 +60,7 @@ enum verdict_kind verdict_expected(const struct view *v)
 	const char *current = evidence->clocksource.current;
 	bool has_mode =
 		text_has_word(text_span(with_mode), current) ||
-		(strcmp(current, "riscv_clocksource") == 0 && !kernel_is_before(evidence, 5, 10));
+		(strcmp(current, "riscv_clocksource") == 0 && !kernel_is_before(evidence, "5.10"));
 
 	if (evidence->live || !fact_is_known(&evidence->clocksource.current_fact))
 		return VERDICT_UNKNOWN;
@@ -75,7 +71,7 @@ enum verdict_kind verdict_expected(const struct view *v)
 	/* powerpc's vDSO reads the timebase whatever the clocksource is (vdso/gettimeofday.h). */
 	if ((clocksource_has_no_mode(evidence, current) && !v->on_powerpc) ||
 		(v->counter_erratum && clocksource_is(evidence, "arch_sys_counter")) ||
-		(v->on_xen && (kernel_is_before(evidence, 4, 15) || v->xen_refused)) ||
+		(v->on_xen && (kernel_is_before(evidence, "4.15") || v->xen_refused)) ||
 		(v->on_kvm_clock && (v->kvm_clock_32_bit || boot_takes(evidence, BOOT_KVM_VDSO))) ||
 		(v->on_hyperv_page && !v->reads_hyperv_page) || v->vdso_disabled)
 		return VERDICT_FALLBACK;

@@ -64,9 +64,9 @@ struct way {
  */
 extern const struct way advice_add_boot[], advice_remove_boot[], advice_reboots[], advice_moves[];
 
-/* A sentence for kernels before major.minor alone, such as on a parameter that they ignore. */
+/* A sentence for kernels before this release alone, such as on a parameter that they ignore. */
 struct remark {
-	unsigned major, minor;
+	const char *before;
 	bool (*applies)(const struct view *v); /* a further condition; NULL: none */
 	const char *text;
 };
@@ -100,10 +100,9 @@ struct advice_row {
 	enum where where;                            /* the same */
 	const char *to;                              /* {to} on any host; or NULL */
 	const char *(*target)(const struct view *v); /* finds {to}; NULL: does not apply */
-	/* The first kernel on which it helps, or 0.0. On an older one it says so and comes last. */
-	struct {
-		unsigned major, minor;
-	} since;
+	/* The first kernel on which it helps, or NULL. On an older one it says so and comes last.
+	 */
+	const char *since;
 	struct remark remarks[REMARK_MAX];
 	struct step_row steps[ADVICE_STEP_MAX]; /* all of them, in this order */
 	const char *boot; /* the boot parameter that makes it last; NULL: none does */
@@ -220,7 +219,7 @@ bool nowatchdog_is_missed(const struct view *v);
 /* The members of advice to add tsc=nowatchdog, and the remark for kernels that lack it. */
 #define NOWATCHDOG .boot = "tsc=nowatchdog", .boot_helps = nowatchdog_helps
 #define NOWATCHDOG_REMARK                                                                          \
-	5, 2, nowatchdog_is_missed,                                                                \
+	"5.2", nowatchdog_is_missed,                                                               \
 		"tsc=nowatchdog, which keeps it, needs Linux 5.2 or newer, or a backport."
 
 /* The local disks are instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */

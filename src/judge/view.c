@@ -170,7 +170,7 @@ static void add_clocksource(struct view *v)
 	v->vdso_without_clock = !evidence->live && kernel_vdso_has_no_clock(evidence);
 	/* The vDSO of x86-64 could read hpet before 1ed95e52d902, in 4.7. */
 	v->may_read_hpet = !evidence->live && !v->vdso_without_clock &&
-	                   clocksource_is(evidence, "hpet") && kernel_is_before(evidence, 4, 7);
+	                   clocksource_is(evidence, "hpet") && kernel_is_before(evidence, "4.7");
 	v->xen_refused = log_find_first(evidence, xen_refused, ARRAY_SIZE(xen_refused));
 	v->vdso_disabled = find_vdso_disabled(evidence);
 	v->counter_erratum = find_counter_erratum(evidence);
@@ -235,8 +235,8 @@ static void add_tsc(struct view *v)
 	/* 63ec58b44fcc, in 5.4, is in 5.3.15, and not in 4.19.325. */
 	v->tsc_early_unprotected = (log_find(evidence, "'tsc-early' as unstable") ||
 					   strcmp(v->watchdog.tsc.name, "tsc-early") == 0) &&
-	                           kernel_is_before(evidence, 5, 4) &&
-	                           !kernel_is_patched(evidence, 5, 3, 15) &&
+	                           kernel_is_before(evidence, "5.4") &&
+	                           !kernel_is_patched(evidence, "5.3.15") &&
 	                           !kernel_is_rhel_8(evidence);
 }
 
@@ -315,7 +315,7 @@ static bool lacks_driver(const struct view *v)
 		return false;
 	/* Up to 4.11 the clock needed no CONFIG_HYPERV (arch/x86/kernel/cpu/mshyperv.c). */
 	if (hypervisor_is(evidence, "microsoft"))
-		return !kernel_is_before(evidence, 4, 12) &&
+		return !kernel_is_before(evidence, "4.12") &&
 		       !clocksource_is_offered(evidence, "hyperv_clocksource_tsc_page") &&
 		       !clocksource_is_offered(evidence, "hyperv_clocksource_msr") &&
 		       !clocksource_is_offered(evidence, "hyperv_clocksource") &&

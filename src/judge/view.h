@@ -273,14 +273,11 @@ bool log_has_beginning(const struct evidence *evidence);
  */
 bool log_has_boot(const struct evidence *evidence);
 
-/* True if the kernel's release is known and older than major.minor. */
-bool kernel_is_before(const struct evidence *evidence, unsigned major, unsigned minor);
+/* True if the kernel's release is known and older than this one, "4.15". */
+bool kernel_is_before(const struct evidence *evidence, const char *release);
 
-/*
- * True if it is known to be a stable release of major.minor with this patch level or a later one.
- */
-bool kernel_is_patched(
-	const struct evidence *evidence, unsigned major, unsigned minor, unsigned patch);
+/* True if it is known to be this stable release, "6.1.78", or a later one of "6.1". */
+bool kernel_is_patched(const struct evidence *evidence, const char *wanted);
 
 /* True for a kernel of RHEL 8, which has backports. */
 bool kernel_is_rhel_8(const struct evidence *evidence);
