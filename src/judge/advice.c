@@ -57,11 +57,6 @@ static const struct advice_row switch_to_paravirtual = {"switch-to-paravirtual",
 	.risk = "Small: the hypervisor keeps it correct when it migrates the guest. It may have "
 		"been deselected on purpose."};
 
-static bool is_ec2(const struct evidence *evidence)
-{
-	return platform_is(evidence, "aws-xen") || platform_is(evidence, "aws-nitro");
-}
-
 #define TSC_RISK "Time can jump if the CPUs' TSCs disagree, which step 1 tests."
 
 #define MIGRATION_RISK "After a migration to another TSC rate, the clock can run fast or slow."
@@ -69,7 +64,8 @@ static bool is_ec2(const struct evidence *evidence)
 /* With tsc_reliable the hypervisor guarantees the rate, see tsc_is_invariant(). */
 const char *tsc_migration_risk(const struct evidence *evidence)
 {
-	bool fixed = is_ec2(evidence) || tsc_has_flag(evidence, "tsc_reliable");
+	bool fixed = platform_is(evidence, "aws-xen") || platform_is(evidence, "aws-nitro") ||
+	             tsc_has_flag(evidence, "tsc_reliable");
 
 	return fact_is_known(&evidence->host.hypervisor.fact) && !fixed ? MIGRATION_RISK : NULL;
 }
@@ -173,31 +169,47 @@ static const struct advice_row set_virtualbox_provider = {"set-virtualbox-provid
 		{.command = "vdsocheck"}},
 	.source = "Oracle VirtualBox, user manual, \"Paravirtualization Providers\""};
 
+static bool has_lost_tsc(const struct view *v)
+{
+	return v->unsupported_on_x86 && !v->tsc_avoided && !v->clocks_disabled &&
+	       v->boot_rates.stated <= 0 && (v->tsc_distrusted || v->tsc_delay);
+}
+
 /*
  * The proof runs in a child, so it may lack a process instead of a permission; a crash lacks
  * neither.
  */
-void advice_list_general(const struct view *v, struct advice_case general[ADVICE_GENERAL])
+static bool lacks_process(const struct view *v)
+{
+	return v->evidence->proof.fact.state == FACT_NO_CHILD;
+}
+
+static bool lacks_time(const struct view *v)
+{
+	return v->evidence->proof.fact.state == FACT_LATE;
+}
+
+static bool lacks_permission(const struct view *v)
 {
 	const enum fact_state proof = v->evidence->proof.fact.state;
-	bool lacks_permission = !v->emulated && (proof == FACT_DENIED || proof == FACT_ABSENT);
-	bool is_unknown = v->verdict == VERDICT_UNKNOWN && v->evidence->live;
-	bool has_lost_tsc = v->unsupported_on_x86 && !v->tsc_avoided && !v->clocks_disabled &&
-	                    v->boot_rates.stated <= 0 && (v->tsc_distrusted || v->tsc_delay);
-	const struct advice_case all[ADVICE_GENERAL] = {
-		{&switch_to_paravirtual, v->paravirtual},
-		{&switch_to_tsc, v->tsc_advisable && !is_ec2(v->evidence)},
-		{&switch_to_tsc_on_ec2, v->tsc_advisable && is_ec2(v->evidence)},
-		{&show_where_it_runs, !v->guest && !v->machine && has_lost_tsc},
-		{&set_virtualbox_provider, v->wants_provider},
-		{&accelerate_guest, v->on_tcg && has_lost_tsc},
-		{&allow_processes, is_unknown && proof == FACT_NO_CHILD},
-		{&give_cpu_time, is_unknown && proof == FACT_LATE},
-		{&allow_proof, is_unknown && lacks_permission},
-	};
 
-	memcpy(general, all, sizeof(all));
+	return !v->emulated && (proof == FACT_DENIED || proof == FACT_ABSENT);
 }
+
+#define UNKNOWN_HERE NOT(captured), EQ(verdict, VERDICT_UNKNOWN)
+
+const struct advice_case advice_general[] = {
+	{&switch_to_paravirtual, IF(IS(paravirtual))},
+	{&switch_to_tsc, IF(IS(tsc_advisable), NOT(on_ec2))},
+	{&switch_to_tsc_on_ec2, IF(IS(tsc_advisable), IS(on_ec2))},
+	{&show_where_it_runs, IF(NOT(guest), NOT(machine), ASK(has_lost_tsc))},
+	{&set_virtualbox_provider, IF(IS(wants_provider))},
+	{&accelerate_guest, IF(IS(on_tcg), ASK(has_lost_tsc))},
+	{&allow_processes, IF(UNKNOWN_HERE, ASK(lacks_process))},
+	{&give_cpu_time, IF(UNKNOWN_HERE, ASK(lacks_time))},
+	{&allow_proof, IF(UNKNOWN_HERE, ASK(lacks_permission))},
+	{0},
+};
 
 /* Returns the word if it is plain for a shell, since it may come from a document; or NULL. */
 static const char *plain(const char *word)
@@ -469,20 +481,18 @@ size_t advice_find(
 	const struct view *v, const struct cause_list *causes, struct advice advice[ADVICE_MAX])
 {
 	struct advice_list list = {.advice = advice, .why_not_tsc = v->why_not_tsc};
-	struct advice_case general[ADVICE_GENERAL];
 
 	/* Either nothing is wrong, or nothing is known to be in a captured tree. */
 	if (v->verdict == VERDICT_OK || v->expected == VERDICT_OK ||
 		(!v->evidence->live && v->expected == VERDICT_UNKNOWN && !v->may_read_hpet &&
 			!causes->count))
 		return 0;
-	advice_list_general(v, general);
 	for (enum rank rank = 0; rank <= RANK_PROOF; rank++) {
 		for (size_t i = 0; i < causes->advice_count; i++)
 			add_advice(v, rank, causes->advice[i], &list);
-		for (size_t i = 0; i < ADVICE_GENERAL; i++) {
-			if (general[i].fits)
-				add_advice(v, rank, general[i].row, &list);
+		for (size_t i = 0; advice_general[i].row; i++) {
+			if (holds(v, advice_general[i].when))
+				add_advice(v, rank, advice_general[i].row, &list);
 		}
 	}
 	if (!list.count && (v->verdict != VERDICT_UNKNOWN || v->expected == VERDICT_FALLBACK ||

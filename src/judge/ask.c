@@ -83,6 +83,11 @@ bool hypervisor_is(const struct evidence *evidence, const char *word)
 	return fact_is_text(&evidence->host.hypervisor, word);
 }
 
+bool mode_is(const struct evidence *evidence, const char *word)
+{
+	return strcmp(evidence->vclock.name, word) == 0;
+}
+
 bool clocksource_is(const struct evidence *evidence, const char *name)
 {
 	return fact_is_known(&evidence->clocksource.current_fact) &&
@@ -135,6 +140,11 @@ static const struct kernel_log_line *find_from(
 const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text)
 {
 	return find_from(&evidence->kernel_log, 0, text);
+}
+
+bool log_has(const struct evidence *evidence, const char *text)
+{
+	return log_find(evidence, text);
 }
 
 const struct kernel_log_line *log_find_after(
@@ -191,18 +201,17 @@ const struct kernel_log_line *log_find_switch(
 	return NULL;
 }
 
-/* x86 logs the TSC's rate, and every kernel its first clocksource beside jiffies. */
-bool log_has_boot(const struct evidence *evidence)
+/*
+ * A timer is calibrated, or a clocksource selected, within the first second: x86 logs the TSC's
+ * rate, and every kernel its first clocksource beside jiffies. Without such a line the beginning is
+ * lost, or its lines were not recognized.
+ */
+bool log_has_beginning(const struct view *v)
 {
-	return log_find(evidence, "tsc: Detected ") || log_find_switch(evidence, NULL);
-}
+	const struct kernel_log_line *first = v->evidence->kernel_log.lines;
 
-/* A timer is calibrated, or a clocksource selected, within the first second. */
-bool log_has_beginning(const struct evidence *evidence)
-{
-	const struct kernel_log_line *first = evidence->kernel_log.lines;
-
-	return log_has_boot(evidence) && first->seconds >= 0 && first->seconds < 1;
+	return (log_find(v->evidence, "tsc: Detected ") || log_find_switch(v->evidence, NULL)) &&
+	       first->seconds >= 0 && first->seconds < 1;
 }
 
 /* Reads the first numbers of a release, with dots between them; false if there are fewer. */

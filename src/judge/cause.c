@@ -6,19 +6,14 @@
 
 #include "base/memory.h"
 
-static const struct cause_row fallback_unexplained = {"fallback-unexplained", GROUP_ANY,
-	"The vDSO is present, but cannot use the current clocksource.",
-	.signs = "The calls fall back, and no other cause explains it.",
-	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_mode};
-
-/* The row is for hosts where no other row explains why the calls are slow. */
-static void cause_unexplained(const struct view *v, struct cause_list *list)
-{
-	cause_add(list, v,
-		&(struct cause_case){
-			&fallback_unexplained, .applies = v->falls_back && !list->explained},
-		1);
-}
+/* For hosts where no other row says why the calls are slow. */
+static const struct cause_row causes_unexplained[] = {
+	{"fallback-unexplained", GROUP_ANY, CERTAINTY_POSSIBLE, IF(IS(falls_back)),
+		"The vDSO is present, but cannot use the current clocksource.",
+		.signs = "The calls fall back, and no other cause explains it.",
+		.evidence = cite_mode},
+	{0},
+};
 
 /*
  * The thing to mend comes first: the process, the vDSO, the clocksource, or why it was selected. A
@@ -26,54 +21,53 @@ static void cause_unexplained(const struct view *v, struct cause_list *list)
  * An unreadable log is not a cause, and the notes are for hosts where nothing is wrong.
  */
 static const struct {
-	cause_table *add;
+	const struct cause_row *rows;
 	bool explains; /* why the calls are slow */
 } tables[] = {
-	{cause_process, true},
-	{cause_vdso, true},
-	{cause_current, true},
-	{cause_selected, false},
-	{cause_unstable, false},
-	{cause_watchdog, false},
-	{cause_xen, true},
-	{cause_pvclock, true},
-	{cause_hyperv, true},
-	{cause_slow, true},
-	{cause_tsc, false},
-	{cause_unused, false},
-	{cause_without_vdso, true},
-	{cause_unexplained, false},
-	{cause_unread, false},
-	{cause_notes, false},
+	{causes_process, true},
+	{causes_vdso, true},
+	{causes_current, true},
+	{causes_selected, false},
+	{causes_unstable, false},
+	{causes_watchdog, false},
+	{causes_hypervisor, true},
+	{causes_slow, true},
+	{causes_tsc, false},
+	{causes_without_vdso, true},
+	{causes_unexplained, false},
+	{causes_unread, false},
+	{causes_notes, false},
 };
 
-size_t cause_list_all(struct cause_case cases[CAUSE_ROW_MAX])
+const struct cause_row *cause_row_at(size_t place)
 {
-	static struct evidence nothing; /* not const: zeros would take their room in the file */
-	struct cause_case all[CAUSE_ROW_MAX] = {{0}};
-	struct cause_list list = {.all = all};
-	struct view view = view_of(&nothing);
-	size_t count = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
-		tables[i].add(&view, &list);
 	for (enum cause_group group = 0; group < GROUP_COUNT; group++) {
-		for (size_t i = 0; i < list.all_count; i++) {
-			if (all[i].row->group == group)
-				cases[count++] = all[i];
+		for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+			for (const struct cause_row *row = tables[i].rows; row->id; row++) {
+				if (row->group == group && place-- == 0)
+					return row;
+			}
 		}
 	}
-	return count;
+	return NULL;
 }
 
 void cause_find(const struct view *v, struct cause causes[CAUSE_MAX], struct cause_list *list)
 {
+	bool is_explained = false;
+
 	*list = (struct cause_list){.causes = causes};
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-		size_t before = list->count;
+		const struct cause_row *row = tables[i].rows;
 
-		tables[i].add(v, list);
-		list->explained |= tables[i].explains && list->count > before;
+		if (row == causes_unexplained && is_explained)
+			continue;
+		for (; row->id && list->count < CAUSE_MAX; row++) {
+			if (!holds(v, row->when))
+				continue;
+			cause_add(list, v, row);
+			is_explained |= tables[i].explains;
+		}
 	}
 }
 

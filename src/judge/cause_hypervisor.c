@@ -50,54 +50,24 @@ static const struct advice_row ask_xen_host_for_page = {"ask-xen-host-for-page",
 	.ask = "Xen refuses VCPUOP_register_vcpu_time_memory_area to this guest, without which its "
 	       "vDSO cannot read the xen clocksource. Can Xen be updated?"};
 
-static const struct cause_row xen_kernel_too_old = {"xen-kernel-too-old", GROUP_XEN,
-	"This kernel is older than 4.15, the first whose vDSO can read Xen's clock.",
-	.signs =
-		"The calls fall back without a vclock mode, the clocksource is xen, and the kernel "
-		"is older than 4.15.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_kernel};
-
-static const struct cause_row xen_without_time_page = {"xen-without-time-page", GROUP_XEN,
-	"Xen did not register the page through which the vDSO would read its clock, so the xen "
-	"clocksource has no vDSO support.",
-	.signs = "The calls fall back, the clocksource is xen, and the kernel log has \"PVCLOCK "
-		 "not supported (err\" or \"Cannot restore secondary vcpu_time_info\".",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode};
-
-static const struct cause_row xen_clock_unstable = {"xen-clock-unstable", GROUP_XEN,
-	"Xen does not guarantee a stable TSC to this guest, so the xen clocksource has no vDSO "
-	"support.",
-	.signs = "The calls fall back, the clocksource is xen, and the pvclock page does not have "
-		 "the TSC_STABLE bit, or nothing else explains it; the kernel log may have "
-		 "\"PVCLOCK not supported (tsc unstable)\".",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode, .more = "xen-tscmode(7)"};
-
-void cause_xen(const struct view *v, struct cause_list *list)
+/* The vDSO can read it since 2229f70b5bbb, in 4.15, and wherever the page has a mode. */
+static bool is_too_old_for_xen(const struct view *v)
 {
-	const struct evidence *evidence = v->evidence;
-	bool on_xen = v->falls_back && v->on_xen;
-	/* The vDSO can read it since 2229f70b5bbb, in 4.15, and wherever the page has a mode. */
-	bool is_kernel_too_old = on_xen && !v->mode_set && kernel_is_before(evidence, "4.15");
-	/* "(err N)", not "(tsc unstable)": Xen lacks the hypercall then (xen/time.c). */
-	bool has_no_page = on_xen && v->xen_refused && strstr(v->xen_refused->text, "(err");
-	bool is_known_unstable =
-		v->page_unstable || log_find(evidence, "PVCLOCK not supported (tsc unstable)");
-	const struct cause_case cases[] = {
-		{&xen_kernel_too_old, .applies = is_kernel_too_old,
-			.advice = {{&newer_kernel_for_xen, !v->ec2_xen},
-				{&move_to_nitro, v->ec2_xen}}},
-		{&xen_without_time_page, .applies = has_no_page, .line = v->xen_refused,
-			.advice = {{&ask_xen_host_for_page, !v->ec2_xen},
-				{&move_to_nitro, v->ec2_xen}}},
-		{&xen_clock_unstable,
-			.applies = on_xen && !v->page_stable && !is_kernel_too_old && !has_no_page,
-			.proven = is_known_unstable, .line = v->xen_refused,
-			.advice = {{&ask_xen_host, !v->ec2_xen && !v->on_dom0},
-				{&move_to_nitro, v->ec2_xen}, {&boot_xen_with_tsc, v->on_dom0}}},
-	};
-
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+	return !v->mode_set && kernel_is_before(v->evidence, "4.15");
 }
+
+/* "(err N)", not "(tsc unstable)": Xen lacks the hypercall then (xen/time.c). */
+static bool has_no_xen_page(const struct view *v)
+{
+	return v->xen_refused && strstr(v->xen_refused->text, "(err");
+}
+
+static bool is_xen_unstable(const struct view *v)
+{
+	return v->page_unstable || log_has(v->evidence, "PVCLOCK not supported (tsc unstable)");
+}
+
+#define ON_XEN IS(falls_back), IS(on_xen)
 
 /* ---- kvm-clock, and the page that it shares with Xen's clock ---- */
 
@@ -196,90 +166,42 @@ static const struct advice_row restart_guest = {"restart-guest", RANK_UPDATE, .a
 		{.command = "vdsocheck"}},
 	.risk = MOVE_RISK};
 
-static const struct cause_row kvm_clock_switched_off = {"kvm-clock-switched-off", GROUP_KVM,
-	"The kernel command line (no-kvmclock-vsyscall) keeps the vDSO from reading kvm-clock.",
-	.signs = "The calls fall back, the clocksource is kvm-clock, and the kernel command line "
-		 "has no-kvmclock-vsyscall.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot};
+/*
+ * kvm-clock gets its mode once, at boot, and only where both the feature bit and the page's bit are
+ * set (kvmclock.c): without a mode KVM never marked it stable; with a mode KVM has cleared the
+ * page's bit since.
+ */
+#define UNSTABLE_KVM_CLOCK                                                                         \
+	IS(falls_back), IS(on_kvm_clock), NOT(page_stable), NOT(boot_disables_kvm_vdso),           \
+		NOT(kvm_clock_32_bit)
 
-static const struct cause_row kvm_clock_32_bit = {"kvm-clock-32-bit", GROUP_KVM,
-	"The vDSO of a 32-bit kernel cannot read kvm-clock; that of a 64-bit kernel can.",
-	.signs = "The calls fall back, the clocksource is kvm-clock, and the kernel's architecture "
-		 "is not x86_64.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode};
-
-static const struct cause_row kvm_clock_never_stable = {"kvm-clock-never-stable", GROUP_KVM,
-	"KVM did not mark the TSC stable when this guest booted, so kvm-clock has no vDSO support.",
-	.signs = "The calls fall back, the clocksource is kvm-clock, and the vclock mode is none.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_feature};
-
-static const struct cause_row kvm_clock_lost = {"kvm-clock-lost", GROUP_KVM,
-	"KVM marked the TSC stable at boot and has cleared that flag since: the guest was restored "
-	"or migrated, or its host left tsc for a while.",
-	.signs = "The calls fall back, the clocksource is kvm-clock, and there is a vclock mode, "
-		 "but the pvclock page lacks the TSC_STABLE bit.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_kvm_feature};
-
-static const struct cause_row kvm_clock_unstable = {"kvm-clock-unstable", GROUP_KVM,
-	"KVM does not mark this guest's TSC stable, so the vDSO leaves kvm-clock to the kernel.",
-	.signs = "The calls fall back, the clocksource is kvm-clock, and the vclock mode or the "
-		 "pvclock page could not be read.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_feature};
-
-static const struct cause_row pvclock_withdrawn = {"pvclock-withdrawn", GROUP_KVM,
-	"The hypervisor marks this guest's TSC stable only part of the time (not during a "
-	"migration, for instance). The rest of the time the calls are system calls.",
-	.signs = "The calls fall back at times, although there is a vclock mode and the pvclock "
-		 "page has the TSC_STABLE bit.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_feature};
-
-void cause_pvclock(const struct view *v, struct cause_list *list)
+static bool is_kvm_clock_lost(const struct view *v)
 {
-	const struct evidence *evidence = v->evidence;
-	const struct flag_fact *feature = &evidence->host.kvm_clock_stable;
-	bool has_feature = fact_is_flag(feature, true),
-	     lacks_feature = fact_is_flag(feature, false);
-	bool on_kvm_clock = v->falls_back && v->on_kvm_clock;
-	bool is_off = on_kvm_clock && boot_takes(evidence, BOOT_KVM_VDSO);
-	bool is_unstable = on_kvm_clock && !v->page_stable && !is_off && !v->kvm_clock_32_bit;
-	/*
-	 * kvm-clock gets its mode once, at boot, and only where both the feature bit and the page's
-	 * bit are set (kvmclock.c): without a mode KVM never marked it stable; with a mode KVM has
-	 * cleared the page's bit since.
-	 */
-	bool was_never_stable = is_unstable && v->mode_none;
-	bool is_lost = is_unstable && v->page_unstable && v->mode_set;
-	/* Firecracker exits when its guest reboots, and sets no clock when it resumes one. */
-	bool on_firecracker = platform_is(evidence, "firecracker");
-	/* Only the host's owner can resume a guest; one without a platform may be a cloud's. */
-	bool is_owned = v->may_be_restored && !on_firecracker;
-	bool may_be_owned = is_owned || !fact_is_known(&evidence->host.platform.fact);
-	const struct cause_case cases[] = {
-		{&kvm_clock_switched_off, .applies = is_off, DROP_BOOT(v)},
-		{&kvm_clock_32_bit, .applies = on_kvm_clock && v->kvm_clock_32_bit,
-			.advice = {{&use_64_bit_kernel,
-				!fact_is_flag(&evidence->host.long_mode, false)}}},
-		{&kvm_clock_never_stable, .applies = was_never_stable, .proven = lacks_feature,
-			.advice = {{&reboot_guest, !lacks_feature && !on_firecracker},
-				{&ask_kvm_host, !has_feature},
-				{&ask_kvm_host_for_tsc, has_feature}}},
-		{&kvm_clock_lost, .applies = is_lost,
-			.advice = {{&restart_guest, !is_owned}, {&resume_guest, may_be_owned},
-				{&restart_guest, is_owned},
-				{&ask_about_restore, v->may_be_restored},
-				{&ask_kvm_host_what_happened, !v->may_be_restored}}},
-		{&kvm_clock_unstable, .applies = is_unstable && !was_never_stable && !is_lost,
-			.proven = v->page_unstable,
-			.advice = {{&ask_kvm_host, !has_feature},
-				{&ask_kvm_host_for_tsc, has_feature}}},
-		{&pvclock_withdrawn, .applies = v->falls_back && v->page_stable,
-			.advice = {{&ask_kvm_host_what_happened,
-					   v->on_kvm_clock && !v->may_be_restored},
-				{&ask_xen_host_what_happened, v->on_xen && !v->ec2_xen},
-				{&move_to_nitro, v->ec2_xen}}},
-	};
+	return v->page_unstable && v->mode_set;
+}
 
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+static bool offers_stable_bit(const struct view *v)
+{
+	return fact_is_flag(&v->evidence->host.kvm_clock_stable, true);
+}
+
+static bool lacks_stable_bit(const struct view *v)
+{
+	return fact_is_flag(&v->evidence->host.kvm_clock_stable, false);
+}
+
+/*
+ * Only the host's owner can resume a guest; one without a platform may be a cloud's. Firecracker
+ * exits when its guest reboots, and sets no clock when it resumes one.
+ */
+static bool is_owned(const struct view *v)
+{
+	return v->may_be_restored && !platform_is(v->evidence, "firecracker");
+}
+
+static bool may_be_owned(const struct view *v)
+{
+	return is_owned(v) || !fact_is_known(&v->evidence->host.platform.fact);
 }
 
 /* ---- Hyper-V ---- */
@@ -303,63 +225,142 @@ static const struct advice_row ask_hyperv_host = {"ask-hyperv-host", RANK_ASK,
 	.ask = "The Hyper-V reference TSC page of this guest is invalid (tsc_sequence 0), so every "
 	       "clock read is a system call. Can the guest run on a host where the page is valid?"};
 
-static const struct cause_row hyperv_kernel_too_old = {"hyperv-kernel-too-old", GROUP_HYPERV,
-	"This kernel is older than 4.12, the first whose vDSO can read Hyper-V's reference TSC "
-	"page.",
-	.signs = "The calls fall back with such a kernel, and the clocksource is one of Hyper-V's, "
-		 "or hyperv_clocksource_tsc_page is available.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_kernel, .more = HYPERV_CLOCKS};
-
-static const struct cause_row hyperv_without_vdso = {"hyperv-without-vdso", GROUP_HYPERV,
-	"This kernel does not let its vDSO read the Hyper-V reference TSC page.",
-	.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, and the "
-		 "vclock mode is none.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_kernel};
-
-static const struct cause_row hyperv_backport = {"hyperv-backport", GROUP_HYPERV,
-	"A defect of some distribution kernels of 2021, which backported Hyper-V changes to 5.4, "
-	"5.10 or 5.11, removed the vDSO's support.",
-	.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, the kernel "
-		 "is Linux 5.4 to 5.11, and the vclock mode is none.",
-	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_kernel,
-	.more = "https://github.com/microsoft/azurelinux/pull/1238"};
-
-/* A page with the sequence 0 must not be used (Hyper-V's specification, TLFS). */
-static const struct cause_row hyperv_page_invalid = {"hyperv-page-invalid", GROUP_HYPERV,
-	"The hypervisor has marked its reference TSC page invalid, so every call has to go through "
-	"the kernel.",
-	.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, and there "
-		 "is a vclock mode, but the page's tsc_sequence is 0.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .more = HYPERV_CLOCKS};
-
-void cause_hyperv(const struct view *v, struct cause_list *list)
+/* Hyper-V's first clocksource reads an MSR. Else the page is in use, or would be the remedy. */
+static bool is_too_old_for_hyperv(const struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
-	const struct number_fact *sequence = &evidence->vclock.hyperv_sequence;
-	bool on_page = v->falls_back && v->on_hyperv_page;
-	/* Either the page is in use, or a switch to it would be the remedy. */
-	bool is_page_unreadable =
-		!v->reads_hyperv_page &&
-		((on_page && !v->mode_set) ||
-			(v->falls_back && v->unsupported &&
-				clocksource_is_other(evidence, "hyperv_clocksource_tsc_page")));
-	/* Hyper-V's first clocksource reads an MSR. */
-	bool is_kernel_too_old = clocksource_is(evidence, "hyperv_clocksource")
-	                                 ? v->falls_back && kernel_is_before(evidence, "4.12")
-	                                 : is_page_unreadable;
-	bool has_no_mode = on_page && v->mode_none;
-	const struct cause_case cases[] = {
-		{&hyperv_kernel_too_old, .applies = is_kernel_too_old,
-			.advice = {{&newer_kernel_for_hyperv_page, true}}},
-		{&hyperv_without_vdso, .applies = has_no_mode && !is_kernel_too_old,
-			.advice = {{&newer_kernel_for_hyperv, true}}},
-		{&hyperv_backport, .applies = has_no_mode && !kernel_is_before(evidence, "5.4") &&
-	                                      kernel_is_before(evidence, "5.12")},
-		{&hyperv_page_invalid,
-			.applies = on_page && !v->mode_none && fact_is_known(&sequence->fact) &&
-	                           sequence->value == 0,
-			.advice = {{&advice_move, !v->has_switch}, {&ask_hyperv_host, true}}},
-	};
 
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+	if (clocksource_is(evidence, "hyperv_clocksource"))
+		return kernel_is_before(evidence, "4.12");
+	return !v->reads_hyperv_page &&
+	       ((v->on_hyperv_page && !v->mode_set) ||
+		       (v->unsupported &&
+			       clocksource_is_other(evidence, "hyperv_clocksource_tsc_page")));
 }
+
+static bool is_page_invalid(const struct view *v)
+{
+	const struct number_fact *sequence = &v->evidence->vclock.hyperv_sequence;
+
+	return !v->mode_none && fact_is_known(&sequence->fact) && sequence->value == 0;
+}
+
+/* ---- the causes ---- */
+
+const struct cause_row causes_hypervisor[] = {
+	{"xen-kernel-too-old", GROUP_XEN, CERTAINTY_LIKELY, IF(ON_XEN, ASK(is_too_old_for_xen)),
+		"This kernel is older than 4.15, the first whose vDSO can read Xen's clock.",
+		.signs = "The calls fall back without a vclock mode, the clocksource is xen, and "
+			 "the kernel is older than 4.15.",
+		.evidence = cite_kernel,
+		.advice = {{&newer_kernel_for_xen, IF(NOT(ec2_xen))},
+			{&move_to_nitro, IF(IS(ec2_xen))}}},
+	{"xen-without-time-page", GROUP_XEN, CERTAINTY_PROVEN, IF(ON_XEN, ASK(has_no_xen_page)),
+		"Xen did not register the page through which the vDSO would read its clock, so "
+		"the xen clocksource has no vDSO support.",
+		.signs = "The calls fall back, the clocksource is xen, and the kernel log has "
+			 "\"PVCLOCK not supported (err\" or \"Cannot restore secondary "
+			 "vcpu_time_info\".",
+		.line = LINE(xen_refused), .evidence = cite_mode,
+		.advice = {{&ask_xen_host_for_page, IF(NOT(ec2_xen))},
+			{&move_to_nitro, IF(IS(ec2_xen))}}},
+	{"xen-clock-unstable", GROUP_XEN, CERTAINTY_LIKELY,
+		IF(ON_XEN, NOT(page_stable), ASK_NOT(is_too_old_for_xen), ASK_NOT(has_no_xen_page)),
+		"Xen does not guarantee a stable TSC to this guest, so the xen clocksource has no "
+		"vDSO support.",
+		.signs = "The calls fall back, the clocksource is xen, and the pvclock page does "
+			 "not have the TSC_STABLE bit, or nothing else explains it; the kernel "
+			 "log may have \"PVCLOCK not supported (tsc unstable)\".",
+		.proven = IF(ASK(is_xen_unstable)), .line = LINE(xen_refused),
+		.evidence = cite_mode, .more = "xen-tscmode(7)",
+		.advice = {{&ask_xen_host, IF(NOT(ec2_xen), NOT(on_dom0))},
+			{&move_to_nitro, IF(IS(ec2_xen))}, {&boot_xen_with_tsc, IF(IS(on_dom0))}}},
+	{"kvm-clock-switched-off", GROUP_KVM, CERTAINTY_PROVEN,
+		IF(IS(falls_back), IS(on_kvm_clock), IS(boot_disables_kvm_vdso)),
+		"The kernel command line (no-kvmclock-vsyscall) keeps the vDSO from reading "
+		"kvm-clock.",
+		.signs = "The calls fall back, the clocksource is kvm-clock, and the kernel "
+			 "command line has no-kvmclock-vsyscall.",
+		.evidence = cite_boot, DROP_BOOT},
+	{"kvm-clock-32-bit", GROUP_KVM, CERTAINTY_LIKELY,
+		IF(IS(falls_back), IS(on_kvm_clock), IS(kvm_clock_32_bit)),
+		"The vDSO of a 32-bit kernel cannot read kvm-clock; that of a 64-bit kernel can.",
+		.signs = "The calls fall back, the clocksource is kvm-clock, and the kernel's "
+			 "architecture is not x86_64.",
+		.evidence = cite_mode, .advice = {{&use_64_bit_kernel, IF(NOT(cpu_32_bit))}}},
+	{"kvm-clock-never-stable", GROUP_KVM, CERTAINTY_LIKELY,
+		IF(UNSTABLE_KVM_CLOCK, IS(mode_none)),
+		"KVM did not mark the TSC stable when this guest booted, so kvm-clock has no vDSO "
+		"support.",
+		.signs = "The calls fall back, the clocksource is kvm-clock, and the vclock mode "
+			 "is none.",
+		.proven = IF(ASK(lacks_stable_bit)), .evidence = cite_kvm_feature,
+		.advice = {{&reboot_guest, IF(ASK_NOT(lacks_stable_bit),
+						   HAS_NOT(platform_is, "firecracker"))},
+			{&ask_kvm_host, IF(ASK_NOT(offers_stable_bit))},
+			{&ask_kvm_host_for_tsc, IF(ASK(offers_stable_bit))}}},
+	{"kvm-clock-lost", GROUP_KVM, CERTAINTY_PROVEN,
+		IF(UNSTABLE_KVM_CLOCK, ASK(is_kvm_clock_lost)),
+		"KVM marked the TSC stable at boot and has cleared that flag since: the guest was "
+		"restored or migrated, or its host left tsc for a while.",
+		.signs = "The calls fall back, the clocksource is kvm-clock, and there is a "
+			 "vclock mode, but the pvclock page lacks the TSC_STABLE bit.",
+		.evidence = cite_kvm_feature,
+		.advice = {{&restart_guest, IF(ASK_NOT(is_owned))},
+			{&resume_guest, IF(ASK(may_be_owned))}, {&restart_guest, IF(ASK(is_owned))},
+			{&ask_about_restore, IF(IS(may_be_restored))},
+			{&ask_kvm_host_what_happened, IF(NOT(may_be_restored))}}},
+	{"kvm-clock-unstable", GROUP_KVM, CERTAINTY_LIKELY,
+		IF(UNSTABLE_KVM_CLOCK, NOT(mode_none), ASK_NOT(is_kvm_clock_lost)),
+		"KVM does not mark this guest's TSC stable, so the vDSO leaves kvm-clock to the "
+		"kernel.",
+		.signs = "The calls fall back, the clocksource is kvm-clock, and the vclock mode "
+			 "or the pvclock page could not be read.",
+		.proven = IF(IS(page_unstable)), .evidence = cite_kvm_feature,
+		.advice = {{&ask_kvm_host, IF(ASK_NOT(offers_stable_bit))},
+			{&ask_kvm_host_for_tsc, IF(ASK(offers_stable_bit))}}},
+	{"pvclock-withdrawn", GROUP_KVM, CERTAINTY_LIKELY, IF(IS(falls_back), IS(page_stable)),
+		"The hypervisor marks this guest's TSC stable only part of the time (not during a "
+		"migration, for instance). The rest of the time the calls are system calls.",
+		.signs = "The calls fall back at times, although there is a vclock mode and the "
+			 "pvclock page has the TSC_STABLE bit.",
+		.evidence = cite_kvm_feature,
+		.advice = {{&ask_kvm_host_what_happened,
+				   IF(IS(on_kvm_clock), NOT(may_be_restored))},
+			{&ask_xen_host_what_happened, IF(IS(on_xen), NOT(ec2_xen))},
+			{&move_to_nitro, IF(IS(ec2_xen))}}},
+	{"hyperv-kernel-too-old", GROUP_HYPERV, CERTAINTY_LIKELY,
+		IF(IS(falls_back), ASK(is_too_old_for_hyperv)),
+		"This kernel is older than 4.12, the first whose vDSO can read Hyper-V's "
+		"reference TSC page.",
+		.signs = "The calls fall back with such a kernel, and the clocksource is one of "
+			 "Hyper-V's, or hyperv_clocksource_tsc_page is available.",
+		.evidence = cite_kernel, .more = HYPERV_CLOCKS,
+		.advice = {{&newer_kernel_for_hyperv_page}}},
+	{"hyperv-without-vdso", GROUP_HYPERV, CERTAINTY_PROVEN,
+		IF(IS(falls_back), IS(on_hyperv_page), IS(mode_none),
+			ASK_NOT(is_too_old_for_hyperv)),
+		"This kernel does not let its vDSO read the Hyper-V reference TSC page.",
+		.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, "
+			 "and the vclock mode is none.",
+		.evidence = cite_kernel, .advice = {{&newer_kernel_for_hyperv}}},
+	{"hyperv-backport", GROUP_HYPERV, CERTAINTY_POSSIBLE,
+		IF(IS(falls_back), IS(on_hyperv_page), IS(mode_none),
+			HAS_NOT(kernel_is_before, "5.4"), HAS(kernel_is_before, "5.12")),
+		"A defect of some distribution kernels of 2021, which backported Hyper-V changes "
+		"to 5.4, 5.10 or 5.11, removed the vDSO's support.",
+		.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, "
+			 "the kernel is Linux 5.4 to 5.11, and the vclock mode is none.",
+		.evidence = cite_kernel,
+		.more = "https://github.com/microsoft/azurelinux/pull/1238"},
+	/* A page with the sequence 0 must not be used (Hyper-V's specification, TLFS). */
+	{"hyperv-page-invalid", GROUP_HYPERV, CERTAINTY_PROVEN,
+		IF(IS(falls_back), IS(on_hyperv_page), ASK(is_page_invalid)),
+		"The hypervisor has marked its reference TSC page invalid, so every call has to "
+		"go through the kernel.",
+		.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, "
+			 "and there is a vclock mode, but the page's tsc_sequence is 0.",
+		.evidence = cite_mode, .more = HYPERV_CLOCKS,
+		.advice = {{&advice_move, IF(NOT(has_switch))}, {&ask_hyperv_host}}},
+	{0},
+};

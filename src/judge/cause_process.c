@@ -27,9 +27,17 @@ static void cite_emulator(const struct view *v, struct cause *cause)
 	cite(cause, "vDSO: %s", fact_is_known(vdso) ? "present" : vdso->reason);
 }
 
+static bool is_32_bit(const struct view *v)
+{
+	const struct number_fact *bits = &v->evidence->host.pointer_bits;
+
+	return fact_is_known(&bits->fact) && bits->value == 32;
+}
+
 static void cite_32_bits(const struct view *v, struct cause *cause)
 {
 	cite(cause, "architecture: %s, program: 32 bits", v->evidence->host.arch.value);
+	cite(cause, "%s", v->evidence->vdso.fact.reason);
 }
 
 static void cite_release(const struct view *v, struct cause *cause)
@@ -136,140 +144,117 @@ static const struct advice_row newer_libc = {"newer-libc", RANK_PROGRAM,
 	.text = "Rebuild or run the program with a C library that uses the vDSO (glibc 2.31 or "
 		"newer if linked statically), and look for an LD_PRELOAD that wraps clock_gettime."};
 
-static const struct cause_row counter_disabled = {"counter-disabled", GROUP_PROCESS,
-	"The counter is disabled for this process and its children (prctl(PR_SET_TSC)): a call "
-	"that reads it ends with SIGSEGV.",
-	.signs = "prctl(PR_GET_TSC) returns PR_TSC_SIGSEGV.", .certainty = CERTAINTY_PROVEN,
-	.evidence = cite_counter_off, .more = "PR_SET_TSC(2const)"};
-
-static const struct cause_row emulated = {"emulated", GROUP_PROCESS,
-	"vdsocheck runs under an emulator; run it natively to check the host.",
-	.signs = "Valgrind's library is preloaded, or /proc/thread-self/exe is another program, "
-		 "such as qemu-user.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_emulator};
-
-/* rr and CRIU after a restore each map an image of their own. */
-static const struct cause_row vdso_replaced = {"vdso-replaced", GROUP_PROCESS,
-	"A tool (rr, CRIU, other instrumentation) gave this process a vDSO of its own, so this "
-	"result holds for this process, not for the host.",
-	.signs = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps.",
-	.certainty = CERTAINTY_PROVEN,
-	.detail = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps",
-	.more = "getauxval(3)"};
-
-static const struct cause_row vdso_switched_off = {"vdso-switched-off", GROUP_VDSO,
-	"The vDSO is disabled on the kernel command line.",
-	.signs = "The kernel gives this process no vDSO, and its command line has vdso=0, vdso32=0 "
-		 "or vdso32=2.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = "vdso(7)"};
-
-static const struct cause_row no_vdso = {"no-vdso", GROUP_VDSO,
-	"The kernel, or an emulator in its place (valgrind, qemu-user), gives programs no vDSO, so "
-	"every clock call is a system call.",
-	.signs = "The auxiliary vector has no AT_SYSINFO_EHDR, and the kernel command line does "
-		 "not say why.",
-	.certainty = CERTAINTY_PROVEN, .more = "vdso(7)"};
-
-static const struct cause_row vdso32_disabled = {"vdso32-disabled", GROUP_VDSO,
-	"This kernel gives 32-bit programs no vDSO: sysctl abi.vsyscall32 is 0, as in kernels that "
-	"were built with CONFIG_COMPAT_VDSO.",
-	.signs = "A 32-bit vdsocheck gets no vDSO from an x86-64 kernel, and the kernel command "
-		 "line does not say why.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_32_bits, .more = BOOT_PARAMETERS};
-
-static const struct cause_row no_compat_vdso = {"no-compat-vdso", GROUP_VDSO,
-	"This 64-bit kernel gives 32-bit programs no vDSO: it was built without CONFIG_COMPAT_VDSO.",
-	.signs = "A 32-bit vdsocheck gets no vDSO from an arm64 kernel.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_32_bits};
-
-static const struct cause_row uml = {"uml", GROUP_PROCESS,
-	"The vDSO of User-Mode Linux makes a system call for each clock call.",
-	.signs = "/proc/cpuinfo has the vendor_id User Mode Linux.", .certainty = CERTAINTY_PROVEN,
-	.detail = "/proc/cpuinfo: vendor_id User Mode Linux"};
-
-static const struct cause_row wsl1 = {"wsl1", GROUP_PROCESS,
-	"WSL 1 has neither a Linux kernel nor a vDSO clock; WSL 2 has both.",
-	.signs = "The calls fall back, and the kernel's release ends with -Microsoft.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_release};
-
-/* This mode excludes 32-bit programs only; the vDSO serves 64-bit programs. */
-static const struct cause_row arm_compat_disabled = {"arm-compat-disabled", GROUP_OTHER,
-	"The kernel does not let 32-bit programs read this CPU's counter, only 64-bit ones.",
-	.signs = "The calls fall back, and the vclock mode is archtimer-nocompat.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode};
-
-static const struct cause_row gvisor_calibrating = {"gvisor-calibrating", GROUP_PROCESS,
-	"In the first seconds of a sandbox, until gVisor has calibrated the CPU's counter, its "
-	"vDSO passes the calls on to the sentry.",
-	.signs = "The calls fall back in a sandbox of gVisor.", .certainty = CERTAINTY_LIKELY,
-	.evidence = cite_mode};
-
-static const struct cause_row libc_bypasses_vdso = {"libc-bypasses-vdso", GROUP_PROCESS,
-	"This C library does not use the vDSO, although the vDSO works.",
-	.signs = "In the proof, calls through the C library entered the kernel, and none through "
-		 "the vDSO did.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_libc, .more = "vdso(7)"};
-
-static const struct cause_row libc_values = {"libc-values", GROUP_PROCESS,
-	"This process gets another time than the kernel's from its clock functions, which {wrapper} "
-	"replaces. The host is not affected.",
-	.signs = "A deciding call through the C library fails or its values do not lie between the "
-		 "kernel's before and after it, while those of the vDSO do.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_libc_values, .more = "ld.so(8)"};
-
-void cause_process(const struct view *v, struct cause_list *list)
+static void cite_missing(const struct view *v, struct cause *cause)
 {
-	const struct evidence *evidence = v->evidence;
-	const struct host_evidence *host = &evidence->host;
-	const char *why = evidence->vdso.fact.reason;
-	bool fallback = v->verdict == VERDICT_FALLBACK;
-	bool is_off = (fallback || v->expected == VERDICT_FALLBACK) && v->no_vdso &&
-	              v->boot_disables_vdso;
-	bool is_missing = fallback && v->no_vdso && !v->boot_disables_vdso;
-	/* A 64-bit program may have a vDSO there. */
-	bool is_32_bit = is_missing && fact_is_known(&host->pointer_bits.fact) &&
-	                 host->pointer_bits.value == 32;
-	bool is_x86_64 = is_32_bit && fact_is_text(&host->arch, "x86_64");
-	bool is_aarch64 = is_32_bit && fact_is_text(&host->arch, "aarch64");
-	const struct cause_case cases[] = {
-		{&counter_disabled, .applies = v->counter_off,
-			.advice = {{&leave_counter_on, true}}},
-		{&emulated, .applies = v->emulated, .advice = {{&run_without_emulator, true}}},
-		{&vdso_replaced, .applies = v->vdso_replaced,
-			.advice = {{&run_outside_tool, v->verdict != VERDICT_OK}}},
-		{&vdso_switched_off, .applies = is_off, .advice = {{&advice_drop_boot, true}}},
-		{&no_vdso, .applies = is_missing && !is_x86_64 && !is_aarch64, .detail = why,
-			.advice = {{&run_without_emulator, true}, {&advice_send_report, true}}},
-		{&vdso32_disabled, .applies = is_x86_64, .detail = why,
-			.advice = {{&enable_vdso32, true}}},
-		{&no_compat_vdso, .applies = is_aarch64, .detail = why,
-			.advice = {{&use_64_bit_or_compat, true}}},
-		{&uml,
-			.applies = (fallback || v->expected == VERDICT_FALLBACK) &&
-	                           hypervisor_is(evidence, "uml"),
-			.advice = {{&leave_uml, true}}},
-		{&wsl1, .applies = fallback && platform_is(evidence, "wsl1"),
-			.advice = {{&use_wsl2, true}}},
-		{&arm_compat_disabled,
-			.applies = v->falls_back &&
-	                           strcmp(evidence->vclock.name, "archtimer-nocompat") == 0,
-			.line = log_find(evidence, "ARM erratum 1418040"),
-			.advice = {{&use_64_bit_arm, true}}},
-		{&gvisor_calibrating, .applies = v->falls_back && v->gvisor,
-			.advice = {{&wait_for_gvisor, true}}},
-		{&libc_bypasses_vdso,
-			.applies = v->libc.entered > 0 && v->vdso.proven > 0 &&
-	                           v->vdso.entered == 0 && !v->vdso.failing,
-			.text = fact_is_flag(&host->libc_static, true)
-	                                ? "Only vdsocheck itself is affected: the C library that is linked "
-	                                  "into it does not use the vDSO."
-	                                : NULL,
-			.advice = {{&newer_libc, fallback}}},
-		{&libc_values, .applies = is_libc_wrong(v)},
-	};
-
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+	cite(cause, "%s", v->evidence->vdso.fact.reason);
 }
+
+/* A 64-bit program may have a vDSO there. */
+static bool is_32_bit_on_x86_64(const struct view *v)
+{
+	return is_32_bit(v) && fact_is_text(&v->evidence->host.arch, "x86_64");
+}
+
+static bool is_32_bit_on_arm64(const struct view *v)
+{
+	return is_32_bit(v) && fact_is_text(&v->evidence->host.arch, "aarch64");
+}
+
+static bool does_libc_bypass(const struct view *v)
+{
+	return v->libc.entered > 0 && v->vdso.proven > 0 && v->vdso.entered == 0 &&
+	       !v->vdso.failing;
+}
+
+static bool is_libc_static(const struct view *v)
+{
+	return fact_is_flag(&v->evidence->host.libc_static, true);
+}
+
+#define WITHOUT_VDSO IS(fallback), IS(no_vdso), NOT(boot_disables_vdso)
+
+const struct cause_row causes_process[] = {
+	{"counter-disabled", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(counter_off)),
+		"The counter is disabled for this process and its children (prctl(PR_SET_TSC)): a "
+		"call that reads it ends with SIGSEGV.",
+		.signs = "prctl(PR_GET_TSC) returns PR_TSC_SIGSEGV.", .evidence = cite_counter_off,
+		.more = "PR_SET_TSC(2const)", .advice = {{&leave_counter_on}}},
+	{"emulated", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(emulated)),
+		"vdsocheck runs under an emulator; run it natively to check the host.",
+		.signs = "Valgrind's library is preloaded, or /proc/thread-self/exe is another "
+			 "program, such as qemu-user.",
+		.evidence = cite_emulator, .advice = {{&run_without_emulator}}},
+	/* rr and CRIU after a restore each map an image of their own. */
+	{"vdso-replaced", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(vdso_replaced)),
+		"A tool (rr, CRIU, other instrumentation) gave this process a vDSO of its own, so "
+		"this result holds for this process, not for the host.",
+		.signs = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps.",
+		.detail = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps",
+		.more = "getauxval(3)",
+		.advice = {{&run_outside_tool, IF(NE(verdict, VERDICT_OK))}}},
+	{"vdso-switched-off", GROUP_VDSO, CERTAINTY_PROVEN,
+		IF(IS(fallback), IS(no_vdso), IS(boot_disables_vdso)),
+		"The vDSO is disabled on the kernel command line.",
+		.signs = "The kernel gives this process no vDSO, and its command line has vdso=0, "
+			 "vdso32=0 or vdso32=2.",
+		.evidence = cite_boot, .more = "vdso(7)", .advice = {{&advice_drop_boot}}},
+	{"no-vdso", GROUP_VDSO, CERTAINTY_PROVEN,
+		IF(WITHOUT_VDSO, ASK_NOT(is_32_bit_on_x86_64), ASK_NOT(is_32_bit_on_arm64)),
+		"The kernel, or an emulator in its place (valgrind, qemu-user), gives programs no "
+		"vDSO, so every clock call is a system call.",
+		.signs = "The auxiliary vector has no AT_SYSINFO_EHDR, and the kernel command "
+			 "line does not say why.",
+		.evidence = cite_missing, .more = "vdso(7)",
+		.advice = {{&run_without_emulator}, {&advice_send_report}}},
+	{"vdso32-disabled", GROUP_VDSO, CERTAINTY_LIKELY,
+		IF(WITHOUT_VDSO, ASK(is_32_bit_on_x86_64)),
+		"This kernel gives 32-bit programs no vDSO: sysctl abi.vsyscall32 is 0, as in "
+		"kernels that were built with CONFIG_COMPAT_VDSO.",
+		.signs = "A 32-bit vdsocheck gets no vDSO from an x86-64 kernel, and the kernel "
+			 "command line does not say why.",
+		.evidence = cite_32_bits, .more = BOOT_PARAMETERS, .advice = {{&enable_vdso32}}},
+	{"no-compat-vdso", GROUP_VDSO, CERTAINTY_LIKELY, IF(WITHOUT_VDSO, ASK(is_32_bit_on_arm64)),
+		"This 64-bit kernel gives 32-bit programs no vDSO: it was built without "
+		"CONFIG_COMPAT_VDSO.",
+		.signs = "A 32-bit vdsocheck gets no vDSO from an arm64 kernel.",
+		.evidence = cite_32_bits, .advice = {{&use_64_bit_or_compat}}},
+	{"uml", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(fallback), HAS(hypervisor_is, "uml")),
+		"The vDSO of User-Mode Linux makes a system call for each clock call.",
+		.signs = "/proc/cpuinfo has the vendor_id User Mode Linux.",
+		.detail = "/proc/cpuinfo: vendor_id User Mode Linux", .advice = {{&leave_uml}}},
+	{"wsl1", GROUP_PROCESS, CERTAINTY_LIKELY, IF(IS(fallback), HAS(platform_is, "wsl1")),
+		"WSL 1 has neither a Linux kernel nor a vDSO clock; WSL 2 has both.",
+		.signs = "The calls fall back, and the kernel's release ends with -Microsoft.",
+		.evidence = cite_release, .advice = {{&use_wsl2}}},
+	/* This mode excludes 32-bit programs only; the vDSO serves 64-bit programs. */
+	{"arm-compat-disabled", GROUP_OTHER, CERTAINTY_PROVEN,
+		IF(IS(falls_back), HAS(mode_is, "archtimer-nocompat")),
+		"The kernel does not let 32-bit programs read this CPU's counter, only 64-bit "
+		"ones.",
+		.signs = "The calls fall back, and the vclock mode is archtimer-nocompat.",
+		.log = "ARM erratum 1418040", .evidence = cite_mode, .advice = {{&use_64_bit_arm}}},
+	{"gvisor-calibrating", GROUP_PROCESS, CERTAINTY_LIKELY, IF(IS(falls_back), IS(gvisor)),
+		"In the first seconds of a sandbox, until gVisor has calibrated the CPU's "
+		"counter, its vDSO passes the calls on to the sentry.",
+		.signs = "The calls fall back in a sandbox of gVisor.", .evidence = cite_mode,
+		.advice = {{&wait_for_gvisor}}},
+	{"libc-bypasses-vdso", GROUP_PROCESS, CERTAINTY_PROVEN, IF(ASK(does_libc_bypass)),
+		"This C library does not use the vDSO, although the vDSO works.",
+		.texts = {{"Only vdsocheck itself is affected: the C library that is linked into "
+			   "it does not use the vDSO.",
+			IF(ASK(is_libc_static))}},
+		.signs = "In the proof, calls through the C library entered the kernel, and none "
+			 "through the vDSO did.",
+		.evidence = cite_libc, .more = "vdso(7)",
+		.advice = {{&newer_libc, IF(IS(fallback))}}},
+	{"libc-values", GROUP_PROCESS, CERTAINTY_PROVEN, IF(ASK(is_libc_wrong)),
+		"This process gets another time than the kernel's from its clock functions, which "
+		"{wrapper} replaces. The host is not affected.",
+		.signs = "A deciding call through the C library fails or its values do not lie "
+			 "between the kernel's before and after it, while those of the vDSO do.",
+		.evidence = cite_libc_values, .more = "ld.so(8)"},
+	{0},
+};
 
 static bool are_calls_blocked(const struct view *v)
 {
@@ -322,59 +307,69 @@ static const struct advice_row newer_container_runtime = {"newer-container-runti
 	.text = "Update the container runtime and libseccomp, or let its seccomp profile allow "
 		"clock_gettime64 and similar calls."};
 
-static const struct cause_row time_calls_blocked = {"time-calls-blocked", GROUP_PROCESS,
-	"A seccomp filter, such as a container's profile, blocks the clock system calls.",
-	.signs = "A deciding call fails when it is made as a system call.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_blocked, .more = "seccomp(2)"};
-
-static const struct cause_row old_vdso_clocks = {"old-vdso-clocks", GROUP_VDSO,
-	"This kernel's vDSO does not serve all of CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME and "
-	"CLOCK_TAI; that of newer kernels does.",
-	.signs =
-		"The verdict is ok, and each vDSO call for one of these clocks entered the kernel.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_other_clocks, .more = "vdso(7)"};
-
-static const struct cause_row gvisor_few_clocks = {"gvisor-few-clocks", GROUP_PROCESS,
-	"gVisor's vDSO serves fewer clocks than Linux's; newer releases serve more.",
-	.signs = "The verdict is ok in a sandbox of gVisor, and each vDSO call for "
-		 "CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC_COARSE entered the kernel.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_other_clocks,
-	.more = "https://github.com/google/gvisor/issues/7975"};
-
-static const struct cause_row tsc_readers_affected = {"tsc-readers-affected", GROUP_TSC,
-	"The kernel marked the TSC unstable: programs that read it themselves are affected, too.",
-	.signs = "The verdict is ok on another clocksource, and the kernel log shows that the TSC "
-		 "was dropped, not that this was a mistake.",
-	.certainty = CERTAINTY_PROVEN, .with_switch = true, .more = "vdsocheck(1)"};
-
-static const struct cause_row time_namespace = {"time-namespace", GROUP_PROCESS,
-	"This process is in a time namespace: each call takes a few nanoseconds more.",
-	.signs = "The vDSO's data page is that of a time namespace.", .certainty = CERTAINTY_PROVEN,
-	.detail = "the vDSO's data page is that of a time namespace", .more = "time_namespaces(7)"};
-
-void cause_notes(const struct view *v, struct cause_list *list)
+static bool has_filter(const struct view *v)
 {
-	bool is_ok = v->verdict == VERDICT_OK;
-	bool raw = enters_always(v, "CLOCK_MONOTONIC_RAW");
-	enum counter_standing standing = counter_standing_find(v);
-	const struct cause_case cases[] = {
-		{&time_calls_blocked, .applies = are_calls_blocked(v),
-			.proven = fact_is_known(&v->evidence->host.seccomp.fact) &&
-	                          v->evidence->host.seccomp.value > 0,
-			.advice = {{&newer_container_runtime, true}}},
-		{&old_vdso_clocks, .applies = is_ok && !v->gvisor &&
-	                                      (raw || enters_always(v, "CLOCK_BOOTTIME") ||
-						      enters_always(v, "CLOCK_TAI"))},
-		{&gvisor_few_clocks,
-			.applies = is_ok && v->gvisor &&
-	                           (raw || enters_always(v, "CLOCK_MONOTONIC_COARSE"))},
-		{&tsc_readers_affected,
-			.applies = is_ok &&
-	                           (standing == COUNTER_FAULTY || standing == COUNTER_DISTRUSTED),
-			.line = v->tsc_distrust ? v->tsc_distrust : v->tsc_delay},
-		{&time_namespace, .applies = (is_ok || v->verdict == VERDICT_SLOW) &&
-	                                     v->evidence->vclock.time_namespace},
-	};
+	const struct number_fact *seccomp = &v->evidence->host.seccomp;
 
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+	return fact_is_known(&seccomp->fact) && seccomp->value > 0;
 }
+
+static bool enters_for_a_newer_clock(const struct view *v)
+{
+	return enters_always(v, "CLOCK_MONOTONIC_RAW") || enters_always(v, "CLOCK_BOOTTIME") ||
+	       enters_always(v, "CLOCK_TAI");
+}
+
+static bool enters_in_gvisor(const struct view *v)
+{
+	return enters_always(v, "CLOCK_MONOTONIC_RAW") ||
+	       enters_always(v, "CLOCK_MONOTONIC_COARSE");
+}
+
+static bool may_tsc_be_wrong(const struct view *v)
+{
+	enum counter_standing standing = counter_standing_find(v);
+
+	return standing == COUNTER_FAULTY || standing == COUNTER_DISTRUSTED;
+}
+
+static bool is_in_time_namespace(const struct view *v)
+{
+	return (v->verdict == VERDICT_OK || v->verdict == VERDICT_SLOW) &&
+	       v->evidence->vclock.time_namespace;
+}
+
+const struct cause_row causes_notes[] = {
+	{"time-calls-blocked", GROUP_PROCESS, CERTAINTY_LIKELY, IF(ASK(are_calls_blocked)),
+		"A seccomp filter, such as a container's profile, blocks the clock system calls.",
+		.signs = "A deciding call fails when it is made as a system call.",
+		.proven = IF(ASK(has_filter)), .evidence = cite_blocked, .more = "seccomp(2)",
+		.advice = {{&newer_container_runtime}}},
+	{"old-vdso-clocks", GROUP_VDSO, CERTAINTY_LIKELY,
+		IF(EQ(verdict, VERDICT_OK), NOT(gvisor), ASK(enters_for_a_newer_clock)),
+		"This kernel's vDSO does not serve all of CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME and "
+		"CLOCK_TAI; that of newer kernels does.",
+		.signs = "The verdict is ok, and each vDSO call for one of these clocks entered "
+			 "the kernel.",
+		.evidence = cite_other_clocks, .more = "vdso(7)"},
+	{"gvisor-few-clocks", GROUP_PROCESS, CERTAINTY_LIKELY,
+		IF(EQ(verdict, VERDICT_OK), IS(gvisor), ASK(enters_in_gvisor)),
+		"gVisor's vDSO serves fewer clocks than Linux's; newer releases serve more.",
+		.signs = "The verdict is ok in a sandbox of gVisor, and each vDSO call for "
+			 "CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC_COARSE entered the kernel.",
+		.evidence = cite_other_clocks,
+		.more = "https://github.com/google/gvisor/issues/7975"},
+	{"tsc-readers-affected", GROUP_TSC, CERTAINTY_PROVEN,
+		IF(EQ(verdict, VERDICT_OK), ASK(may_tsc_be_wrong)),
+		"The kernel marked the TSC unstable: programs that read it themselves are "
+		"affected, too.",
+		.signs = "The verdict is ok on another clocksource, and the kernel log shows that "
+			 "the TSC was dropped, not that this was a mistake.",
+		.line = LINE(tsc_distrust), .with_switch = true, .more = "vdsocheck(1)"},
+	{"time-namespace", GROUP_PROCESS, CERTAINTY_PROVEN, IF(ASK(is_in_time_namespace)),
+		"This process is in a time namespace: each call takes a few nanoseconds more.",
+		.signs = "The vDSO's data page is that of a time namespace.",
+		.detail = "the vDSO's data page is that of a time namespace",
+		.more = "time_namespaces(7)"},
+	{0},
+};

@@ -21,6 +21,12 @@ static const struct kernel_log_line *find_switch_to_current(const struct evidenc
 	                                                                                 : NULL;
 }
 
+static void cite_written(const struct view *v, struct cause *cause)
+{
+	cite_available(v, cause);
+	cite_line(v, cause, find_switch_to_current(v->evidence));
+}
+
 static void cite_kvm_clock(const struct view *v, struct cause *cause)
 {
 	if (fact_is_flag(&v->evidence->host.kvm_clock_offered, true))
@@ -47,6 +53,11 @@ static void cite_log_denied(const struct view *v, struct cause *cause)
 		cite(cause, "%s was read instead: it ends when the system has booted", log->source);
 	else
 		cite(cause, "%s", log->fact.reason);
+}
+
+static void cite_unclear(const struct view *v, struct cause *cause)
+{
+	cite(cause, "%s", v->evidence->kernel_log.fact.reason);
 }
 
 static const struct advice_row read_kernel_log = {"read-kernel-log", RANK_LOOK,
@@ -89,172 +100,177 @@ static const struct advice_row kernel_with_vmware = {"kernel-with-vmware", RANK_
 	.text = "Use a kernel that was built with CONFIG_HYPERVISOR_GUEST: it takes the TSC's rate "
 		"from VMware, and does not have the TSC checked by slower clocks."};
 
-static const struct cause_row tsc_disabled_at_boot = {"tsc-disabled-at-boot", GROUP_TSC,
-	"The TSC is disabled on the kernel command line.",
-	.signs = "The kernel command line has notsc or tsc=unstable, or the kernel log has "
-		 "\"Marking TSC unstable due to boot parameter\".",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS};
+/*
+ * The kernel selects the first clocksource of its list unless an order names another: clocksource=
+ * at boot, or a write to sysfs (__clocksource_select(), 3.10 to 7.2).
+ */
+static bool is_written(const struct view *v)
+{
+	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
 
-static const struct cause_row clocks_disabled_at_boot = {"clocks-disabled-at-boot", GROUP_ANY,
-	"The kernel command line takes away the clocks that the kernel calibrates the TSC by and "
-	"checks it with (HPET, ACPI PM timer), so that a count of ticks is left.",
-	.signs = "The kernel command line has acpi=off, nohpet, hpet=disable or pmtmr=0, neither "
-		 "hpet nor acpi_pm is available, and the clocksource is jiffies or pit.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_boot, .more = BOOT_PARAMETERS};
+	return v->unsupported && !v->tsc_distrusted &&
+	       clocksource_is_offered(v->evidence, clocksource->current) &&
+	       vclock_name_has_mode(clocksource->available[0]) && !*clocksource->changed_to &&
+	       !v->decided.mixed && fact_is_known(&v->evidence->host.boot.fact) &&
+	       !v->boot_chose_current;
+}
 
-static const struct cause_row clocksource_written = {"clocksource-written", GROUP_ANY,
-	"The kernel did not select {from}, which the vDSO does not support: its name was written "
-	"to current_clocksource.",
-	.signs = "The kernel's first choice of the available clocksources has vDSO support, and "
-		 "neither the kernel command line nor the kernel log says why it is not in use.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_available};
+/* A container's /proc/cmdline may be another file. */
+static bool is_in_container(const struct view *v)
+{
+	return fact_is_known(&v->evidence->host.container.fact);
+}
 
-static const struct cause_row paravirtual_clock_disabled = {"paravirtual-clock-disabled", GROUP_ANY,
-	"The kernel command line (nopv) keeps the kernel from using its hypervisor's clock.",
-	.signs = "The kernel command line of a guest has nopv or xen_nopv.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS};
+static bool offers_kvm_clock(const struct view *v)
+{
+	return fact_is_flag(&v->evidence->host.kvm_clock_offered, true);
+}
 
-static const struct cause_row kvm_clock_disabled = {"kvm-clock-disabled", GROUP_KVM,
-	"kvm-clock is disabled on the kernel command line.",
-	.signs = "The kernel command line of a guest has no-kvmclock.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot};
-
-static const struct cause_row paravirtual_clock_removed = {"paravirtual-clock-removed", GROUP_ANY,
-	"The kernel used the hypervisor's clock and does not offer it any more: it was removed by "
-	"a write to unbind_clocksource.",
-	.signs = "The kernel log has \"Switched to clocksource\" with a clock of the hypervisor's "
-		 "that is not available any more.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_available, .with_switch = true};
-
-static const struct cause_row hyperv_clock_missing = {"hyperv-clock-missing", GROUP_HYPERV,
-	"This kernel has no clocksource of Hyper-V's: it was built without CONFIG_HYPERV, or the "
-	"host offers neither a reference counter nor a reference TSC page.",
-	.signs = "A guest of Hyper-V with Linux 4.12 or newer has no clocksource whose name begins "
-		 "with hyperv_, and its kernel log has none.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_available, .more = HYPERV_CLOCKS};
-
-static const struct cause_row xen_clock_missing = {"xen-clock-missing", GROUP_XEN,
-	"This kernel has no clocksource of Xen's: it was built without CONFIG_XEN_PVHVM, or Xen "
-	"does not offer its clock to this guest.",
-	.signs = "A guest of Xen has no clocksource xen, and neither nopv nor xen_nopv on its "
-		 "kernel command line.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_available};
-
-static const struct cause_row vmware_not_detected = {"vmware-not-detected", GROUP_TSC,
-	"This kernel does not detect VMware, which guarantees the TSC to its guests: it was built "
-	"without CONFIG_HYPERVISOR_GUEST.",
-	.signs = "/proc/cpuinfo of a guest of VMware does not have the flag tsc_reliable, and the "
-		 "kernel does not use the TSC.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_flags};
-
-static const struct cause_row kvm_clock_unused = {"kvm-clock-unused", GROUP_KVM,
-	"This kernel does not use kvm-clock, which KVM offers to its guests: it was built without "
-	"CONFIG_KVM_GUEST.",
-	.signs = "A guest of KVM does not have kvm-clock available, and the kernel log, from its "
-		 "beginning, does not have \"kvm-clock: Using\".",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_kvm_clock};
-
-static const struct cause_row kvm_clock_missing = {"kvm-clock-missing", GROUP_KVM,
-	"This kernel was built without CONFIG_KVM_GUEST and cannot use the kvm-clock that the "
-	"hypervisor offers, or kvm-clock was removed by a write to unbind_clocksource.",
-	.signs = "CPUID offers kvm-clock, which is not available, and the beginning of the kernel "
-		 "log is lost or unreadable.",
-	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_kvm_clock};
-
-void cause_selected(const struct view *v, struct cause_list *list)
+/* With nopv, of 5.3, detect_hypervisor_vendor() skips KVM, Xen HVM, Hyper-V and VMware. */
+static bool is_paravirtual_off(const struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
-	const struct clocksource_evidence *clocksource = &evidence->clocksource;
-	/*
-	 * The kernel selects the first clocksource of its list unless an order names another:
-	 * clocksource= at boot, or a write to sysfs (__clocksource_select(), 3.10 to 7.2).
-	 */
-	bool is_written = v->unsupported && !v->tsc_distrusted &&
-	                  clocksource_is_offered(evidence, clocksource->current) &&
-	                  vclock_name_has_mode(clocksource->available[0]) &&
-	                  !*clocksource->changed_to && !v->decided.mixed &&
-	                  fact_is_known(&evidence->host.boot.fact) && !v->boot_chose_current;
 	bool on_xen = hypervisor_is(evidence, "xen");
-	bool has_kvm_clock = fact_is_flag(&evidence->host.kvm_clock_offered, true);
-	/* With nopv, of 5.3, detect_hypervisor_vendor() skips KVM, Xen HVM, Hyper-V and VMware. */
-	bool is_paravirtual_off = (boot_takes(evidence, BOOT_HYPERVISOR) ||
-					  (on_xen && boot_takes(evidence, BOOT_XEN))) &&
-	                          (on_xen || hypervisor_is(evidence, "microsoft") || has_kvm_clock);
-	bool is_kvm_clock_off = boot_takes(evidence, BOOT_KVM_CLOCK);
-	/* A kernel that logged its use was built with it, whatever has become of it since. */
-	bool is_unused = v->unsupported_on_x86 && has_kvm_clock && !v->removed_clock &&
-	                 fact_is_known(&clocksource->available_fact) &&
-	                 !clocksource_is_offered(evidence, "kvm-clock") && !is_kvm_clock_off &&
-	                 !is_paravirtual_off && !log_find(evidence, "kvm-clock: Using");
-	/* The log's beginning may be overwritten, and with it that line. */
-	bool has_beginning = log_has_beginning(evidence);
-	bool lacks_kvm_guest = v->lacks_driver && !on_xen &&
-	                       !hypervisor_is(evidence, "microsoft") &&
-	                       !hypervisor_is(evidence, "vmware");
 
-	const struct cause_case cases[] = {
-		{&tsc_disabled_at_boot, .applies = v->unsupported_on_x86 && v->boot_disables_tsc,
-			.line = v->tsc_distrust, DROP_BOOT(v)},
-		{&clocks_disabled_at_boot, .applies = v->clocks_disabled, DROP_BOOT(v)},
-		{&clocksource_written, .applies = is_written,
-			/* A container's /proc/cmdline may be another file. */
-			.proven = !fact_is_known(&evidence->host.container.fact),
-			.line = find_switch_to_current(evidence),
-			.advice = {{&find_clocksource_writer, true}}},
-		{&paravirtual_clock_disabled,
-			.applies = v->unsupported_on_x86 && v->guest && is_paravirtual_off,
-			DROP_BOOT(v)},
-		{&kvm_clock_disabled,
-			.applies = v->unsupported_on_x86 && v->guest && is_kvm_clock_off,
-			DROP_BOOT(v)},
-		{&paravirtual_clock_removed, .applies = v->removed_clock, .line = v->removed_clock,
-			.advice = {{&advice_reboot_after_unbind, true}}},
-		{&hyperv_clock_missing,
-			.applies = v->lacks_driver && hypervisor_is(evidence, "microsoft"),
-			.advice = {{&kernel_with_hyperv, true},
-				{&advice_ask_hyperv_for_tsc, !v->has_switch}}},
-		{&xen_clock_missing, .applies = v->lacks_driver && on_xen,
-			.line = log_find(evidence, "Xen doesn't support pvclock on HVM"),
-			.advice = {{&kernel_with_xen, true}}},
-		{&vmware_not_detected,
-			.applies = v->lacks_driver && hypervisor_is(evidence, "vmware"),
-			.advice = {{&kernel_with_vmware, true}}},
-		{&kvm_clock_unused, .applies = (is_unused && has_beginning) || lacks_kvm_guest,
-			.advice = {{&kernel_with_kvm_guest, true}}},
-		{&kvm_clock_missing, .applies = is_unused && !has_beginning,
-			.advice = {{&reboot_for_kvm_clock, true}}},
-	};
-
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+	return (boot_takes(evidence, BOOT_HYPERVISOR) ||
+		       (on_xen && boot_takes(evidence, BOOT_XEN))) &&
+	       (on_xen || hypervisor_is(evidence, "microsoft") || offers_kvm_clock(v));
 }
 
-static const struct cause_row kernel_log_denied = {"kernel-log-denied", GROUP_ANY,
-	"This user may not read the kernel log, which would say why this clocksource was chosen.",
-	.signs = "Reading /dev/kmsg is refused, and nothing that could be read explains the "
-		 "clocksource.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_log_denied};
+/* A kernel that logged its use was built with it, whatever has become of it since. */
+static bool is_kvm_clock_unused(const struct view *v)
+{
+	const struct evidence *evidence = v->evidence;
 
-static const struct cause_row kernel_log_unclear = {"kernel-log-unclear", GROUP_ANY,
-	"The kernel log was not understood; it may say why this clocksource was chosen.",
-	.signs = "The log names the kernel, but none of its lines has a form that is known; or "
-		 "reading it failed.",
-	.certainty = CERTAINTY_PROVEN};
+	return v->unsupported_on_x86 && offers_kvm_clock(v) && !v->removed_clock &&
+	       fact_is_known(&evidence->clocksource.available_fact) &&
+	       !clocksource_is_offered(evidence, "kvm-clock") && !v->boot_disables_kvm_clock &&
+	       !is_paravirtual_off(v) && !log_find(evidence, "kvm-clock: Using");
+}
 
-/* An unreadable log is not a cause, so it comes last. */
-void cause_unread(const struct view *v, struct cause_list *list)
+static bool lacks_kvm_guest(const struct view *v)
+{
+	const struct evidence *evidence = v->evidence;
+
+	return (is_kvm_clock_unused(v) && log_has_beginning(v)) ||
+	       (v->lacks_driver && !hypervisor_is(evidence, "xen") &&
+		       !hypervisor_is(evidence, "microsoft") && !hypervisor_is(evidence, "vmware"));
+}
+
+/* The log's beginning may be overwritten, and with it the line. */
+static bool may_lack_kvm_guest(const struct view *v)
+{
+	return is_kvm_clock_unused(v) && !log_has_beginning(v);
+}
+
+const struct cause_row causes_selected[] = {
+	{"tsc-disabled-at-boot", GROUP_TSC, CERTAINTY_PROVEN,
+		IF(IS(unsupported_on_x86), IS(boot_disables_tsc)),
+		"The TSC is disabled on the kernel command line.",
+		.signs = "The kernel command line has notsc or tsc=unstable, or the kernel log "
+			 "has \"Marking TSC unstable due to boot parameter\".",
+		.line = LINE(tsc_distrust), .evidence = cite_boot, .more = BOOT_PARAMETERS,
+		DROP_BOOT},
+	{"clocks-disabled-at-boot", GROUP_ANY, CERTAINTY_LIKELY, IF(IS(clocks_disabled)),
+		"The kernel command line takes away the clocks that the kernel calibrates the TSC "
+		"by and checks it with (HPET, ACPI PM timer), so that a count of ticks is left.",
+		.signs = "The kernel command line has acpi=off, nohpet, hpet=disable or pmtmr=0, "
+			 "neither hpet nor acpi_pm is available, and the clocksource is jiffies "
+			 "or pit.",
+		.evidence = cite_boot, .more = BOOT_PARAMETERS, DROP_BOOT},
+	{"clocksource-written", GROUP_ANY, CERTAINTY_LIKELY, IF(ASK(is_written)),
+		"The kernel did not select {from}, which the vDSO does not support: its name was "
+		"written to current_clocksource.",
+		.signs = "The kernel's first choice of the available clocksources has vDSO "
+			 "support, and neither the kernel command line nor the kernel log says "
+			 "why it is not in use.",
+		.proven = IF(ASK_NOT(is_in_container)), .evidence = cite_written,
+		.advice = {{&find_clocksource_writer}}},
+	{"paravirtual-clock-disabled", GROUP_ANY, CERTAINTY_PROVEN,
+		IF(IS(unsupported_on_x86), IS(guest), ASK(is_paravirtual_off)),
+		"The kernel command line (nopv) keeps the kernel from using its hypervisor's "
+		"clock.",
+		.signs = "The kernel command line of a guest has nopv or xen_nopv.",
+		.evidence = cite_boot, .more = BOOT_PARAMETERS, DROP_BOOT},
+	{"kvm-clock-disabled", GROUP_KVM, CERTAINTY_PROVEN,
+		IF(IS(unsupported_on_x86), IS(guest), IS(boot_disables_kvm_clock)),
+		"kvm-clock is disabled on the kernel command line.",
+		.signs = "The kernel command line of a guest has no-kvmclock.",
+		.evidence = cite_boot, DROP_BOOT},
+	{"paravirtual-clock-removed", GROUP_ANY, CERTAINTY_LIKELY, IF(IS(removed_clock)),
+		"The kernel used the hypervisor's clock and does not offer it any more: it was "
+		"removed by a write to unbind_clocksource.",
+		.signs = "The kernel log has \"Switched to clocksource\" with a clock of the "
+			 "hypervisor's that is not available any more.",
+		.line = LINE(removed_clock), .with_switch = true, .evidence = cite_available,
+		.advice = {{&advice_reboot_after_unbind}}},
+	{"hyperv-clock-missing", GROUP_HYPERV, CERTAINTY_LIKELY,
+		IF(IS(lacks_driver), HAS(hypervisor_is, "microsoft")),
+		"This kernel has no clocksource of Hyper-V's: it was built without CONFIG_HYPERV, "
+		"or the host offers neither a reference counter nor a reference TSC page.",
+		.signs = "A guest of Hyper-V with Linux 4.12 or newer has no clocksource whose "
+			 "name begins with hyperv_, and its kernel log has none.",
+		.evidence = cite_available, .more = HYPERV_CLOCKS,
+		.advice = {{&kernel_with_hyperv},
+			{&advice_ask_hyperv_for_tsc, IF(NOT(has_switch))}}},
+	{"xen-clock-missing", GROUP_XEN, CERTAINTY_LIKELY,
+		IF(IS(lacks_driver), HAS(hypervisor_is, "xen")),
+		"This kernel has no clocksource of Xen's: it was built without CONFIG_XEN_PVHVM, "
+		"or Xen does not offer its clock to this guest.",
+		.signs = "A guest of Xen has no clocksource xen, and neither nopv nor xen_nopv on "
+			 "its kernel command line.",
+		.log = "Xen doesn't support pvclock on HVM", .evidence = cite_available,
+		.advice = {{&kernel_with_xen}}},
+	{"vmware-not-detected", GROUP_TSC, CERTAINTY_LIKELY,
+		IF(IS(lacks_driver), HAS(hypervisor_is, "vmware")),
+		"This kernel does not detect VMware, which guarantees the TSC to its guests: it "
+		"was built without CONFIG_HYPERVISOR_GUEST.",
+		.signs = "/proc/cpuinfo of a guest of VMware does not have the flag tsc_reliable, "
+			 "and the kernel does not use the TSC.",
+		.evidence = cite_flags, .advice = {{&kernel_with_vmware}}},
+	{"kvm-clock-unused", GROUP_KVM, CERTAINTY_LIKELY, IF(ASK(lacks_kvm_guest)),
+		"This kernel does not use kvm-clock, which KVM offers to its guests: it was built "
+		"without CONFIG_KVM_GUEST.",
+		.signs = "A guest of KVM does not have kvm-clock available, and the kernel log, "
+			 "from its beginning, does not have \"kvm-clock: Using\".",
+		.evidence = cite_kvm_clock, .advice = {{&kernel_with_kvm_guest}}},
+	{"kvm-clock-missing", GROUP_KVM, CERTAINTY_POSSIBLE, IF(ASK(may_lack_kvm_guest)),
+		"This kernel was built without CONFIG_KVM_GUEST and cannot use the kvm-clock that "
+		"the hypervisor offers, or kvm-clock was removed by a write to unbind_clocksource.",
+		.signs = "CPUID offers kvm-clock, which is not available, and the beginning of "
+			 "the kernel log is lost or unreadable.",
+		.evidence = cite_kvm_clock, .advice = {{&reboot_for_kvm_clock}}},
+	{0},
+};
+
+static bool is_log_denied(const struct view *v)
 {
 	const struct kernel_log_evidence *log = &v->evidence->kernel_log;
-	bool is_unexplained = v->unsupported_on_x86 && !v->tsc_avoided && !v->tsc_distrust &&
-	                      !v->tsc_delay && !v->tsc_uncalibrated;
-	const struct cause_case cases[] = {
-		{&kernel_log_denied,
-			.applies = is_unexplained &&
-	                           (log->fact.state == FACT_DENIED ||
-					   (v->evidence->live && is_log_at_boot(log))),
-			.advice = {{&read_kernel_log, true}}},
-		{&kernel_log_unclear, .applies = is_unexplained && log->fact.state == FACT_FAILED,
-			.detail = log->fact.reason, .advice = {{&save_kernel_log, true}}},
-	};
 
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+	return log->fact.state == FACT_DENIED || (!v->captured && is_log_at_boot(log));
 }
+
+static bool is_log_unclear(const struct view *v)
+{
+	return v->evidence->kernel_log.fact.state == FACT_FAILED;
+}
+
+#define UNEXPLAINED                                                                                \
+	IS(unsupported_on_x86), NOT(tsc_avoided), NOT(tsc_distrust), NOT(tsc_delay),               \
+		NOT(tsc_uncalibrated)
+
+/* An unreadable log is not a cause, so it comes last. */
+const struct cause_row causes_unread[] = {
+	{"kernel-log-denied", GROUP_ANY, CERTAINTY_PROVEN, IF(UNEXPLAINED, ASK(is_log_denied)),
+		"This user may not read the kernel log, which would say why this clocksource was "
+		"chosen.",
+		.signs = "Reading /dev/kmsg is refused, and nothing that could be read explains "
+			 "the clocksource.",
+		.evidence = cite_log_denied, .advice = {{&read_kernel_log}}},
+	{"kernel-log-unclear", GROUP_ANY, CERTAINTY_PROVEN, IF(UNEXPLAINED, ASK(is_log_unclear)),
+		"The kernel log was not understood; it may say why this clocksource was chosen.",
+		.signs = "The log names the kernel, but none of its lines has a form that is "
+			 "known; or reading it failed.",
+		.evidence = cite_unclear, .advice = {{&save_kernel_log}}},
+	{0},
+};

@@ -29,6 +29,7 @@ static void cite_changing(const struct view *v, struct cause *cause)
 	if (*v->evidence->clocksource.changed_to)
 		cite(cause, "clocksource: %s, and %s when all was measured",
 			v->evidence->clocksource.current, v->evidence->clocksource.changed_to);
+	cite_line(v, cause, find_return(v->evidence));
 }
 
 static const struct advice_row look_where_sys_is = {"look-where-sys-is", RANK_LOOK,
@@ -76,31 +77,27 @@ static const struct advice_row ask_about_trapped_counter = {"ask-about-trapped-c
 	       "offsetting and scaling be used instead of emulation, or the guest be moved to a "
 	       "host with the TSC rate it was started with?"};
 
-static const struct cause_row boot_clocksource = {"boot-clocksource", GROUP_ANY,
-	"The clocksource {from} is set on the kernel command line.",
-	.signs = "The calls fall back, and the kernel command line has clocksource= with the "
-		 "clocksource in use, which no vDSO reads, or before which the kernel lists "
-		 "another.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS};
-
-static const struct cause_row clocksource_unseen = {"clocksource-unseen", GROUP_ANY,
-	"The current clocksource (not visible from here) has no vDSO support.",
-	.signs = "The calls fall back, the vclock mode is none, and /sys does not show the "
-		 "clocksource.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .more = "vdso(7)"};
-
-void cause_current(const struct view *v, struct cause_list *list)
+static void cite_unseen(const struct view *v, struct cause *cause)
 {
-	const struct fact *current = &v->evidence->clocksource.current_fact;
-	const struct cause_case cases[] = {
-		{&boot_clocksource, .applies = v->boot_choice_slows, DROP_BOOT(v)},
-		{&clocksource_unseen,
-			.applies = v->falls_back && v->mode_none && !fact_is_known(current),
-			.detail = current->reason, .advice = {{&look_where_sys_is, true}}},
-	};
-
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+	cite_mode(v, cause);
+	cite(cause, "%s", v->evidence->clocksource.current_fact.reason);
 }
+
+const struct cause_row causes_current[] = {
+	{"boot-clocksource", GROUP_ANY, CERTAINTY_PROVEN, IF(IS(boot_choice_slows)),
+		"The clocksource {from} is set on the kernel command line.",
+		.signs = "The calls fall back, and the kernel command line has clocksource= with "
+			 "the clocksource in use, which no vDSO reads, or before which the kernel "
+			 "lists another.",
+		.evidence = cite_boot, .more = BOOT_PARAMETERS, DROP_BOOT},
+	{"clocksource-unseen", GROUP_ANY, CERTAINTY_PROVEN,
+		IF(IS(falls_back), IS(mode_none), NOT(clocksource_known)),
+		"The current clocksource (not visible from here) has no vDSO support.",
+		.signs = "The calls fall back, the vclock mode is none, and /sys does not show "
+			 "the clocksource.",
+		.evidence = cite_unseen, .more = "vdso(7)", .advice = {{&look_where_sys_is}}},
+	{0},
+};
 
 /* Linux has these too, rated as tsc is or above it (4.4 to 7.2). */
 static const char *const rare_names[] = {"numachip2", "wdtest-jiffies", "wdtest-ktime"};
@@ -112,7 +109,7 @@ static bool is_of_module(const struct view *v)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rare_names); i++)
 		is_known |= strcmp(name, rare_names[i]) == 0;
-	return v->unsupported_on_x86 && !is_known;
+	return !is_known;
 }
 
 static const struct advice_row unload_module = {"unload-module", RANK_LOOK,
@@ -121,68 +118,60 @@ static const struct advice_row unload_module = {"unload-module", RANK_LOOK,
 	.steps = {{.text = "the modules that are not part of Linux",
 		.command = "grep -E '\\([A-Z]*O[A-Z]*\\)$' /proc/modules"}}};
 
-static const struct cause_row arm_counter_erratum = {"arm-counter-erratum", GROUP_OTHER,
-	"The kernel does not let the vDSO read this CPU's counter, for instance because of an "
-	"erratum, or because user space may not read it.",
-	.signs = "The calls fall back, and the clocksource is arch_sys_counter; the kernel log may "
-		 "have \"workaround for\" an erratum other than 1418040, or \"Trapping CNTVCT "
-		 "access\".",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode};
-
-static const struct cause_row clocksource_changing = {"clocksource-changing", GROUP_ANY,
-	"The clocksource changed while vdsocheck ran.",
-	.signs = "The clocksource had another name at the end of the check, or calls fell back at "
-		 "times and the kernel log shows a return to an earlier clocksource.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_changing};
-
-static const struct cause_row clocksource_of_module = {"clocksource-of-module", GROUP_ANY,
-	"No kernel has a clocksource named {from}: a module that is not part of Linux registered "
-	"it.",
-	.signs = "The calls fall back on x86, and no kernel has a clocksource of this name.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_mode};
-
-static const struct cause_row counter_trapped = {"counter-trapped", GROUP_ANY,
-	"The hypervisor or an emulator intercepts each read of the CPU's counter, which costs as "
-	"much as a system call.",
-	.signs = "The verdict is slow: a read of the counter takes as long as the cheapest system "
-		 "call, or more than 150 ns.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_counter};
-
-void cause_slow(const struct view *v, struct cause_list *list)
+static bool has_changed(const struct view *v)
 {
-	const struct evidence *evidence = v->evidence;
-	bool is_vmware = hypervisor_is(evidence, "vmware"), is_xen = hypervisor_is(evidence, "xen");
-	bool has_changed = *evidence->clocksource.changed_to;
-
-	const struct kernel_log_line *back = find_return(evidence);
-	/* Every kernel gives arch_sys_counter a mode; archtimer-nocompat is a cause of its own. */
-	bool is_arm_counter_denied = v->falls_back &&
-	                             clocksource_is(evidence, "arch_sys_counter") &&
-	                             strcmp(evidence->vclock.name, "archtimer-nocompat") != 0;
-	const struct cause_case cases[] = {
-		{&arm_counter_erratum, .applies = is_arm_counter_denied,
-			.text = v->counter_erratum
-	                                ? "This CPU's counter has an erratum, so the kernel does "
-	                                  "not let the vDSO read it."
-	                                : NULL,
-			.proven = v->counter_erratum, .line = v->counter_erratum,
-			.advice = {{&other_arm_cpu, v->counter_erratum},
-				{&arm_cpu_or_firmware, !v->counter_erratum}}},
-		{&clocksource_changing, .applies = has_changed || (v->decided.mixed && back),
-			.proven = has_changed, .line = back,
-			.advice = {{&let_clocksource_settle, true}}},
-		{&clocksource_of_module, .applies = is_of_module(v),
-			.advice = {{&unload_module, true}}},
-		{&counter_trapped, .applies = v->verdict == VERDICT_SLOW && !v->firmware_counter,
-			.proven = v->guest || v->emulated,
-			.advice = {{&advice_move, !v->has_switch},
-				{&ask_vmware_about_counter, is_vmware},
-				{&ask_xen_about_counter, is_xen},
-				{&ask_about_trapped_counter, !is_vmware && !is_xen}}},
-	};
-
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+	return *v->evidence->clocksource.changed_to;
 }
+
+static bool is_changing(const struct view *v)
+{
+	return has_changed(v) || (v->decided.mixed && find_return(v->evidence));
+}
+
+const struct cause_row causes_slow[] = {
+	{"arm-counter-erratum", GROUP_OTHER, CERTAINTY_LIKELY,
+		IF(IS(falls_back), HAS(clocksource_is, "arch_sys_counter"),
+			HAS_NOT(mode_is, "archtimer-nocompat")),
+		"The kernel does not let the vDSO read this CPU's counter, for instance because "
+		"of an erratum, or because user space may not read it.",
+		.texts = {{"This CPU's counter has an erratum, so the kernel does not let the "
+			   "vDSO read it.",
+			IF(IS(counter_erratum))}},
+		.signs = "The calls fall back, and the clocksource is arch_sys_counter; the "
+			 "kernel log may have \"workaround for\" an erratum other than 1418040, "
+			 "or \"Trapping CNTVCT access\".",
+		.proven = IF(IS(counter_erratum)), .line = LINE(counter_erratum),
+		.evidence = cite_mode,
+		.advice = {{&other_arm_cpu, IF(IS(counter_erratum))},
+			{&arm_cpu_or_firmware, IF(NOT(counter_erratum))}}},
+	{"clocksource-changing", GROUP_ANY, CERTAINTY_LIKELY, IF(ASK(is_changing)),
+		"The clocksource changed while vdsocheck ran.",
+		.signs = "The clocksource had another name at the end of the check, or calls fell "
+			 "back at times and the kernel log shows a return to an earlier "
+			 "clocksource.",
+		.proven = IF(ASK(has_changed)), .evidence = cite_changing,
+		.advice = {{&let_clocksource_settle}}},
+	{"clocksource-of-module", GROUP_ANY, CERTAINTY_LIKELY,
+		IF(IS(unsupported_on_x86), ASK(is_of_module)),
+		"No kernel has a clocksource named {from}: a module that is not part of Linux "
+		"registered it.",
+		.signs = "The calls fall back on x86, and no kernel has a clocksource of this "
+			 "name.",
+		.evidence = cite_mode, .advice = {{&unload_module}}},
+	{"counter-trapped", GROUP_ANY, CERTAINTY_LIKELY,
+		IF(EQ(verdict, VERDICT_SLOW), NOT(firmware_counter)),
+		"The hypervisor or an emulator intercepts each read of the CPU's counter, which "
+		"costs as much as a system call.",
+		.signs = "The verdict is slow: a read of the counter takes as long as the "
+			 "cheapest system call, or more than 150 ns.",
+		.proven = IF(IS(guest)), .evidence = cite_counter,
+		.advice = {{&advice_move, IF(NOT(has_switch))},
+			{&ask_vmware_about_counter, IF(HAS(hypervisor_is, "vmware"))},
+			{&ask_xen_about_counter, IF(HAS(hypervisor_is, "xen"))},
+			{&ask_about_trapped_counter, IF(HAS_NOT(hypervisor_is, "vmware"),
+							     HAS_NOT(hypervisor_is, "xen"))}}},
+	{0},
+};
 
 static const char *target_own_counter(const struct view *v)
 {
@@ -194,31 +183,27 @@ const struct advice_row advice_switch_to_own_counter = {"switch-to-own-counter",
 	.target = target_own_counter, .steps = {{SWITCH_STEP("")}, {.command = "vdsocheck"}},
 	.risk = "The counter may have been deselected on purpose."};
 
-static const struct cause_row clocksource_without_vdso = {"clocksource-without-vdso", GROUP_ANY,
-	"The vDSO does not support {from}; only the kernel can read it.",
-	.signs = "The calls fall back, and the clocksource is one that no kernel gives a vclock "
-		 "mode, such as hpet, acpi_pm or jiffies, or its vclock mode is none. The devices "
-		 "hpet and acpi_pm are read by one CPU at a time: the more CPUs read the clock, "
-		 "the longer each read takes.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode, .follows = true, .more = "vdso(7)"};
-
-/* It comes last: the causes of why the kernel selected this clocksource say more. */
-void cause_without_vdso(const struct view *v, struct cause_list *list)
+/* No kernel supports this name, or the mode is none and no other row says why. */
+static bool is_without_vdso(const struct view *v)
 {
-	const struct evidence *evidence = v->evidence;
 	/* These have causes of their own where their mode is none; tsc always has a mode. */
 	bool has_own_causes = v->on_kvm_clock || v->on_xen || v->on_hyperv_page || v->gvisor ||
-	                      clocksource_is(evidence, "arch_sys_counter") ||
-	                      clocksource_is(evidence, "tsc");
-	/* No kernel supports this name, or the mode is none and no other row says why. */
-	bool is_without = v->unsupported ||
-	                  (v->falls_back && v->mode_none && !v->decided.mixed && !has_own_causes &&
-				  fact_is_known(&evidence->clocksource.current_fact));
+	                      clocksource_is(v->evidence, "arch_sys_counter") ||
+	                      clocksource_is(v->evidence, "tsc");
 
-	const struct cause_case cases[] = {
-		{&clocksource_without_vdso, .applies = is_without,
-			.advice = {{&advice_switch_to_own_counter, true}}},
-	};
-
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+	return v->unsupported || (v->falls_back && v->mode_none && !v->decided.mixed &&
+					 !has_own_causes && v->clocksource_known);
 }
+
+/* It comes last: the causes of why the kernel selected this clocksource say more. */
+const struct cause_row causes_without_vdso[] = {
+	{"clocksource-without-vdso", GROUP_ANY, CERTAINTY_PROVEN, IF(ASK(is_without_vdso)),
+		"The vDSO does not support {from}; only the kernel can read it.",
+		.signs = "The calls fall back, and the clocksource is one that no kernel gives a "
+			 "vclock mode, such as hpet, acpi_pm or jiffies, or its vclock mode is "
+			 "none. The devices hpet and acpi_pm are read by one CPU at a time: the "
+			 "more CPUs read the clock, the longer each read takes.",
+		.follows = true, .evidence = cite_mode, .more = "vdso(7)",
+		.advice = {{&advice_switch_to_own_counter}}},
+	{0},
+};

@@ -67,8 +67,8 @@ static bool is_log_whole(const struct kernel_log_evidence *log)
 
 static bool is_unbound(const struct view *v)
 {
-	return is_tsc_missing(v) && !v->tsc_distrusted && !v->tsc_delay &&
-	       log_find_tsc_in_use(v->evidence) && is_log_whole(&v->evidence->kernel_log);
+	return is_tsc_missing(v) && !v->tsc_distrusted && !v->tsc_delay && v->tsc_in_use &&
+	       is_log_whole(&v->evidence->kernel_log);
 }
 
 static void cite_invariance(const struct view *v, struct cause *cause)
@@ -160,155 +160,102 @@ static const struct advice_row find_in_kernel_log = {"find-in-kernel-log", RANK_
 	.where = ON_HOST,
 	.steps = {{.command = "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
 
-static const struct cause_row tsc_uncalibrated = {"tsc-uncalibrated", GROUP_TSC,
-	"The kernel could not calibrate the TSC and does not use it.",
-	.signs = "The kernel log has \"could not calculate TSC\" or \"No reference (HPET/PMTIMER) "
-		 "available\"; or the clocksource is jiffies, and tsc is not available without a "
-		 "reason in the log.",
-	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_calibration};
-
-static const struct cause_row tsc_unverified = {"tsc-unverified", GROUP_TSC,
-	"The kernel has no clock to verify the TSC with, and does not use it.",
-	.signs = "The clocksource is jiffies, and the kernel log has \"Override clocksource tsc is "
-		 "not currently HRT compatible\".",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_unverified};
-
-/* The flag counts where the kernel does not offer tsc, or runs on Xen's clock. */
-static const struct cause_row tsc_not_invariant = {"tsc-not-invariant", GROUP_TSC,
-	"The CPU does not advertise an invariant TSC to this machine.",
-	.signs = "CPUID 0x80000007, EDX bit 8, is not set, and the clocksource is xen, or tsc is "
-		 "not available.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_invariance};
-
-static const struct cause_row tsc_not_offered = {"tsc-not-offered", GROUP_TSC,
-	"The kernel is too old to know this CPU's invariant TSC, or it rejected the TSC, and the "
-	"log entry is gone or cannot be read.",
-	.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel log does not "
-		 "say why.",
-	.certainty = CERTAINTY_POSSIBLE, .evidence = cite_invariance};
-
-/* A TSC that was in use shows that this kernel knows it. */
-static const struct cause_row tsc_dropped = {"tsc-dropped", GROUP_TSC,
-	"The kernel used tsc and has dropped it since; the log entry that says why is gone or "
-	"unreadable.",
-	.signs = "The kernel log has \"Switched to clocksource tsc\", tsc is not available any "
-		 "more, and lines of the log are lost or unreadable.",
-	.certainty = CERTAINTY_LIKELY, .with_switch = true};
-
-/* tsc_clocksource_reliable ends check_tsc_sync_target() and the watchdog (tsc.c, 3.10 to 7.3). */
-static const struct cause_row tsc_untested = {"tsc-untested", GROUP_TSC,
-	"tsc=reliable keeps the kernel from comparing the TSCs of the CPUs when they start, and "
-	"from checking the TSC later. `vdsocheck warp` compares them: remove the parameter if they "
-	"disagree, or if nothing calls for it.",
-	.signs = "The clocksource is tsc, the kernel command line has tsc=reliable, and no "
-		 "hypervisor guarantees the TSC (flag tsc_reliable).",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_boot, .more = BOOT_PARAMETERS};
+static bool is_trusted(const struct view *v)
+{
+	return !v->boot_disables_tsc && !v->tsc_distrusted;
+}
 
 /*
- * tsc_verify_tsc_adjust(), tsc_sanitize_first_cpu(), tsc_store_and_check_tsc_adjust() (4.10 to
- * 7.3). After a kexec it may be what the kernel before had set.
+ * On jiffies the tick is periodic. Then the kernel selects and lists a TSC that it has registered,
+ * even one that nothing can verify (clocksource_find_best() and available_clocksource_show() of
+ * kernel/time/clocksource.c, 3.10 to 7.2): one that is not listed was never registered.
  */
-static const struct cause_row tsc_written_by_firmware = {"tsc-written-by-firmware", GROUP_TSC,
-	"The machine's firmware, or a program that writes the CPU's registers, wrote the TSC of a "
-	"CPU (register TSC_ADJUST), which the kernel corrected. It may happen again: `vdsocheck "
-	"warp` compares the TSCs.",
-	.signs = "The kernel log of a machine has \"TSC ADJUST\" with \"force to 0\", \"differs\" "
-		 "or \"synchronize\".",
-	.certainty = CERTAINTY_LIKELY};
-
-void cause_tsc(const struct view *v, struct cause_list *list)
+static bool is_uncalibrated(const struct view *v)
 {
-	const struct evidence *evidence = v->evidence;
-	const struct flag_fact *invariant = &evidence->host.invariant_tsc;
-	bool is_missing = is_tsc_missing(v);
-	bool is_trusted = !v->boot_disables_tsc && !v->tsc_distrusted;
-	const struct kernel_log_line *was_in_use = log_find_tsc_in_use(evidence);
-	/* The flags are the kernel's own: it knows what it does not use, for a reason that it logs.
-	 */
-	bool is_known_rejected =
-		tsc_has_flag(evidence, "constant_tsc") && tsc_has_flag(evidence, "nonstop_tsc");
-	/* A log that exists and was not read comes first: it may say why. */
-	bool is_log_unread = evidence->kernel_log.fact.state == FACT_DENIED ||
-	                     evidence->kernel_log.fact.state == FACT_FAILED;
-	/*
-	 * On jiffies the tick is periodic. Then the kernel selects and lists a TSC that it has
-	 * registered, even one that nothing can verify (clocksource_find_best() and
-	 * available_clocksource_show() of kernel/time/clocksource.c, 3.10 to 7.2): one that is not
-	 * listed was never registered.
-	 */
-	bool is_unregistered = is_missing && is_on_jiffies(evidence) && is_trusted &&
-	                       !log_find(evidence, "clocksource tsc") &&
-	                       !fact_is_flag(invariant, false);
-	bool is_uncalibrated = (v->unsupported_on_x86 && v->tsc_uncalibrated) || is_unregistered;
-	/* It helps a guest that has no better way, and that nothing else keeps from the TSC. */
-	bool needs_invariant = v->guest && !v->has_switch && !v->may_be_restored && !v->on_xen &&
-	                       is_trusted && !v->lacks_driver;
-	static const char *const writes[] = {
-		"force to 0", "TSC ADJUST differs", "TSC ADJUST synchronize"};
-	const struct kernel_log_line *written =
-		log_find_first(evidence, writes, ARRAY_SIZE(writes));
+	return (v->unsupported_on_x86 && v->tsc_uncalibrated) ||
+	       (is_tsc_missing(v) && is_on_jiffies(v->evidence) && is_trusted(v) &&
+		       !log_find(v->evidence, "clocksource tsc") &&
+		       !fact_is_flag(&v->evidence->host.invariant_tsc, false));
+}
+
+/* The flag counts where the kernel does not offer tsc, or runs on Xen's clock. */
+static bool is_not_invariant(const struct view *v)
+{
 	/* The cause is the same in the kernel's own words. */
 	bool is_said = v->unstable_reason == UNSTABLE_ASSUMED ||
 	               v->unstable_reason == UNSTABLE_HALTS ||
 	               v->unstable_reason == UNSTABLE_RATE_CHANGES;
-	const struct cause_case cases[] = {
-		{&tsc_uncalibrated, .applies = is_uncalibrated, .proven = v->tsc_uncalibrated,
-			.advice = {{&kernel_with_acrn, hypervisor_is(evidence, "acrn")},
-				{&set_tsc_rate, !v->clocks_disabled && !v->wants_provider},
-				{&ask_for_tsc_rate, !v->clocks_disabled && !v->wants_provider}}},
-		{&tsc_unverified, .applies = is_unverified(v),
-			.advice = {{&boot_unverified_tsc, v->guest && !v->clocks_disabled},
-				{&boot_unverified_tsc_of_machine,
-					v->machine && !v->clocks_disabled}}},
-		{&tsc_not_invariant,
-			.applies = fact_is_flag(invariant, false) && !is_unbound(v) && !is_said &&
-	                           ((v->falls_back && v->on_xen) ||
-					   (v->unsupported_on_x86 && !v->tsc_offered)),
-			.advice = {{&advice_ask_for_invariant_tsc, needs_invariant}}},
-		{&tsc_not_offered,
-			.applies = is_missing && is_trusted && !is_uncalibrated &&
-	                           !is_unverified(v) && !was_in_use &&
-	                           fact_is_flag(invariant, true),
-			.text = is_known_rejected && log_has_beginning(evidence)
-	                                ? "The kernel knows this CPU's invariant TSC (its flags are "
-	                                  "constant_tsc and nonstop_tsc) and does not offer it; "
-	                                  "its log does not say why."
-	                        : is_known_rejected
-	                                ? "The kernel knows this CPU's invariant TSC (its flags are "
-	                                  "constant_tsc and nonstop_tsc) and rejected it, which its "
-	                                  "log since boot would explain."
-	                        : is_log_unread
-	                                ? "The kernel rejected this CPU's invariant TSC, which its "
-	                                  "log would show, or is too old to know it."
-	                                : NULL,
-			.advice = {{&find_in_kernel_log, is_known_rejected && !is_log_unread &&
-								 !v->vdso_disabled &&
-								 !log_has_beginning(evidence)},
-				{&newer_kernel_for_cpu, !is_known_rejected && !is_log_unread}}},
-		{&tsc_dropped,
-			.applies = is_missing && is_trusted && !v->tsc_delay && was_in_use &&
-	                           !is_log_whole(&evidence->kernel_log),
-			.line = was_in_use,
-			.advice = {{&advice_restart_for_tsc, v->tsc_lost && !v->on_dom0},
-				{&advice_find_which_clock, v->machine},
-				{&advice_ask_which_clock, v->guest && !v->tsc_lost}}},
-		{&tsc_untested,
-			.applies = (v->verdict == VERDICT_OK || v->expected == VERDICT_OK) &&
-	                           !v->guest && clocksource_is(evidence, "tsc") &&
-	                           boot_has(evidence, "tsc=reliable") &&
-	                           !tsc_has_flag(evidence, "tsc_reliable")},
-		{&tsc_written_by_firmware,
-			.applies = v->machine && written &&
-	                           (clocksource_is(evidence, "tsc") ||
-					   (v->unsupported_on_x86 && v->tsc_distrusted)),
-			.line = written,
-			.advice = {{&advice_update_firmware, !v->tsc_unsynchronized}}},
-	};
 
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+	return fact_is_flag(&v->evidence->host.invariant_tsc, false) && !is_unbound(v) &&
+	       !is_said &&
+	       ((v->falls_back && v->on_xen) || (v->unsupported_on_x86 && !v->tsc_offered));
 }
 
-/* ---- a better clocksource that is refused or removed ---- */
+/* It helps a guest that has no better way, and that nothing else keeps from the TSC. */
+static bool needs_invariant(const struct view *v)
+{
+	return v->guest && !v->has_switch && !v->may_be_restored && !v->on_xen && is_trusted(v) &&
+	       !v->lacks_driver;
+}
+
+static bool is_not_offered(const struct view *v)
+{
+	return is_tsc_missing(v) && is_trusted(v) && !is_uncalibrated(v) && !is_unverified(v) &&
+	       !v->tsc_in_use && fact_is_flag(&v->evidence->host.invariant_tsc, true);
+}
+
+/* The flags are the kernel's own: it knows what it does not use, for a reason that it logs. */
+static bool is_known(const struct view *v)
+{
+	return tsc_has_flag(v->evidence, "constant_tsc") &&
+	       tsc_has_flag(v->evidence, "nonstop_tsc");
+}
+
+#define KNOWN                                                                                      \
+	"The kernel knows this CPU's invariant TSC (its flags are constant_tsc and nonstop_tsc) "  \
+	"and "
+
+/* A log that exists and was not read comes first: it may say why. */
+static bool is_log_unread(const struct view *v)
+{
+	const struct fact *log = &v->evidence->kernel_log.fact;
+
+	return log->state == FACT_DENIED || log->state == FACT_FAILED;
+}
+
+/* A TSC that was in use shows that this kernel knows it. */
+static bool is_dropped(const struct view *v)
+{
+	return is_tsc_missing(v) && is_trusted(v) && !v->tsc_delay && v->tsc_in_use &&
+	       !is_log_whole(&v->evidence->kernel_log);
+}
+
+/* tsc_clocksource_reliable ends check_tsc_sync_target() and the watchdog (tsc.c, 3.10 to 7.3). */
+static bool is_untested(const struct view *v)
+{
+	return (v->verdict == VERDICT_OK || v->expected == VERDICT_OK) && !v->guest &&
+	       clocksource_is(v->evidence, "tsc") && boot_has(v->evidence, "tsc=reliable") &&
+	       !tsc_has_flag(v->evidence, "tsc_reliable");
+}
+
+static const struct kernel_log_line *find_written(const struct evidence *evidence)
+{
+	static const char *const writes[] = {
+		"force to 0", "TSC ADJUST differs", "TSC ADJUST synchronize"};
+
+	return log_find_first(evidence, writes, ARRAY_SIZE(writes));
+}
+
+static bool is_written(const struct view *v)
+{
+	return v->machine && find_written(v->evidence) &&
+	       (clocksource_is(v->evidence, "tsc") || (v->unsupported_on_x86 && v->tsc_distrusted));
+}
+
+static void cite_written(const struct view *v, struct cause *cause)
+{
+	cite_line(v, cause, find_written(v->evidence));
+}
 
 /* True if the last clocksource= of the command line is neither in use nor offered. */
 static bool is_choice_refused(const struct view *v)
@@ -322,31 +269,87 @@ static bool is_choice_refused(const struct view *v)
 	       !clocksource_is_offered(evidence, name);
 }
 
-#define REFUSED "Override clocksource"
-
-static const struct cause_row boot_clocksource_refused = {"boot-clocksource-refused", GROUP_ANY,
-	"The clocksource named on the kernel command line was refused: the kernel does not offer "
-	"it.",
-	.signs = "The last clocksource= of the kernel command line is neither in use nor "
-		 "available; the kernel log may have \"Override clocksource\".",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_boot, .more = BOOT_PARAMETERS};
-
-static const struct cause_row tsc_unbound = {"tsc-unbound", GROUP_TSC,
-	"The kernel used tsc and stopped using it without logging a reason: tsc was removed by a "
-	"write to unbind_clocksource.",
-	.signs = "The kernel log is complete and has \"Switched to clocksource tsc\", but nothing "
-		 "against the TSC, and tsc is not available any more.",
-	.certainty = CERTAINTY_LIKELY, .with_switch = true};
-
-void cause_unused(const struct view *v, struct cause_list *list)
-{
-	const struct cause_case cases[] = {
-		{&boot_clocksource_refused, .applies = is_choice_refused(v),
-			.proven = log_find(v->evidence, REFUSED),
-			.line = log_find(v->evidence, REFUSED)},
-		{&tsc_unbound, .applies = is_unbound(v), .line = log_find_tsc_in_use(v->evidence),
-			.advice = {{&advice_reboot_after_unbind, true}}},
-	};
-
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
-}
+const struct cause_row causes_tsc[] = {
+	{"tsc-uncalibrated", GROUP_TSC, CERTAINTY_POSSIBLE, IF(ASK(is_uncalibrated)),
+		"The kernel could not calibrate the TSC and does not use it.",
+		.signs = "The kernel log has \"could not calculate TSC\" or \"No reference "
+			 "(HPET/PMTIMER) available\"; or the clocksource is jiffies, and tsc is "
+			 "not available without a reason in the log.",
+		.proven = IF(IS(tsc_uncalibrated)), .evidence = cite_calibration,
+		.advice = {{&kernel_with_acrn, IF(HAS(hypervisor_is, "acrn"))},
+			{&set_tsc_rate, IF(NOT(clocks_disabled), NOT(wants_provider))},
+			{&ask_for_tsc_rate, IF(NOT(clocks_disabled), NOT(wants_provider))}}},
+	{"tsc-unverified", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_unverified)),
+		"The kernel has no clock to verify the TSC with, and does not use it.",
+		.signs = "The clocksource is jiffies, and the kernel log has \"Override "
+			 "clocksource tsc is not currently HRT compatible\".",
+		.evidence = cite_unverified,
+		.advice = {{&boot_unverified_tsc, IF(IS(guest), NOT(clocks_disabled))},
+			{&boot_unverified_tsc_of_machine, IF(IS(machine), NOT(clocks_disabled))}}},
+	{"tsc-not-invariant", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_not_invariant)),
+		"The CPU does not advertise an invariant TSC to this machine.",
+		.signs = "CPUID 0x80000007, EDX bit 8, is not set, and the clocksource is xen, or "
+			 "tsc is not available.",
+		.evidence = cite_invariance,
+		.advice = {{&advice_ask_for_invariant_tsc, IF(ASK(needs_invariant))}}},
+	{"tsc-not-offered", GROUP_TSC, CERTAINTY_POSSIBLE, IF(ASK(is_not_offered)),
+		"The kernel is too old to know this CPU's invariant TSC, or it rejected the TSC, "
+		"and the log entry is gone or cannot be read.",
+		.texts = {{KNOWN "does not offer it; its log does not say why.",
+				  IF(ASK(is_known), ASK(log_has_beginning))},
+			{KNOWN "rejected it, which its log since boot would explain.",
+				IF(ASK(is_known))},
+			{"The kernel rejected this CPU's invariant TSC, which its log would show, "
+			 "or is too old to know it.",
+				IF(ASK(is_log_unread))}},
+		.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel log "
+			 "does not say why.",
+		.evidence = cite_invariance,
+		.advice = {{&find_in_kernel_log,
+				   IF(ASK(is_known), ASK_NOT(is_log_unread), NOT(vdso_disabled),
+					   ASK_NOT(log_has_beginning))},
+			{&newer_kernel_for_cpu, IF(ASK_NOT(is_known), ASK_NOT(is_log_unread))}}},
+	{"tsc-dropped", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_dropped)),
+		"The kernel used tsc and has dropped it since; the log entry that says why is "
+		"gone or unreadable.",
+		.signs = "The kernel log has \"Switched to clocksource tsc\", tsc is not "
+			 "available any more, and lines of the log are lost or unreadable.",
+		.line = LINE(tsc_in_use), .with_switch = true,
+		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
+			{&advice_find_which_clock, IF(IS(machine))},
+			{&advice_ask_which_clock, IF(IS(guest), NOT(tsc_lost))}}},
+	{"tsc-untested", GROUP_TSC, CERTAINTY_PROVEN, IF(ASK(is_untested)),
+		"tsc=reliable keeps the kernel from comparing the TSCs of the CPUs when they "
+		"start, and from checking the TSC later. `vdsocheck warp` compares them: remove "
+		"the parameter if they disagree, or if nothing calls for it.",
+		.signs = "The clocksource is tsc, the kernel command line has tsc=reliable, and "
+			 "no hypervisor guarantees the TSC (flag tsc_reliable).",
+		.evidence = cite_boot, .more = BOOT_PARAMETERS},
+	/*
+         * tsc_verify_tsc_adjust(), tsc_sanitize_first_cpu(), tsc_store_and_check_tsc_adjust() (4.10
+         * to 7.3). After a kexec it may be what the kernel before had set.
+         */
+	{"tsc-written-by-firmware", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_written)),
+		"The machine's firmware, or a program that writes the CPU's registers, wrote the "
+		"TSC of a CPU (register TSC_ADJUST), which the kernel corrected. It may happen "
+		"again: `vdsocheck warp` compares the TSCs.",
+		.signs = "The kernel log of a machine has \"TSC ADJUST\" with \"force to 0\", "
+			 "\"differs\" or \"synchronize\".",
+		.evidence = cite_written,
+		.advice = {{&advice_update_firmware, IF(NOT(tsc_unsynchronized))}}},
+	{"boot-clocksource-refused", GROUP_ANY, CERTAINTY_LIKELY, IF(ASK(is_choice_refused)),
+		"The clocksource named on the kernel command line was refused: the kernel does "
+		"not offer it.",
+		.signs = "The last clocksource= of the kernel command line is neither in use nor "
+			 "available; the kernel log may have \"Override clocksource\".",
+		.proven = IF(HAS(log_has, "Override clocksource")), .log = "Override clocksource",
+		.evidence = cite_boot, .more = BOOT_PARAMETERS},
+	{"tsc-unbound", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_unbound)),
+		"The kernel used tsc and stopped using it without logging a reason: tsc was "
+		"removed by a write to unbind_clocksource.",
+		.signs = "The kernel log is complete and has \"Switched to clocksource tsc\", but "
+			 "nothing against the TSC, and tsc is not available any more.",
+		.line = LINE(tsc_in_use), .with_switch = true,
+		.advice = {{&advice_reboot_after_unbind}}},
+	{0},
+};

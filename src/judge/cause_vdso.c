@@ -126,96 +126,99 @@ static const struct advice_row use_coarse_clocks = {"use-coarse-clocks", RANK_PR
 		"If the resolution of a tick is enough, a program can read CLOCK_MONOTONIC_COARSE, "
 		"which needs no counter."};
 
-static const struct cause_row vdso_without_time = {"vdso-without-time", GROUP_VDSO,
-	"This vDSO has no functions that read a clock, so the C library makes system calls.",
-	.signs = "The vDSO exports neither clock_gettime nor gettimeofday; in a captured tree, the "
-		 "architecture and the kernel's release are known for it.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_exports, .more = "vdso(7)"};
+static bool has_no_support(const struct view *v)
+{
+	return v->vdso_disabled && (v->mode_none || v->captured);
+}
 
-/* 5.7 and newer log "clocksource X registered with invalid VDSO mode N. Disabling VDSO support". */
-static const struct cause_row vdso_disabled_by_kernel = {"vdso-disabled-by-kernel", GROUP_VDSO,
-	"The kernel disabled the vDSO's support for a clocksource: its driver registered it "
-	"wrongly, or programs cannot read it.",
-	.signs = "The calls fall back, the vclock mode is none, and the kernel log has \"Disabling "
-		 "VDSO support\" with the name of the clocksource, or \"Not using R4K clocksource "
-		 "in VDSO\".",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_mode};
+/* powerpc's vDSO reads its own counter, whatever the clocksource is. */
+static bool ignores_clocksource(const struct view *v)
+{
+	return v->on_powerpc && v->own_counter;
+}
 
-static const struct cause_row calls_crash = {"calls-crash", GROUP_VDSO,
-	"The vDSO's functions end the process with a signal.",
-	.signs = "A deciding call by the vDSO ends the child process that makes it with a signal.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_crash};
+static bool is_64_bit_x86(const struct view *v)
+{
+	const struct host_evidence *host = &v->evidence->host;
 
-/* arch/powerpc/include/asm/vdso/: vdso_clocksource_ok(), 5.x to 7.2 */
-static const struct cause_row vdso_ignores_clocksource = {"vdso-ignores-clocksource", GROUP_VDSO,
-	"On this architecture the vDSO reads the timebase whatever the clocksource is, at the rate "
-	"from when timebase was last in use.",
-	.signs = "Values of a deciding call by the vDSO differ on POWER, where timebase is "
-		 "available, and another clocksource is in use.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_values};
+	return fact_is_text(&host->arch, "x86_64") && fact_is_known(&host->pointer_bits.fact) &&
+	       host->pointer_bits.value == 64;
+}
 
-/* The issue is about a 32-bit arm kernel: a function of its vDSO had no data. */
-static const struct cause_row wrong_values = {"wrong-values", GROUP_VDSO,
-	"The vDSO does not compute what the kernel does: a bug in the kernel, the hypervisor or "
-	"the sandbox, or an incomplete restore from a snapshot.",
-	.signs = "A deciding call by the vDSO fails where the system call does not, or its values "
-		 "do not lie between the kernel's before and after it.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_values,
-	.more = "https://github.com/raspberrypi/linux/issues/3579"};
-
-static const struct cause_row wrong_values_elsewhere = {"wrong-values-elsewhere", GROUP_VDSO,
-	"A call that does not decide the verdict fails by the vDSO, or its values are not the "
-	"kernel's.",
-	.signs = "Another call by the vDSO fails where the system call does not, or its values do "
-		 "not lie between the kernel's before and after it.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_values, .more = "vdso(7)"};
-
-static const struct cause_row counter_emulated_by_firmware = {"counter-emulated-by-firmware",
-	GROUP_OTHER,
-	"This CPU's time register is emulated by firmware: each read of it costs as much as a "
-	"system call.",
-	.signs = "The verdict is slow on a RISC-V machine that is not a guest.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_counter};
-
-void cause_vdso(const struct view *v, struct cause_list *list)
+/* A newer kernel alone changes nothing where no vDSO reads the clocksource in use. */
+static bool is_newer_vdso_enough(const struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
-	bool is_wrong = v->verdict == VERDICT_WRONG;
-	bool is_ignored = is_wrong && v->on_powerpc && v->own_counter;
-	bool is_mips = clocksource_is(evidence, "MIPS");
-	bool is_x86_64 = fact_is_text(&evidence->host.arch, "x86_64") &&
-	                 fact_is_known(&evidence->host.pointer_bits.fact) &&
-	                 evidence->host.pointer_bits.value == 64;
-	/* No vDSO reads the clocksource in use: a newer kernel alone changes nothing. */
-	bool is_clock_enough = v->vdso_without_clock &&
-	                       (!host_is_x86(evidence) || !clocksource_has_no_mode(evidence,
-								  evidence->clocksource.current));
-	bool is_32_bit_cpu = fact_is_flag(&evidence->host.long_mode, false);
-	const struct cause_case cases[] = {
-		{&vdso_without_time, .applies = has_no_clock(v),
-			.advice = {{&set_up_arm_timer,
-					   arch_starts(evidence, "arm") && !v->vdso_without_clock},
-				{&kernel_with_vdso_clock, is_clock_enough && !is_32_bit_cpu},
-				{&kernel_with_vdso_clock_32, is_clock_enough && is_32_bit_cpu}}},
-		{&vdso_disabled_by_kernel,
-			.applies = v->falls_back && v->vdso_disabled &&
-	                           (v->mode_none || !evidence->live),
-			.text = is_mips ? "Programs cannot read this CPU's counter, so the kernel disabled "
-	                                  "the vDSO's support for it."
-	                                : "The kernel disabled the vDSO's support for a clocksource that "
-	                                  "was registered wrongly: a defect in its driver.",
-			.line = v->vdso_disabled, .advice = {{&report_driver, !is_mips}}},
-		{&calls_crash, .applies = !v->counter_off && v->decided.signal,
-			.advice = {{&report_crash, true}}},
-		{&vdso_ignores_clocksource, .applies = is_ignored,
-			.advice = {{&advice_switch_to_own_counter, true}}},
-		{&wrong_values, .applies = is_wrong && !v->vdso_replaced && !is_ignored,
-			.advice = {{&update_for_values, true},
-				{&boot_without_vdso, is_x86_64 && !v->gvisor}}},
-		{&wrong_values_elsewhere, .applies = !is_wrong && has_wrong_values(v)},
-		{&counter_emulated_by_firmware, .applies = v->firmware_counter,
-			.advice = {{&use_coarse_clocks, true}}},
-	};
 
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+	return v->vdso_without_clock &&
+	       (!host_is_x86(evidence) ||
+		       !clocksource_has_no_mode(evidence, evidence->clocksource.current));
 }
+
+const struct cause_row causes_vdso[] = {
+	{"vdso-without-time", GROUP_VDSO, CERTAINTY_PROVEN, IF(ASK(has_no_clock)),
+		"This vDSO has no functions that read a clock, so the C library makes system "
+		"calls.",
+		.signs = "The vDSO exports neither clock_gettime nor gettimeofday; in a captured "
+			 "tree, the architecture and the kernel's release are known for it.",
+		.evidence = cite_exports, .more = "vdso(7)",
+		.advice = {{&set_up_arm_timer,
+				   IF(HAS(arch_starts, "arm"), NOT(vdso_without_clock))},
+			{&kernel_with_vdso_clock, IF(ASK(is_newer_vdso_enough), NOT(cpu_32_bit))},
+			{&kernel_with_vdso_clock_32,
+				IF(ASK(is_newer_vdso_enough), IS(cpu_32_bit))}}},
+	/* 5.7 and newer log "clocksource X registered with invalid VDSO mode N. Disabling VDSO
+  "
+                             "         support". */
+	{"vdso-disabled-by-kernel", GROUP_VDSO, CERTAINTY_PROVEN,
+		IF(IS(falls_back), ASK(has_no_support)),
+		"The kernel disabled the vDSO's support for a clocksource: its driver registered "
+		"it wrongly, or programs cannot read it.",
+		.texts = {{"Programs cannot read this CPU's counter, so the kernel disabled the "
+			   "vDSO's support for it.",
+				  IF(HAS(clocksource_is, "MIPS"))},
+			{"The kernel disabled the vDSO's support for a clocksource that was "
+			 "registered wrongly: a defect in its driver.",
+				NULL}},
+		.signs = "The calls fall back, the vclock mode is none, and the kernel log has "
+			 "\"Disabling VDSO support\" with the name of the clocksource, or \"Not "
+			 "using R4K clocksource in VDSO\".",
+		.line = LINE(vdso_disabled), .evidence = cite_mode,
+		.advice = {{&report_driver, IF(HAS_NOT(clocksource_is, "MIPS"))}}},
+	{"calls-crash", GROUP_VDSO, CERTAINTY_PROVEN, IF(IS(crashes), NOT(counter_off)),
+		"The vDSO's functions end the process with a signal.",
+		.signs = "A deciding call by the vDSO ends the child process that makes it with a "
+			 "signal.",
+		.evidence = cite_crash, .advice = {{&report_crash}}},
+	/* arch/powerpc/include/asm/vdso/: vdso_clocksource_ok(), 5.x to 7.2 */
+	{"vdso-ignores-clocksource", GROUP_VDSO, CERTAINTY_LIKELY,
+		IF(EQ(verdict, VERDICT_WRONG), ASK(ignores_clocksource)),
+		"On this architecture the vDSO reads the timebase whatever the clocksource is, at "
+		"the rate from when timebase was last in use.",
+		.signs = "Values of a deciding call by the vDSO differ on POWER, where timebase "
+			 "is available, and another clocksource is in use.",
+		.evidence = cite_values, .advice = {{&advice_switch_to_own_counter}}},
+	/* The issue is about a 32-bit arm kernel: a function of its vDSO had no data. */
+	{"wrong-values", GROUP_VDSO, CERTAINTY_LIKELY,
+		IF(EQ(verdict, VERDICT_WRONG), NOT(vdso_replaced), ASK_NOT(ignores_clocksource)),
+		"The vDSO does not compute what the kernel does: a bug in the kernel, the "
+		"hypervisor or the sandbox, or an incomplete restore from a snapshot.",
+		.signs = "A deciding call by the vDSO fails where the system call does not, or "
+			 "its values do not lie between the kernel's before and after it.",
+		.evidence = cite_values, .more = "https://github.com/raspberrypi/linux/issues/3579",
+		.advice = {{&update_for_values},
+			{&boot_without_vdso, IF(ASK(is_64_bit_x86), NOT(gvisor))}}},
+	{"wrong-values-elsewhere", GROUP_VDSO, CERTAINTY_PROVEN,
+		IF(NE(verdict, VERDICT_WRONG), ASK(has_wrong_values)),
+		"A call that does not decide the verdict fails by the vDSO, or its values are not "
+		"the kernel's.",
+		.signs = "Another call by the vDSO fails where the system call does not, or its "
+			 "values do not lie between the kernel's before and after it.",
+		.evidence = cite_values, .more = "vdso(7)"},
+	{"counter-emulated-by-firmware", GROUP_OTHER, CERTAINTY_LIKELY, IF(IS(firmware_counter)),
+		"This CPU's time register is emulated by firmware: each read of it costs as much "
+		"as a system call.",
+		.signs = "The verdict is slow on a RISC-V machine that is not a guest.",
+		.evidence = cite_counter, .advice = {{&use_coarse_clocks}}},
+	{0},
+};

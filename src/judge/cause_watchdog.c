@@ -328,175 +328,180 @@ static const struct advice_row start_cold_for_rate = {"start-cold-for-rate", RAN
 	.text = "Power the machine off, and on after some seconds: clocks whose rates differ right "
 		"after a warm start may agree after a cold one."};
 
-static const struct cause_row boot_tsc_rate_wrong = {"boot-tsc-rate-wrong", GROUP_TSC,
-	"The kernel command line states a wrong rate of the TSC (tsc_early_khz=), so the kernel "
-	"marked the TSC unstable.",
-	.signs = "The kernel command line has tsc_early_khz=, and the watchdog's figures in the "
-		 "kernel log show a rate that differs by more than 1%.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_boot_rate, .more = BOOT_PARAMETERS};
-
-static const struct cause_row tsc_read_delay = {"tsc-read-delay", GROUP_TSC,
-	"The kernel's watchdog could not read its reference clock in time and gave up on the "
-	"TSC{when}: often a false alarm in a guest or under heavy load.",
-	.signs = "The kernel log has \"read-back delay of\" and \"marking tsc unstable\".",
-	.certainty = CERTAINTY_PROVEN};
-
-static const struct cause_row tsc_reference_wrong = {"tsc-reference-wrong", GROUP_TSC,
-	"The kernel marked the TSC unstable by mistake: the reference clock of its watchdog was "
-	"wrong.",
-	.signs = "The watchdog's figures in the kernel log: the reference clock agrees with the "
-		 "TSC once its wraps are added, did not count, was read as all ones, or is a count "
-		 "of timer interrupts.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
-
-static const struct cause_row tsc_check_late = {"tsc-check-late", GROUP_TSC,
-	"The kernel marked the TSC unstable, which is a false alarm: its watchdog's check came "
-	"late.",
-	.signs = "The watchdog's figures in the kernel log: the interval is longer than 1 s, and "
-		 "the clocks differ by less than 0.1%.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
-
-static const struct cause_row tsc_check_delayed = {"tsc-check-delayed", GROUP_TSC,
-	"The kernel marked the TSC unstable for a difference that a delayed read explains: often a "
-	"false alarm.",
-	.signs = "The watchdog's figures in the kernel log: the clocks differ by 0.5 ms at most.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
-
-static const struct cause_row tsc_guest_paused = {"tsc-guest-paused", GROUP_TSC,
-	"The kernel marked the TSC unstable after this guest was paused: either the TSC or the "
-	"watchdog's reference clock did not count that time.",
-	.signs = "The watchdog's figures in the kernel log of a guest: one clock counted more than "
-		 "2.5 times as much as the other, which counted 0.45 s or more.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
-
-static const struct cause_row tsc_guest_moved = {"tsc-guest-moved", GROUP_TSC,
-	"The kernel marked the TSC unstable: this guest was moved to a host whose TSC has another "
-	"rate, was paused, or one of the two clocks lost time.",
-	.signs = "The watchdog's figures in the kernel log of a guest: one clock counted 10% to "
-		 "150% more than the other.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
-
-static const struct cause_row tsc_jumped = {"tsc-jumped", GROUP_TSC,
-	"The kernel marked the TSC unstable: it was reset or overwritten by firmware, a suspend, a "
-	"migration or a program that writes the CPU's registers.",
-	.signs = "The watchdog's figures in the kernel log: the TSC went back, or ahead by more "
-		 "than 10 minutes.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
-
-static const struct cause_row tsc_rate_misstated = {"tsc-rate-misstated", GROUP_TSC,
-	"CPUID or the firmware states a wrong rate of the TSC.",
-	.signs = "The kernel log has \"TSC freq calibrated by CPUID/MSR differs from what is "
-		 "calibrated by HW timer\" and \"TSC freq recalibrated by\".",
-	.certainty = CERTAINTY_LIKELY, .with_switch = true};
-
-static const struct cause_row tsc_too_slow = {"tsc-too-slow", GROUP_TSC,
-	"The kernel marked the TSC unstable: it lost time, since it stood still, went back, or its "
-	"stated rate is wrong.",
-	.signs = "The watchdog's figures in the kernel log: the reference clock counted 0.45 s to "
-		 "1 s, and the TSC less than 0.45 s, which is less than the timer's period.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
-
-static const struct cause_row tsc_skewed = {"tsc-skewed", GROUP_TSC,
-	"The kernel marked the TSC unstable: it and the watchdog's reference clock run at "
-	"different rates, and one of the two is wrong.",
-	.signs = "The watchdog's figures in the kernel log: both clocks counted all of the time, "
-		 "and their rates differ by 10% at most.",
-	.certainty = CERTAINTY_LIKELY, .evidence = cite_marked};
-
-static const struct cause_row tsc_distrusted = {"tsc-distrusted", GROUP_TSC,
-	"The kernel marked the TSC unstable, and nothing shows whether it or the watchdog's "
-	"reference clock was wrong.",
-	.signs = "The kernel log has \"Marking clocksource 'tsc' as unstable\" or the like, "
-		 "without figures that decide; or tsc is ranked behind slower clocksources.",
-	.certainty = CERTAINTY_PROVEN, .evidence = cite_marked};
-
-void cause_watchdog(const struct view *v, struct cause_list *list)
+static bool is_reference_wrong(const struct view *v)
 {
-	bool is_wanted = v->unsupported_on_x86 || v->tsc_lost;
-	bool is_boot_rate = is_wanted && v->boot_rates.stated > 0;
-	/*
-	 * The check of the CPUs against each other follows the same event, and measures more
-	 * (clocksource_verify_percpu(), 5.13 to 7.1; 7.2 gives it as the reason).
-	 */
-	bool is_decided = is_boot_rate || v->tsc_unsynchronized;
-	enum watchdog_culprit culprit =
-		is_wanted && !is_decided ? v->watchdog.culprit : WATCHDOG_UNDETERMINED;
-	bool is_newer = has_newer_watchdog(v);
-	/* The guests of TCG, and a kernel without a driver, get another piece of advice. */
-	bool has_host =
-		v->guest && !v->on_tcg && !v->tsc_lost && !v->lacks_driver && !v->wants_provider;
-	bool may_stay = !v->on_tcg, has_lost = v->tsc_lost && !v->on_dom0;
-	/* The kernel marked the TSC unstable, and nothing shows why. */
-	bool is_unexplained = is_wanted && v->tsc_distrusted && !v->boot_disables_tsc &&
-	                      !v->lacks_driver && culprit == WATCHDOG_UNDETERMINED &&
-	                      !is_boot_rate && !v->tsc_delay && v->tsc_rates.stated <= 0 &&
-	                      !v->tsc_unsynchronized && !v->tsc_uncalibrated &&
-	                      v->unstable_reason <= UNSTABLE_BY_WATCHDOG;
-	bool is_long_after_boot = find_marking(v) && find_marking(v)->seconds > BOOTED_S;
-	bool is_timed = find_marking(v) && find_marking(v)->seconds >= 0 &&
-	                !log_is_after_resume(v, find_marking(v));
-	bool is_misstated = v->tsc_rates.stated > 0;
-	char marked[CAUSE_TEXT_SIZE] = "", misstated[CAUSE_TEXT_SIZE] = "",
-	     boot_rate[CAUSE_TEXT_SIZE] = "";
-	const struct cause_case cases[] = {
-		{&boot_tsc_rate_wrong, .applies = is_boot_rate, .text = boot_rate,
-			.advice = {{&correct_boot_rate, true}}},
-		{&tsc_read_delay, .applies = is_wanted && v->tsc_delay, .line = v->tsc_delay,
-			.advice = {{&newer_kernel_or_nowatchdog, may_stay && !is_newer},
-				{&reboot_to_tsc, may_stay && is_newer}}},
-		{&tsc_reference_wrong,
-			.applies = culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_STOPPED ||
-	                           culprit == WATCHDOG_MISREAD || culprit == WATCHDOG_LOST_TICKS,
-			.text = marked,
-			.advice = {{&newer_kernel_for_tsc_early,
-					   may_stay && v->tsc_early_unprotected},
-				{&reboot_to_tsc, may_stay && !v->clocks_disabled}}},
-		{&tsc_check_late, .applies = culprit == WATCHDOG_LATE, .text = marked,
-			.advice = {{&newer_kernel_or_nowatchdog, may_stay && !is_newer},
-				{&reboot_to_tsc, may_stay && is_newer}}},
-		{&tsc_check_delayed, .applies = culprit == WATCHDOG_DELAYED_READ, .text = marked,
-			.advice = {{&newer_kernel_or_nowatchdog, may_stay && !is_newer},
-				{&reboot_to_tsc, may_stay && is_newer}}},
-		{&tsc_guest_paused, .applies = culprit == WATCHDOG_PAUSED, .text = marked,
-			.advice = {{&advice_restart_for_tsc, has_lost},
-				{&ask_about_pauses, has_host}}},
-		{&tsc_guest_moved, .applies = culprit == WATCHDOG_MOVED, .text = marked,
-			.advice = {{&advice_restart_for_tsc, has_lost},
-				{&advice_ask_which_clock, has_host}}},
-		{&tsc_jumped, .applies = culprit == WATCHDOG_TSC_JUMPED, .text = marked,
-			.advice = {{&find_tsc_writer, v->machine && is_long_after_boot},
-				{&advice_restart_for_tsc, has_lost},
-				{&advice_update_firmware, v->machine},
-				{&advice_ask_about_unstable_tsc, has_host}}},
-		{&tsc_rate_misstated,
-			.applies =
-				is_misstated && (is_wanted || clocksource_is(v->evidence, "tsc")),
-			.text = misstated,
-			.line = log_find(v->evidence, "TSC freq recalibrated by"),
-			.advice = {{&correct_stated_rate, v->machine},
-				{&advice_ask_about_unstable_tsc, has_host}}},
-		{&tsc_too_slow, .applies = culprit == WATCHDOG_TSC_SLOW && !is_misstated,
-			.text = marked,
-			.advice = {{&find_tsc_writer, v->machine && is_long_after_boot},
-				{&advice_restart_for_tsc, has_lost},
-				{&advice_update_firmware, v->machine},
-				{&advice_ask_about_unstable_tsc, has_host}}},
-		{&tsc_skewed, .applies = culprit == WATCHDOG_TSC_SKEWED && !is_misstated,
-			.text = marked,
-			.advice = {{&advice_restart_for_tsc, has_lost},
-				{&start_cold_for_rate, v->machine && !v->is_rented &&
-							       !is_long_after_boot && is_timed},
-				{&recalibrate_tsc, is_rate_stated(v) && v->machine},
-				{&advice_find_which_clock, v->machine},
-				{&advice_ask_which_clock, has_host}}},
-		{&tsc_distrusted, .applies = is_unexplained, .text = marked,
-			.advice = {{&advice_restart_for_tsc, has_lost},
-				{&advice_find_which_clock, v->machine},
-				{&advice_ask_which_clock, has_host}}},
-	};
-
-	write_marked(v, marked);
-	write_boot_rate(v, boot_rate);
-	write_misstated(v, misstated);
-	cause_add(list, v, cases, ARRAY_SIZE(cases));
+	return v->watchdog.culprit >= WATCHDOG_WRAPPED &&
+	       v->watchdog.culprit <= WATCHDOG_LOST_TICKS;
 }
+
+static bool is_boot_rate_wrong(const struct view *v)
+{
+	return v->tsc_wanted && v->boot_rates.stated > 0;
+}
+
+/*
+ * The check of the CPUs against each other follows the same event, and measures more
+ * (clocksource_verify_percpu(), 5.13 to 7.1; 7.2 gives it as the reason).
+ */
+static bool is_decided(const struct view *v)
+{
+	return v->boot_rates.stated > 0 || v->tsc_unsynchronized;
+}
+
+static bool is_misstated(const struct view *v)
+{
+	return v->tsc_rates.stated > 0;
+}
+
+static bool is_misstated_in_use(const struct view *v)
+{
+	return is_misstated(v) && (v->tsc_wanted || clocksource_is(v->evidence, "tsc"));
+}
+
+static bool is_long_after_boot(const struct view *v)
+{
+	return find_marking(v) && find_marking(v)->seconds > BOOTED_S;
+}
+
+static bool is_soon_after_boot(const struct view *v)
+{
+	return find_marking(v) && find_marking(v)->seconds >= 0 && !is_long_after_boot(v) &&
+	       !log_is_after_resume(v, find_marking(v));
+}
+
+/* The kernel marked the TSC unstable, and nothing shows why. */
+static bool is_unexplained(const struct view *v)
+{
+	return v->tsc_distrusted && !v->boot_disables_tsc && !v->lacks_driver && !v->tsc_delay &&
+	       !is_misstated(v) && !v->tsc_uncalibrated &&
+	       v->unstable_reason <= UNSTABLE_BY_WATCHDOG;
+}
+
+#define CULPRIT(name) IS(tsc_wanted), ASK_NOT(is_decided), EQ(watchdog.culprit, name)
+
+const struct cause_row causes_watchdog[] = {
+	{"boot-tsc-rate-wrong", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_boot_rate_wrong)),
+		"The kernel command line states a wrong rate of the TSC (tsc_early_khz=), so the "
+		"kernel marked the TSC unstable.",
+		.write = write_boot_rate,
+		.signs = "The kernel command line has tsc_early_khz=, and the watchdog's figures "
+			 "in the kernel log show a rate that differs by more than 1%.",
+		.evidence = cite_boot_rate, .more = BOOT_PARAMETERS,
+		.advice = {{&correct_boot_rate}}},
+	{"tsc-read-delay", GROUP_TSC, CERTAINTY_PROVEN, IF(IS(tsc_wanted), IS(tsc_delay)),
+		"The kernel's watchdog could not read its reference clock in time and gave up on "
+		"the TSC{when}: often a false alarm in a guest or under heavy load.",
+		.signs = "The kernel log has \"read-back delay of\" and \"marking tsc unstable\".",
+		.line = LINE(tsc_delay),
+		.advice = {{&newer_kernel_or_nowatchdog,
+				   IF(NOT(on_tcg), ASK_NOT(has_newer_watchdog))},
+			{&reboot_to_tsc, IF(NOT(on_tcg), ASK(has_newer_watchdog))}}},
+	{"tsc-reference-wrong", GROUP_TSC, CERTAINTY_LIKELY,
+		IF(IS(tsc_wanted), ASK_NOT(is_decided), ASK(is_reference_wrong)),
+		"The kernel marked the TSC unstable by mistake: the reference clock of its "
+		"watchdog was wrong.",
+		.write = write_marked,
+		.signs = "The watchdog's figures in the kernel log: the reference clock agrees "
+			 "with the TSC once its wraps are added, did not count, was read as all "
+			 "ones, or is a count of timer interrupts.",
+		.evidence = cite_marked,
+		.advice = {{&newer_kernel_for_tsc_early,
+				   IF(NOT(on_tcg), IS(tsc_early_unprotected))},
+			{&reboot_to_tsc, IF(NOT(on_tcg), NOT(clocks_disabled))}}},
+	{"tsc-check-late", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_LATE)),
+		"The kernel marked the TSC unstable, which is a false alarm: its watchdog's check "
+		"came late.",
+		.write = write_marked,
+		.signs = "The watchdog's figures in the kernel log: the interval is longer than 1 "
+			 "s, and the clocks differ by less than 0.1%.",
+		.evidence = cite_marked,
+		.advice = {{&newer_kernel_or_nowatchdog,
+				   IF(NOT(on_tcg), ASK_NOT(has_newer_watchdog))},
+			{&reboot_to_tsc, IF(NOT(on_tcg), ASK(has_newer_watchdog))}}},
+	{"tsc-check-delayed", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_DELAYED_READ)),
+		"The kernel marked the TSC unstable for a difference that a delayed read "
+		"explains: often a false alarm.",
+		.write = write_marked,
+		.signs = "The watchdog's figures in the kernel log: the clocks differ by 0.5 ms "
+			 "at most.",
+		.evidence = cite_marked,
+		.advice = {{&newer_kernel_or_nowatchdog,
+				   IF(NOT(on_tcg), ASK_NOT(has_newer_watchdog))},
+			{&reboot_to_tsc, IF(NOT(on_tcg), ASK(has_newer_watchdog))}}},
+	{"tsc-guest-paused", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_PAUSED)),
+		"The kernel marked the TSC unstable after this guest was paused: either the TSC "
+		"or the watchdog's reference clock did not count that time.",
+		.write = write_marked,
+		.signs = "The watchdog's figures in the kernel log of a guest: one clock counted "
+			 "more than 2.5 times as much as the other, which counted 0.45 s or more.",
+		.evidence = cite_marked,
+		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
+			{&ask_about_pauses, IF(IS(has_host), NOT(tsc_lost))}}},
+	{"tsc-guest-moved", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_MOVED)),
+		"The kernel marked the TSC unstable: this guest was moved to a host whose TSC has "
+		"another rate, was paused, or one of the two clocks lost time.",
+		.write = write_marked,
+		.signs = "The watchdog's figures in the kernel log of a guest: one clock counted "
+			 "10% to 150% more than the other.",
+		.evidence = cite_marked,
+		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
+			{&advice_ask_which_clock, IF(IS(has_host), NOT(tsc_lost))}}},
+	{"tsc-jumped", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_TSC_JUMPED)),
+		"The kernel marked the TSC unstable: it was reset or overwritten by firmware, a "
+		"suspend, a migration or a program that writes the CPU's registers.",
+		.write = write_marked,
+		.signs = "The watchdog's figures in the kernel log: the TSC went back, or ahead "
+			 "by more than 10 minutes.",
+		.evidence = cite_marked,
+		.advice = {{&find_tsc_writer, IF(IS(machine), ASK(is_long_after_boot))},
+			{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
+			{&advice_update_firmware, IF(IS(machine))},
+			{&advice_ask_about_unstable_tsc, IF(IS(has_host), NOT(tsc_lost))}}},
+	{"tsc-rate-misstated", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_misstated_in_use)),
+		"CPUID or the firmware states a wrong rate of the TSC.", .write = write_misstated,
+		.signs = "The kernel log has \"TSC freq calibrated by CPUID/MSR differs from what "
+			 "is calibrated by HW timer\" and \"TSC freq recalibrated by\".",
+		.log = "TSC freq recalibrated by", .with_switch = true,
+		.advice = {{&correct_stated_rate, IF(IS(machine))},
+			{&advice_ask_about_unstable_tsc, IF(IS(has_host), NOT(tsc_lost))}}},
+	{"tsc-too-slow", GROUP_TSC, CERTAINTY_LIKELY,
+		IF(CULPRIT(WATCHDOG_TSC_SLOW), ASK_NOT(is_misstated)),
+		"The kernel marked the TSC unstable: it lost time, since it stood still, went "
+		"back, or its stated rate is wrong.",
+		.write = write_marked,
+		.signs = "The watchdog's figures in the kernel log: the reference clock counted "
+			 "0.45 s to 1 s, and the TSC less than 0.45 s, which is less than the "
+			 "timer's period.",
+		.evidence = cite_marked,
+		.advice = {{&find_tsc_writer, IF(IS(machine), ASK(is_long_after_boot))},
+			{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
+			{&advice_update_firmware, IF(IS(machine))},
+			{&advice_ask_about_unstable_tsc, IF(IS(has_host), NOT(tsc_lost))}}},
+	{"tsc-skewed", GROUP_TSC, CERTAINTY_LIKELY,
+		IF(CULPRIT(WATCHDOG_TSC_SKEWED), ASK_NOT(is_misstated)),
+		"The kernel marked the TSC unstable: it and the watchdog's reference clock run at "
+		"different rates, and one of the two is wrong.",
+		.write = write_marked,
+		.signs = "The watchdog's figures in the kernel log: both clocks counted all of "
+			 "the time, and their rates differ by 10% at most.",
+		.evidence = cite_marked,
+		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
+			{&start_cold_for_rate,
+				IF(IS(machine), NOT(is_rented), ASK(is_soon_after_boot))},
+			{&recalibrate_tsc, IF(IS(machine), ASK(is_rate_stated))},
+			{&advice_find_which_clock, IF(IS(machine))},
+			{&advice_ask_which_clock, IF(IS(has_host), NOT(tsc_lost))}}},
+	{"tsc-distrusted", GROUP_TSC, CERTAINTY_PROVEN,
+		IF(CULPRIT(WATCHDOG_UNDETERMINED), ASK(is_unexplained)),
+		"The kernel marked the TSC unstable, and nothing shows whether it or the "
+		"watchdog's reference clock was wrong.",
+		.write = write_marked,
+		.signs = "The kernel log has \"Marking clocksource 'tsc' as unstable\" or the "
+			 "like, without figures that decide; or tsc is ranked behind slower "
+			 "clocksources.",
+		.evidence = cite_marked,
+		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
+			{&advice_find_which_clock, IF(IS(machine))},
+			{&advice_ask_which_clock, IF(IS(has_host), NOT(tsc_lost))}}},
+	{0},
+};

@@ -128,65 +128,69 @@ void cite_counter(const struct view *v, struct cause *cause)
 		timing->counter_ns.value, timing->syscall_floor_ns.value);
 }
 
-static void write_text(const struct view *v, const struct cause_case *found, char *text)
+/* Finds the line of the kernel log that a cause rests on; NULL: none. */
+static const struct kernel_log_line *find_line(const struct view *v, const struct cause_row *row)
+{
+	const char *member = (const char *)v + row->line.place;
+
+	if (row->line.kind)
+		return *(const struct kernel_log_line *const *)member;
+	return row->log ? log_find(v->evidence, row->log) : NULL;
+}
+
+static void write_text(const struct view *v, const struct cause_row *row,
+	const struct kernel_log_line *line, char *text)
 {
 	char time[LOG_TIME_SIZE], when[1 + LOG_TIME_SIZE] = "";
 	const struct text_fact *wrapper = &v->evidence->vdso.wrapper;
-	const char *slash = strrchr(wrapper->value, '/');
+	const char *slash = strrchr(wrapper->value, '/'), *written = row->text;
 	const struct word words[] = {{"from", v->evidence->clocksource.current}, {"when", when},
 		{"wrapper", !fact_is_known(&wrapper->fact) ? CAUSE_WORD_WRAPPER
 			    : slash                        ? slash + 1
 							   : wrapper->value},
 		{0}};
 
-	if (found->line && found->line->seconds >= 0)
-		snprintf(when, sizeof(when), " %s", log_time(v, found->line, time));
-	if (found->text)
-		text_clean(text, CAUSE_TEXT_SIZE, found->text);
-	else
-		words_fill(found->row->text, words, text, CAUSE_TEXT_SIZE);
+	if (row->write) {
+		row->write(v, text);
+		return;
+	}
+	if (line && line->seconds >= 0)
+		snprintf(when, sizeof(when), " %s", log_time(v, line, time));
+	for (size_t i = ARRAY_SIZE(row->texts); i > 0; i--) {
+		if (row->texts[i - 1].text && holds(v, row->texts[i - 1].when))
+			written = row->texts[i - 1].text;
+	}
+	words_fill(written, words, text, CAUSE_TEXT_SIZE);
 }
 
-static void cause_add_case(
-	struct cause_list *list, const struct view *v, const struct cause_case *found)
+void cause_add(struct cause_list *list, const struct view *v, const struct cause_row *row)
 {
-	const struct cause_row *row = found->row;
-	const char *detail = found->detail ? found->detail : row->detail;
+	const struct kernel_log_line *line = find_line(v, row);
+	bool is_proven = row->proven && holds(v, row->proven);
 	struct cause *cause = &list->causes[list->count];
 
 	*cause = (struct cause){.id = row->id,
-		.certainty = found->proven ? CERTAINTY_PROVEN : row->certainty,
+		.certainty = is_proven ? CERTAINTY_PROVEN : row->certainty,
 		.follows = row->follows && list->count,
 		.more = row->more};
-	write_text(v, found, cause->text);
+	write_text(v, row, line, cause->text);
 	/* The names in a captured tree prove nothing by themselves. */
 	if (!v->evidence->live && cause->certainty == CERTAINTY_PROVEN)
 		cause->certainty = CERTAINTY_LIKELY;
 	if (row->evidence)
 		row->evidence(v, cause);
-	if (detail)
-		cite(cause, "%s", detail);
-	cite_line(v, cause, found->line);
+	if (row->detail)
+		cite(cause, "%s", row->detail);
+	cite_line(v, cause, line);
 	if (row->with_switch)
-		cite_switch_after(v, cause, found->line);
-	for (size_t i = 0; i < CAUSE_ADVICE_MAX && found->advice[i].row; i++) {
-		const struct advice_row *advice = found->advice[i].row;
+		cite_switch_after(v, cause, line);
+	for (size_t i = 0; i < CAUSE_ADVICE_MAX && row->advice[i].row; i++) {
+		const struct advice_row *advice = row->advice[i].row;
 
 		if (v->is_rented && advice->actor == ACTOR_FIRMWARE && !advice->boot)
 			advice = &advice_replace_machine;
-		if (found->advice[i].fits)
+		if (holds(v, row->advice[i].when))
 			list->advice[list->advice_count++] = advice;
 	}
 	list->count++;
-}
-
-void cause_add(
-	struct cause_list *list, const struct view *v, const struct cause_case *cases, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (list->all && list->all_count < CAUSE_ROW_MAX)
-			list->all[list->all_count++] = cases[i];
-		else if (cases[i].applies && list->count < CAUSE_MAX)
-			cause_add_case(list, v, &cases[i]);
-	}
 }

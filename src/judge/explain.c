@@ -21,24 +21,21 @@ bool explain_cause(size_t place, struct cause_explanation *cause)
 {
 	static const struct word words[] = {
 		{"from", ADVICE_WORD_FROM}, {"when", ""}, {"wrapper", CAUSE_WORD_WRAPPER}, {0}};
-	struct cause_case cases[CAUSE_ROW_MAX];
-	const struct advice_case *advice;
-	const struct cause_row *row;
+	const struct cause_row *row = cause_row_at(place);
+	size_t count = 0;
 
-	if (place >= cause_list_all(cases))
+	if (!row)
 		return false;
-	row = cases[place].row;
-	advice = cases[place].advice;
 	*cause = (struct cause_explanation){
 		.id = row->id, .group = row->group, .signs = row->signs, .more = row->more};
 	words_fill(row->text, words, cause->text, sizeof(cause->text));
-	for (size_t i = 0, count = 0; i < CAUSE_ADVICE_MAX && advice[i].row; i++) {
+	for (size_t i = 0; i < CAUSE_ADVICE_MAX && row->advice[i].row; i++) {
 		size_t first = 0;
 
-		while (advice[first].row != advice[i].row)
+		while (row->advice[first].row != row->advice[i].row)
 			first++;
 		if (first == i)
-			cause->advice[count++] = advice[i].row->id;
+			cause->advice[count++] = row->advice[i].row->id;
 	}
 	return true;
 }
@@ -62,20 +59,15 @@ static void add_advice(struct rows *list, const struct advice_row *row)
 
 bool explain_advice(size_t place, struct advice *advice)
 {
-	static struct evidence nothing; /* not const: zeros would take their room in the file */
-	struct view view = view_of(&nothing);
-	struct advice_case general[ADVICE_GENERAL];
-	struct cause_case causes[CAUSE_ROW_MAX];
-	size_t count = cause_list_all(causes);
+	const struct cause_row *cause;
 	struct rows list = {.count = 0};
 
-	for (size_t i = 0; i < count; i++) {
-		for (size_t k = 0; k < CAUSE_ADVICE_MAX && causes[i].advice[k].row; k++)
-			add_advice(&list, causes[i].advice[k].row);
+	for (size_t i = 0; (cause = cause_row_at(i)); i++) {
+		for (size_t k = 0; k < CAUSE_ADVICE_MAX && cause->advice[k].row; k++)
+			add_advice(&list, cause->advice[k].row);
 	}
-	advice_list_general(&view, general);
-	for (size_t i = 0; i < ADVICE_GENERAL; i++)
-		add_advice(&list, general[i].row);
+	for (size_t i = 0; advice_general[i].row; i++)
+		add_advice(&list, advice_general[i].row);
 	add_advice(&list, &advice_replace_machine);
 	add_advice(&list, &advice_send_report);
 	return place < list.count && advice_make(NULL, list.rows[place], advice);

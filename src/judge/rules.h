@@ -1,12 +1,85 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of verdicts, contradictions, causes and advice. What depends on the host is made for
- * that of a view, so that a condition is an expression in the words of view.h.
+ * The tables of verdicts, contradictions, causes and advice. A row holds all that belongs to it,
+ * its condition included, which is a list of terms in the words of view.h.
  */
 #ifndef VDSOCHECK_JUDGE_RULES_H
 #define VDSOCHECK_JUDGE_RULES_H
 
 #include "view.h"
+
+/* One term of a condition. The macros below make them: a wrong name or type does not compile. */
+struct term {
+	enum {
+		TERM_NONE, /* ends the list */
+		TERM_BOOL,
+		TERM_POINTER,
+		TERM_VALUE,
+		TERM_ASK,
+		TERM_HAS,
+	} kind;
+	bool negated;
+	size_t place; /* of the member in struct view */
+	int value;
+	bool (*ask)(const struct view *v);
+	bool (*has)(const struct evidence *evidence, const char *word);
+	const char *word;
+};
+
+#define VIEW_MEMBER(name) (((const struct view *)0)->name)
+#define TERM_OF(name)                                                                              \
+	.kind = _Generic(VIEW_MEMBER(name), bool: TERM_BOOL, const char *: TERM_POINTER,           \
+		const struct kernel_log_line *: TERM_POINTER),                                     \
+	.place = offsetof(struct view, name)
+
+/* A condition: all of these terms. */
+#define IF(...) ((const struct term[]){__VA_ARGS__, {TERM_NONE}})
+
+/* A member of the view is true, or is not NULL; it is not. */
+#define IS(name)                                                                                   \
+	{                                                                                          \
+		TERM_OF(name)                                                                      \
+	}
+#define NOT(name)                                                                                  \
+	{                                                                                          \
+		TERM_OF(name), .negated = true                                                     \
+	}
+
+/* A member that is an enum has this value; it has another. */
+#define EQ(name, constant)                                                                         \
+	{                                                                                          \
+		TERM_EQUAL(name, constant)                                                         \
+	}
+#define NE(name, constant)                                                                         \
+	{                                                                                          \
+		TERM_EQUAL(name, constant), .negated = true                                        \
+	}
+#define TERM_EQUAL(name, constant)                                                                 \
+	.kind = TERM_VALUE, .value = constant,                                                     \
+	.place = offsetof(struct view, name) + 0 * sizeof(VIEW_MEMBER(name) == (constant))
+
+/* A question that a file has of its own, to which the answer is yes; it is no. */
+#define ASK(question)                                                                              \
+	{                                                                                          \
+		.kind = TERM_ASK, .ask = question                                                  \
+	}
+#define ASK_NOT(question)                                                                          \
+	{                                                                                          \
+		.kind = TERM_ASK, .ask = question, .negated = true                                 \
+	}
+
+/* A question of view.h about a name: HAS(hypervisor_is, "xen"). */
+#define HAS(question, name)                                                                        \
+	{                                                                                          \
+		.kind = TERM_HAS, .has = question, .word = name                                    \
+	}
+#define HAS_NOT(question, name)                                                                    \
+	{                                                                                          \
+		.kind = TERM_HAS, .has = question, .word = name, .negated = true                   \
+	}
+
+/* True if all terms hold; without any, too. */
+bool holds(const struct view *v, const struct term *terms);
 
 struct verdict_row {
 	const char *id;
@@ -121,38 +194,41 @@ struct advice_row {
 /* The library before libc's clock functions, where its file is not known. */
 #define CAUSE_WORD_WRAPPER "a library such as libfaketime"
 
-/* A piece of advice, and whether it fits the host of a view. */
+/* A piece of advice, and its condition; NULL: it always fits. */
 struct advice_case {
 	const struct advice_row *row; /* NULL: no more */
-	bool fits;
+	const struct term *when;
 };
 
-/* The half of a cause that is the same on all hosts. It is what the manual has. */
+/* A cause, with all that is printed of it, in a host's report and in the manual. */
 struct cause_row {
 	const char *id;
 	enum cause_group group;
-	/* A sentence or two; has {from}, {when}, the time of the case's line, and {wrapper}. */
-	const char *text;
-	const char *signs; /* how it is recognized */
 	enum certainty certainty;
-	void (*evidence)(const struct view *v, struct cause *cause); /* cites it; or NULL */
-	const char *detail; /* a piece of evidence, after the others; or NULL */
-	bool with_switch;   /* cites the switch to another clocksource after the case's line */
-	bool follows;       /* as in struct cause, where others are before it */
+	const struct term *when;
+	/* A sentence or two; has {from}, {when}, the time of the line, and {wrapper}. */
+	const char *text;
+	/* In place of the text for a host: the first whose condition holds, or one with figures. */
+	struct {
+		const char *text;
+		const struct term *when;
+	} texts[3];
+	void (*write)(const struct view *v, char text[CAUSE_TEXT_SIZE]);
+	const char *signs;         /* how it is recognized */
+	const struct term *proven; /* makes the certainty that; NULL: nothing does */
+	/* The evidence: a function cites it, and a line of the log is the last piece of it. */
+	void (*evidence)(const struct view *v, struct cause *cause);
+	const char *detail;
+	struct term line; /* LINE(a member of the view) */
+	const char *log;  /* or the first line with this text */
+	bool with_switch; /* cites the switch to another clocksource after the line */
+	bool follows;     /* as in struct cause, where others are before it */
 	const char *more;
-};
-
-/* The half that is made for the host of a view. */
-struct cause_case {
-	const struct cause_row *row;
-	bool applies;
-	bool proven;                        /* here, in place of the row's certainty */
-	const char *text;                   /* in place of the row's, as with figures; or NULL */
-	const char *detail;                 /* the same */
-	const struct kernel_log_line *line; /* the last piece of evidence; or NULL */
-	/* The advice that it may bring along; one whose place differs by host is there twice. */
+	/* The advice that it brings along; one whose place differs by host is there twice. */
 	struct advice_case advice[CAUSE_ADVICE_MAX];
 };
+
+#define LINE(name) IS(name)
 
 /* The causes that apply to a host. */
 struct cause_list {
@@ -160,29 +236,23 @@ struct cause_list {
 	struct cause *causes;
 	size_t advice_count;
 	const struct advice_row *advice[CAUSE_MAX * CAUSE_ADVICE_MAX]; /* what fits this host */
-	bool explained; /* one of them says why the calls are slow */
-	size_t all_count;
-	struct cause_case *all; /* gets every case, whether it applies or not; NULL: not wanted */
 };
 
-/* Adds the causes of those cases that apply. */
-void cause_add(struct cause_list *list, const struct view *v, const struct cause_case *cases,
-	size_t count);
-
 /*
- * The tables, each a function that adds the causes that apply. A cause is in the file that names
- * where it lies: the process, the vDSO, the clocksource in use (slow, or a hypervisor's), the
- * kernel's decision for it (selected) or against the TSC (unstable by the kernel's own words,
- * watchdog by its figures, tsc otherwise).
+ * The tables, each ended by a row without an id. A cause is in the file that names where it lies:
+ * the process, the vDSO, the clocksource in use (slow, or a hypervisor's), the kernel's decision
+ * for it (selected) or against the TSC (unstable by the kernel's own words, watchdog by its
+ * figures, tsc otherwise).
  */
-typedef void cause_table(const struct view *v, struct cause_list *list);
-cause_table cause_process, cause_vdso, cause_current, cause_xen, cause_pvclock, cause_hyperv,
-	cause_slow, cause_selected, cause_unstable, cause_tsc, cause_watchdog, cause_unused,
-	cause_without_vdso, cause_unread, cause_notes;
+extern const struct cause_row causes_process[], causes_vdso[], causes_current[], causes_selected[],
+	causes_unstable[], causes_watchdog[], causes_hypervisor[], causes_slow[], causes_tsc[],
+	causes_without_vdso[], causes_unread[], causes_notes[];
 
-/* Lists the cases of all tables by group, and returns how many there are; none has its text. */
-#define CAUSE_ROW_MAX 128
-size_t cause_list_all(struct cause_case cases[CAUSE_ROW_MAX]);
+/* Returns the row in this place of all tables, in the order of the manual; NULL beyond the last. */
+const struct cause_row *cause_row_at(size_t place);
+
+/* Adds the cause of this row, which applies. */
+void cause_add(struct cause_list *list, const struct view *v, const struct cause_row *row);
 
 /* Advice of several causes. */
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
@@ -204,11 +274,9 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
  * The advice of a cause in the boot parameters; some of them are there against the TSC. A switch
  * away from a clocksource that they name has the removal in its `keep`.
  */
-#define DROP_BOOT(v)                                                                               \
-	.advice = {{&advice_drop_tsc_boot,                                                         \
-			   (v)->tsc_avoided && !((v)->has_switch && (v)->boot_choice_slows)},      \
-		{&advice_drop_boot,                                                                \
-			!(v)->tsc_avoided && !((v)->has_switch && (v)->boot_choice_slows)}}
+#define DROP_BOOT                                                                                  \
+	.advice = {{&advice_drop_tsc_boot, IF(IS(tsc_avoided), NOT(switch_drops_boot))},           \
+		{&advice_drop_boot, IF(NOT(tsc_avoided), NOT(switch_drops_boot))}}
 
 /* True if tsc=nowatchdog would keep the kernel from dropping this TSC, which has one rate. */
 bool nowatchdog_helps(const struct view *v);
@@ -257,9 +325,8 @@ struct word {
 /* Fills in all words of the text. False: the value of one is not known, or it is too long. */
 bool words_fill(const char *text, const struct word *words, char *filled, size_t size);
 
-/* Lists the advice that is tied to no cause. */
-#define ADVICE_GENERAL 9
-void advice_list_general(const struct view *v, struct advice_case general[ADVICE_GENERAL]);
+/* The advice that is tied to no cause, ended by a row of NULL. */
+extern const struct advice_case advice_general[];
 
 /* Finds the cost; none is known where the verdict is unknown or wrong. */
 void cost_find(const struct view *v, struct cost *cost);

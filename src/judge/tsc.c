@@ -52,20 +52,19 @@ static const struct {
 	{"boot parameter", UNSTABLE_BY_BOOT},
 };
 
-const char *unstable_find(const struct evidence *evidence, enum unstable_reason *reason)
+const char *unstable_find(const struct evidence *evidence)
 {
 	static const char marking[] = "Marking TSC unstable due to ";
 	const struct kernel_log_line *line = log_find(evidence, marking);
-	const char *words;
 
-	*reason = UNSTABLE_UNSAID;
-	if (!line)
-		return NULL;
-	words = strstr(line->text, marking) + strlen(marking);
-	*reason = UNSTABLE_OTHERWISE;
-	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
-		if (strncmp(words, reasons[i].words, strlen(reasons[i].words)) == 0)
-			*reason = reasons[i].reason;
+	return line ? strstr(line->text, marking) + strlen(marking) : NULL;
+}
+
+enum unstable_reason unstable_read(const char *words)
+{
+	for (size_t i = 0; words && i < ARRAY_SIZE(reasons); i++) {
+		if (text_starts(text_span(words), reasons[i].words))
+			return reasons[i].reason;
 	}
-	return words;
+	return words ? UNSTABLE_OTHERWISE : UNSTABLE_UNSAID;
 }

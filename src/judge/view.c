@@ -83,6 +83,7 @@ static void add_host(struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
 	const struct host_evidence *host = &evidence->host;
+	const struct timing_evidence *timing = &evidence->timing;
 	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
 
 	v->guest = host_is_guest(evidence);
@@ -90,6 +91,7 @@ static void add_host(struct view *v)
 	v->machine = !v->guest && (v->on_dom0 || host->hypervisor.fact.state == FACT_ABSENT);
 	v->is_rented = is_rented(host);
 	v->ec2_xen = platform_is(evidence, "aws-xen");
+	v->on_ec2 = v->ec2_xen || platform_is(evidence, "aws-nitro");
 	v->gvisor = platform_is(evidence, "gvisor");
 	v->emulated = fact_is_known(&host->emulator.fact);
 	v->on_powerpc = arch_starts(evidence, "ppc");
@@ -101,24 +103,24 @@ static void add_host(struct view *v)
 	v->may_be_restored = platform_is(evidence, "firecracker") ||
 	                     platform_is(evidence, "microvm") ||
 	                     platform_is(evidence, "cloud-hypervisor");
+	v->cpu_32_bit = fact_is_flag(&host->long_mode, false);
+	v->crashes = v->decided.signal;
 	v->counter_off = fact_is_flag(&host->counter_disabled, true);
 	v->counter_trapped = is_counter_trapped(evidence);
 	v->counter_gains_nothing = fact_is_known(&evidence->copy.what_if_ns.fact) && vdso &&
 	                           evidence->copy.what_if_ns.value > WORTH_A_SWITCH * vdso->min_ns;
 	/* A system call is never so much quicker than the cheapest one. */
-	v->entered_yet_fast =
-		v->vdso.proven > 0 && v->vdso.always == v->vdso.calls && vdso &&
-		fact_is_known(&evidence->timing.syscall_floor_ns.fact) &&
-		vdso->min_ns < FASTER_THAN_ENTRY * evidence->timing.syscall_floor_ns.value;
+	v->entered_yet_fast = v->vdso.proven > 0 && v->vdso.always == v->vdso.calls && vdso &&
+	                      fact_is_known(&timing->syscall_floor_ns.fact) &&
+	                      vdso->min_ns < FASTER_THAN_ENTRY * timing->syscall_floor_ns.value;
 	v->reads_hyperv_page = kernel_reads_hyperv_page(evidence);
 	/* arch/x86/kernel/kvmclock.c gives the mode under CONFIG_X86_64 only, 3.10 to 7.3. */
 	v->kvm_clock_32_bit =
 		fact_is_known(&host->arch.fact) && !fact_is_text(&host->arch, "x86_64");
 	v->boot_disables_vdso = boot_takes(evidence, BOOT_VDSO);
-	v->unstable_words = unstable_find(evidence, &v->unstable_reason);
-	v->boot_disables_tsc =
-		boot_takes(evidence, BOOT_TSC) || v->unstable_reason == UNSTABLE_BY_BOOT ||
-		log_find(evidence, "cannot disable TSC completely"); /* notsc, up to 4.14 */
+	v->boot_disables_kvm_clock = boot_takes(evidence, BOOT_KVM_CLOCK);
+	v->boot_disables_kvm_vdso = boot_takes(evidence, BOOT_KVM_VDSO);
+	v->boot_chose_current = boot_chooses(evidence, evidence->clocksource.current);
 }
 
 /*
@@ -156,20 +158,20 @@ static void add_clocksource(struct view *v)
 	static const char *const xen_refused[] = {
 		"PVCLOCK not supported", "Cannot restore secondary vcpu_time_info"};
 	const struct evidence *evidence = v->evidence;
-	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	const struct vclock_evidence *vclock = &evidence->vclock;
 
 	/* A tree is judged for programs of the kernel's own word size. */
 	v->no_vdso = evidence->vdso.fact.state == FACT_ABSENT ||
-	             (!evidence->live && v->boot_disables_vdso &&
+	             (v->captured && v->boot_disables_vdso &&
 			     (arch_starts(evidence, "i") || boot_has(evidence, "vdso")));
 	v->vdso_replaced = fact_is_flag(&evidence->vdso.replaced, true);
+	v->clocksource_known = fact_is_known(&evidence->clocksource.current_fact);
 	v->on_xen = clocksource_is(evidence, "xen");
 	v->on_kvm_clock = clocksource_is(evidence, "kvm-clock");
 	v->on_hyperv_page = clocksource_is(evidence, "hyperv_clocksource_tsc_page");
-	v->vdso_without_clock = !evidence->live && kernel_vdso_has_no_clock(evidence);
+	v->vdso_without_clock = v->captured && kernel_vdso_has_no_clock(evidence);
 	/* The vDSO of x86-64 could read hpet before 1ed95e52d902, in 4.7. */
-	v->may_read_hpet = !evidence->live && !v->vdso_without_clock &&
+	v->may_read_hpet = v->captured && !v->vdso_without_clock &&
 	                   clocksource_is(evidence, "hpet") && kernel_is_before(evidence, "4.7");
 	v->xen_refused = log_find_first(evidence, xen_refused, ARRAY_SIZE(xen_refused));
 	v->vdso_disabled = find_vdso_disabled(evidence);
@@ -179,7 +181,6 @@ static void add_clocksource(struct view *v)
 	v->page_stable = fact_is_flag(&vclock->pvclock_stable, true) &&
 	                 vclock->how >= VCLOCK_COPY && !v->mode_none;
 	v->page_unstable = fact_is_flag(&vclock->pvclock_stable, false);
-	v->boot_chose_current = boot_chooses(evidence, clocksource->current);
 	v->expected = verdict_expected(v);
 }
 
@@ -198,40 +199,57 @@ static const struct kernel_log_line *find_uncalibrated(const struct evidence *ev
 	return log_find_after(evidence, line, " MHz processor") ? NULL : line;
 }
 
+/*
+ * 5.13: "read-back delay of N ns, attempt K, marking unstable"; 6.x: "marking tsc unstable". Other
+ * lines of such a delay say that a check was skipped: nothing is wrong.
+ */
+static const struct kernel_log_line *find_delay(const struct evidence *evidence)
+{
+	static const char delay[] = "read-back delay";
+	const struct kernel_log_line *line = log_find(evidence, delay);
+
+	while (line && !strstr(line->text, ", marking "))
+		line = log_find_after(evidence, line, delay);
+	return line;
+}
+
 static void add_tsc(struct view *v)
 {
 	/* The old wording has the name in quotes, that of 7.2 has it bare; 3.10 has its own. */
 	static const char *const distrust[] = {"Marking clocksource 'tsc",
 		"Marking clocksource tsc", "Clocksource tsc unstable", "Marking TSC unstable",
 		"TSC warp", "TSC found unstable after boot"};
+	/* The lines of check_tsc_sync_source(). */
+	static const char *const warps[] = {
+		"TSC warp between CPUs", "check_tsc_sync_source failed"};
 	static const char *const unsynchronized[] = {
 		"TSC warp", "inter CPU skew", " ahead of CPU", " behind CPU"};
-	static const char delay[] = "read-back delay";
 	const struct evidence *evidence = v->evidence;
 
+	v->unstable_words = unstable_find(evidence);
+	v->unstable_reason = unstable_read(v->unstable_words);
+	v->boot_disables_tsc =
+		boot_takes(evidence, BOOT_TSC) || v->unstable_reason == UNSTABLE_BY_BOOT ||
+		log_find(evidence, "cannot disable TSC completely"); /* notsc, up to 4.14 */
 	v->tsc_offered = clocksource_is_offered(evidence, "tsc");
 	v->tsc_rated_unstable = is_tsc_rated_unstable(evidence);
 	v->tsc_distrust = log_find_first(evidence, distrust, ARRAY_SIZE(distrust));
 	v->tsc_distrusted = v->tsc_distrust || v->tsc_rated_unstable;
-	/*
-	 * 5.13: "read-back delay of N ns, attempt K, marking unstable"; 6.x: "marking tsc
-	 * unstable". Other lines of such a delay say that a check was skipped: nothing is wrong.
-	 */
-	v->tsc_delay = log_find(evidence, delay);
-	while (v->tsc_delay && !strstr(v->tsc_delay->text, ", marking "))
-		v->tsc_delay = log_find_after(evidence, v->tsc_delay, delay);
-	if (!v->tsc_offered)
-		v->tsc_uncalibrated = find_uncalibrated(evidence);
+	v->tsc_marking = log_find(evidence, "Marking TSC unstable due to ");
+	v->tsc_delay = find_delay(evidence);
+	v->tsc_uncalibrated = v->tsc_offered ? NULL : find_uncalibrated(evidence);
+	v->tsc_warp = log_find_first(evidence, warps, ARRAY_SIZE(warps));
+	v->tsc_in_use = log_find_tsc_in_use(evidence);
 	v->tsc_unsynchronized =
 		v->unstable_reason == UNSTABLE_WARPED ||
 		log_find_first(evidence, unsynchronized, ARRAY_SIZE(unsynchronized));
-	watchdog_explain(evidence, &v->watchdog);
-	v->tsc_rates = tsc_rates_find(evidence);
-	v->boot_rates = boot_rates_find(evidence, &v->watchdog);
 	v->tsc_varies = fact_is_known(&evidence->host.tsc_flags.fact)
 	                        ? !tsc_has_flag(evidence, "constant_tsc") &&
 	                                  !tsc_has_flag(evidence, "tsc_reliable")
 	                        : fact_is_flag(&evidence->host.invariant_tsc, false);
+	v->watchdog = watchdog_explain(evidence);
+	v->tsc_rates = tsc_rates_find(evidence);
+	v->boot_rates = boot_rates_find(evidence, &v->watchdog);
 	/* 63ec58b44fcc, in 5.4, is in 5.3.15, and not in 4.19.325. */
 	v->tsc_early_unprotected = (log_find(evidence, "'tsc-early' as unstable") ||
 					   strcmp(v->watchdog.tsc.name, "tsc-early") == 0) &&
@@ -289,15 +307,16 @@ static const struct kernel_log_line *find_removed_clock(const struct view *v)
  * True if no line shows a kernel with CONFIG_KVM_GUEST, which logs "kvm-clock: Using msrs" where
  * KVM offers its clock (kvmclock_init(), 3.10 to 7.3). KVM that imitates Hyper-V offers that one's.
  */
-static bool lacks_kvm_guest(const struct evidence *evidence)
+static bool lacks_kvm_guest(const struct view *v)
 {
+	const struct evidence *evidence = v->evidence;
 	const struct flag_fact *offered = &evidence->host.kvm_clock_offered;
 	/* CPUID was not asked about the host of a captured tree. */
 	bool may_be_offered =
 		fact_is_flag(offered, true) || (!evidence->live && !fact_is_known(&offered->fact));
 
 	return may_be_offered && !clocksource_is_offered(evidence, "kvm-clock") &&
-	       !boot_takes(evidence, BOOT_KVM_CLOCK) && log_has_beginning(evidence) &&
+	       !boot_takes(evidence, BOOT_KVM_CLOCK) && log_has_beginning(v) &&
 	       !log_find(evidence, "kvm-clock: ") && !log_find(evidence, "yperv") &&
 	       !log_find(evidence, "Hyper-V");
 }
@@ -324,44 +343,43 @@ static bool lacks_driver(const struct view *v)
 		return !clocksource_is_offered(evidence, "xen") && !boot_takes(evidence, BOOT_XEN);
 	if (hypervisor_is(evidence, "kvm") || hypervisor_is(evidence, "amazon") ||
 		hypervisor_is(evidence, "google"))
-		return lacks_kvm_guest(evidence);
+		return lacks_kvm_guest(v);
 	/* vmware_set_capabilities() sets it in every kernel that knows VMware, 3.10 to 7.2. */
 	return hypervisor_is(evidence, "vmware") && !v->boot_disables_tsc &&
 	       fact_is_known(&evidence->host.tsc_flags.fact) &&
 	       !tsc_has_flag(evidence, "tsc_reliable");
 }
 
-static void find_switches(struct view *v)
+static const char *find_own_counter(const struct view *v)
 {
-	static const char *const paravirtual[] = {
-		"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
 	const char *name;
 
-	for (size_t i = 0; (v->falls_back || v->verdict == VERDICT_WRONG) && !v->own_counter &&
+	for (size_t i = 0; (v->falls_back || v->verdict == VERDICT_WRONG) &&
 			   (name = clocksource_known_name(i));
 		i++) {
 		if (clocksource_is_own_counter(name) && strcmp(name, "tsc") != 0 &&
 			clocksource_is_other(v->evidence, name))
-			v->own_counter = name;
+			return name;
 	}
-	/* No clocksource is better than tsc: what keeps the vDSO from reading it lies elsewhere. */
-	if ((!v->falls_back && !v->unsupported_on_x86) || clocksource_is(v->evidence, "tsc"))
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(paravirtual) && !v->paravirtual; i++) {
-		if (clocksource_is_other(v->evidence, paravirtual[i]) &&
-			!reason_against(v, paravirtual[i]))
-			v->paravirtual = paravirtual[i];
+	return NULL;
+}
+
+static const char *find_paravirtual(const struct view *v)
+{
+	static const char *const names[] = {"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (clocksource_is_other(v->evidence, names[i]) && !reason_against(v, names[i]))
+			return names[i];
 	}
-	if (clocksource_is_other(v->evidence, "tsc"))
-		v->why_not_tsc = reason_against(v, "tsc");
-	v->tsc_advisable = clocksource_is_other(v->evidence, "tsc") && !v->why_not_tsc;
-	v->has_switch = v->paravirtual || v->tsc_advisable || v->own_counter;
+	return NULL;
 }
 
 struct view view_of(const struct evidence *evidence)
 {
 	const struct call_evidence *call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 	struct view view = {.evidence = evidence,
+		.captured = !evidence->live,
 		.decided = counts_deciding(evidence),
 		.vdso = counts_by_path(evidence, PATH_VDSO),
 		.libc = counts_by_path(evidence, PATH_LIBC)};
@@ -375,12 +393,14 @@ struct view view_of(const struct evidence *evidence)
 	return view;
 }
 
-void view_follow(struct view *v)
+/* What follows from the verdict. */
+static void add_fallback(struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
 	bool has_no_mode = clocksource_has_no_mode(evidence, clocksource->current);
 
+	v->fallback = v->verdict == VERDICT_FALLBACK || v->expected == VERDICT_FALLBACK;
 	v->firmware_counter =
 		v->verdict == VERDICT_SLOW && !v->guest && arch_starts(evidence, "riscv");
 	v->falls_back = v->expected == VERDICT_FALLBACK
@@ -388,8 +408,8 @@ void view_follow(struct view *v)
 	                        : v->verdict == VERDICT_FALLBACK &&
 	                                  fact_is_known(&evidence->vdso.fact) &&
 	                                  v->vdso.entered > 0 && !v->vdso_replaced;
-	v->unsupported = (v->falls_back || !evidence->live) && !v->may_read_hpet &&
-	                 fact_is_known(&clocksource->current_fact) &&
+	v->unsupported = (v->falls_back || v->captured) && !v->may_read_hpet &&
+	                 v->clocksource_known &&
 	                 (has_no_mode || (evidence->live && v->mode_none &&
 						 !vclock_name_has_mode(clocksource->current)));
 	v->unsupported_on_x86 = (v->unsupported || v->may_read_hpet) && host_is_x86(evidence);
@@ -403,19 +423,41 @@ void view_follow(struct view *v)
 	v->boot_choice_slows = v->boot_chose_current && has_other_choice(evidence) &&
 	                       (v->falls_back || v->unsupported || v->may_read_hpet ||
 				       (v->no_vdso && v->boot_disables_vdso && has_no_mode)) &&
-	                       !(v->on_kvm_clock && boot_takes(evidence, BOOT_KVM_VDSO));
+	                       !(v->on_kvm_clock && v->boot_disables_kvm_vdso);
 	/* For a captured tree it is likely on Xen, whose page is seldom marked stable. */
 	v->tsc_lost = (v->on_xen || v->on_kvm_clock || v->on_hyperv_page) &&
-	              (v->falls_back || (v->on_xen && !evidence->live)) && !v->tsc_offered &&
-	              fact_is_known(&evidence->clocksource.available_fact) &&
-	              log_find_tsc_in_use(evidence);
+	              (v->falls_back || (v->on_xen && v->captured)) && !v->tsc_offered &&
+	              fact_is_known(&clocksource->available_fact) && v->tsc_in_use;
+	v->tsc_wanted = v->unsupported_on_x86 || v->tsc_lost;
 	v->clocks_disabled = are_clocks_disabled(v);
 	v->removed_clock = find_removed_clock(v);
 	v->lacks_driver = lacks_driver(v);
-	v->wants_provider = v->unsupported_on_x86 && hypervisor_is(evidence, "oracle") &&
-	                    !v->tsc_avoided && !v->tsc_offered &&
-	                    fact_is_known(&evidence->clocksource.available_fact) &&
-	                    !clocksource_is_offered(evidence, "kvm-clock") &&
-	                    !boot_takes(evidence, BOOT_KVM_CLOCK);
-	find_switches(v);
+	v->wants_provider =
+		v->unsupported_on_x86 && hypervisor_is(evidence, "oracle") && !v->tsc_avoided &&
+		!v->tsc_offered && fact_is_known(&clocksource->available_fact) &&
+		!clocksource_is_offered(evidence, "kvm-clock") && !v->boot_disables_kvm_clock;
+	v->has_host = v->guest && !v->on_tcg && !v->lacks_driver && !v->wants_provider;
+}
+
+/* The clocksources to recommend. */
+static void add_switches(struct view *v)
+{
+	const struct evidence *evidence = v->evidence;
+	/* No clocksource is better than tsc: what keeps the vDSO from reading it lies elsewhere. */
+	bool is_wanted =
+		(v->falls_back || v->unsupported_on_x86) && !clocksource_is(evidence, "tsc");
+	bool is_tsc_other = is_wanted && clocksource_is_other(evidence, "tsc");
+
+	v->own_counter = find_own_counter(v);
+	v->paravirtual = is_wanted ? find_paravirtual(v) : NULL;
+	v->why_not_tsc = is_tsc_other ? reason_against(v, "tsc") : NULL;
+	v->tsc_advisable = is_tsc_other && !v->why_not_tsc;
+	v->has_switch = is_wanted && (v->paravirtual || v->tsc_advisable || v->own_counter);
+	v->switch_drops_boot = v->has_switch && v->boot_choice_slows;
+}
+
+void view_follow(struct view *v)
+{
+	add_fallback(v);
+	add_switches(v);
 }

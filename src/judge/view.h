@@ -87,83 +87,100 @@ struct tsc_rates boot_rates_find(
 double tsc_find_hz(const struct evidence *evidence, double *error);
 
 /*
- * Parses the first report on the TSC in the log and names the likely culprit. False if no report
- * has figures. The report refers to the evidence's log.
+ * Parses the first report on the TSC in the log and names the likely culprit: undetermined, without
+ * a line, if no report has figures. The report refers to the evidence's log.
  */
-bool watchdog_explain(const struct evidence *evidence, struct watchdog_report *report);
+struct watchdog_report watchdog_explain(const struct evidence *evidence);
 
-/* Finds the reason and returns its words in the log, or NULL. */
-const char *unstable_find(const struct evidence *evidence, enum unstable_reason *reason);
+/* Returns the kernel's own words for its reason, or NULL, and what they mean. */
+const char *unstable_find(const struct evidence *evidence);
+enum unstable_reason unstable_read(const char *words);
 
 /*
  * A host as the rules see it. A member is a condition that several rules use; one that matters to a
- * single table is an expression there. A line is one of the kernel log, or NULL. It is made in two
- * phases: view_of() finds the facts, and view_follow() what follows from them and the verdict.
+ * single table is a question there. A line is one of the kernel log, or NULL. The members stand in
+ * the order in which view.c sets them, each once: up to the verdict in view_of(), the rest, which
+ * follows from it, in view_follow().
  */
 struct view {
 	const struct evidence *evidence;
+	bool captured;               /* from a tree: nothing was measured */
 	struct entry_counts decided; /* the deciding calls, each by the path it is judged by */
 	struct entry_counts vdso;    /* the same by the vDSO's functions */
 	struct entry_counts libc;    /* the same through libc */
 	/* clock_gettime(CLOCK_MONOTONIC) by each path; NULL where it was not timed. */
 	const struct path_evidence *monotonic[PATH_COUNT];
-	enum verdict_kind expected; /* as in struct verdict */
 
 	/* The host and this process. */
-	bool guest, machine; /* neither: nothing shows whether there is a hypervisor below */
-	bool on_dom0;        /* Xen's, which is the machine's: Xen itself is below it */
-	bool ec2_xen, gvisor, emulated, on_powerpc;
+	bool guest;
+	bool on_dom0; /* Xen's, which is the machine's: Xen itself is below it */
+	bool machine; /* not a guest; neither: nothing shows whether there is a hypervisor below */
+	bool is_rented; /* a cloud's machine without a hypervisor */
+	bool ec2_xen;
+	bool on_ec2;
+	bool gvisor;
+	bool emulated;
+	bool on_powerpc;
 	bool on_tcg;                /* QEMU emulates this guest's CPUs */
-	bool is_rented;             /* a cloud's machine without a hypervisor */
 	bool may_be_restored;       /* from snapshots, as a matter of course */
+	bool cpu_32_bit;            /* it does not run 64-bit kernels */
+	bool crashes;               /* a deciding call ends with a signal */
 	bool counter_off;           /* for this process: reading it raises a signal */
 	bool counter_trapped;       /* each read of it is intercepted or emulated */
-	bool entered_yet_fast;      /* each call entered the kernel, in less time than that takes */
 	bool counter_gains_nothing; /* on a copy of the vDSO it takes about as long as now */
+	bool entered_yet_fast;      /* each call entered the kernel, in less time than that takes */
 	bool reads_hyperv_page;     /* this kernel's vDSO can, as far as is known */
 	bool kvm_clock_32_bit;      /* this kernel has no vDSO support for kvm-clock */
 
 	/* The kernel command line. */
-	bool boot_disables_vdso, boot_disables_tsc;
-	bool boot_chose_current; /* the name of the current clocksource */
+	bool boot_disables_vdso;
+	bool boot_disables_kvm_clock;
+	bool boot_disables_kvm_vdso; /* the vDSO's support for kvm-clock */
+	bool boot_chose_current;     /* the name of the current clocksource */
 
 	/* The vDSO and the clocksource in use. */
 	bool no_vdso;
 	bool vdso_replaced; /* by a tool, for this process: the clocksource decides nothing */
-	bool on_xen, on_kvm_clock, on_hyperv_page;
-	const struct kernel_log_line *counter_erratum; /* arm64's vDSO may not read the counter */
-	const struct kernel_log_line *xen_refused;     /* by which Xen's page is of no use to it */
-	const struct kernel_log_line *vdso_disabled;   /* by which the kernel's vDSO refuses it */
-	bool mode_none;     /* found in the data page, or by its effect on a copy */
-	bool mode_set;      /* a mode was read from the data page, and it is not none */
-	bool page_stable;   /* the pvclock page marks the TSC stable, and there is a mode */
-	bool page_unstable; /* the pvclock page does not mark the TSC stable */
+	bool clocksource_known;
+	bool on_xen;
+	bool on_kvm_clock;
+	bool on_hyperv_page;
 	/* The architecture and the release decide these, for a captured tree. */
 	bool vdso_without_clock; /* the vDSO has no function that reads a clock */
 	bool may_read_hpet;      /* it may, on hpet: as slow as a system call, then */
+	const struct kernel_log_line *xen_refused;     /* by which Xen's page is of no use to it */
+	const struct kernel_log_line *vdso_disabled;   /* by which the kernel's vDSO refuses it */
+	const struct kernel_log_line *counter_erratum; /* arm64's vDSO may not read the counter */
+	bool mode_none;             /* found in the data page, or by its effect on a copy */
+	bool mode_set;              /* a mode was read from the data page, and it is not none */
+	bool page_stable;           /* the pvclock page marks the TSC stable, and there is a mode */
+	bool page_unstable;         /* the pvclock page does not mark the TSC stable */
+	enum verdict_kind expected; /* as in struct verdict */
 
 	/* The TSC, and what the kernel log has against it. */
+	const char *unstable_words; /* why the kernel marked it unstable; NULL if unsaid */
+	enum unstable_reason unstable_reason;
+	bool boot_disables_tsc;
 	bool tsc_offered;
 	bool tsc_rated_unstable; /* offered, but ranked behind slower clocksources */
-	bool tsc_distrusted;     /* tsc_rated_unstable, or the log has tsc_distrust */
 	const struct kernel_log_line *tsc_distrust;
+	bool tsc_distrusted; /* tsc_rated_unstable, or the log has tsc_distrust */
+	const struct kernel_log_line *tsc_marking;      /* with the reason */
 	const struct kernel_log_line *tsc_delay;        /* of the reads of its reference clock */
 	const struct kernel_log_line *tsc_uncalibrated; /* why it is not offered */
+	const struct kernel_log_line *tsc_warp;         /* by the kernel's test of the CPUs */
+	const struct kernel_log_line *tsc_in_use;       /* the switch to it */
 	bool tsc_unsynchronized;
-	bool tsc_varies; /* its rate is not constant */
-	/* It was dropped as tsc-early, which this kernel checks whatever tsc= says. */
-	bool tsc_early_unprotected;
-	enum unstable_reason unstable_reason;
-	const char *unstable_words;      /* the kernel's own for it; NULL if unsaid */
+	bool tsc_varies;                 /* its rate is not constant */
 	struct watchdog_report watchdog; /* undetermined without figures */
 	struct tsc_rates tsc_rates;
-	struct tsc_rates
-		boot_rates; /* the rate by tsc_early_khz= is wrong; 0: it is not, or unset */
+	struct tsc_rates boot_rates; /* that by tsc_early_khz= is wrong; 0: it is not, or unset */
+	/* It was dropped as tsc-early, which this kernel checks whatever tsc= says. */
+	bool tsc_early_unprotected;
 
-	/* ---- set by verdict_find() ---- */
-	enum verdict_kind verdict;
+	enum verdict_kind verdict; /* by verdict_find() */
 
-	/* ---- filled by view_follow() ---- */
+	bool fallback;         /* the verdict, or the one to expect */
 	bool firmware_counter; /* riscv without a time register; the verdict is slow */
 	bool falls_back; /* the kernel's vDSO is there and made system calls, or is expected to */
 	/*
@@ -176,20 +193,23 @@ struct view {
 	bool unsupported_on_x86;
 	bool tsc_avoided;       /* unsupported_on_x86, by the kernel command line */
 	bool boot_choice_slows; /* without boot_chose_current the kernel may choose a faster one */
-	/* The kernel command line leaves no clock to calibrate the TSC by, or to check it with. */
-	bool clocks_disabled;
 	/* The kernel used the TSC, and a hypervisor's clock now, which falls back or may do so. */
 	bool tsc_lost;
-	const struct kernel_log_line
-		*removed_clock; /* of the hypervisor, was in use, not offered */
-	bool lacks_driver;      /* of its hypervisor, which the kernel seems not to know */
-	bool wants_provider;    /* a guest of VirtualBox without a clock of its hypervisor's */
+	bool tsc_wanted; /* unsupported_on_x86 or tsc_lost: why is it not in use? */
+	/* The kernel command line leaves no clock to calibrate the TSC by, or to check it with. */
+	bool clocks_disabled;
+	/* The switch to a clock of the hypervisor's that the kernel does not offer any more. */
+	const struct kernel_log_line *removed_clock;
+	bool lacks_driver;   /* of its hypervisor, which the kernel seems not to know */
+	bool wants_provider; /* a guest of VirtualBox without a clock of its hypervisor's */
+	bool has_host;       /* a guest whose TSC is the host's, and may be mended there */
 	/* Clocksources that may be recommended where the calls fall back; NULL: none. */
-	const char *paravirtual;
-	bool tsc_advisable;
 	const char *own_counter; /* the counter that the kernel would choose by itself, but tsc */
-	bool has_switch;         /* one of the three */
+	const char *paravirtual;
 	const char *why_not_tsc; /* reason against a TSC that is offered; or NULL */
+	bool tsc_advisable;
+	bool has_switch;        /* to one of the three */
+	bool switch_drops_boot; /* its `keep` removes boot parameters */
 };
 
 struct view view_of(const struct evidence *evidence);
@@ -205,6 +225,9 @@ bool host_is_guest(const struct evidence *evidence);
 
 bool platform_is(const struct evidence *evidence, const char *word);
 bool hypervisor_is(const struct evidence *evidence, const char *word);
+
+/* True if the clock mode has this name. */
+bool mode_is(const struct evidence *evidence, const char *word);
 
 /* True if the kernel offers this clocksource, by its whole name: `tsc` is not `tsc-early`. */
 bool clocksource_is_offered(const struct evidence *evidence, const char *name);
@@ -246,6 +269,8 @@ void boot_list_removable(const struct view *v, char *list, size_t size);
 /* Returns the first line of the kernel log that holds this text, or NULL. */
 const struct kernel_log_line *log_find(const struct evidence *evidence, const char *text);
 
+bool log_has(const struct evidence *evidence, const char *text);
+
 /* Returns the next such line after this one, or NULL. */
 const struct kernel_log_line *log_find_after(
 	const struct evidence *evidence, const struct kernel_log_line *line, const char *text);
@@ -265,13 +290,7 @@ const struct kernel_log_line *log_find_switch(
 	const struct evidence *evidence, const struct kernel_log_line *after);
 
 /* True if the log reaches from the first second of the boot on. */
-bool log_has_beginning(const struct evidence *evidence);
-
-/*
- * True if the log has a line that every boot logs. Without one its beginning is lost, or its lines
- * were not recognized, and the absence of another line proves nothing.
- */
-bool log_has_boot(const struct evidence *evidence);
+bool log_has_beginning(const struct view *v);
 
 /* True if the kernel's release is known and older than this one, "4.15". */
 bool kernel_is_before(const struct evidence *evidence, const char *release);

@@ -457,16 +457,17 @@ static void take_missing_intervals(
 		                                    : (double)report->reference.ticks / rates[0];
 }
 
-bool watchdog_explain(const struct evidence *evidence, struct watchdog_report *report)
+struct watchdog_report watchdog_explain(const struct evidence *evidence)
 {
 	double error, rate = tsc_find_hz(evidence, &error);
+	const struct watchdog_report none = {.reference.seconds = -1, .tsc.seconds = -1};
+	struct watchdog_report report = none;
 
-	*report = (struct watchdog_report){.reference.seconds = -1, .tsc.seconds = -1};
-	if (!find_report(&evidence->kernel_log, report))
-		return false;
-	if (report->tsc.logged)
+	if (!find_report(&evidence->kernel_log, &report))
+		return none;
+	if (report.tsc.logged)
 		error = LOGGED_ERROR;
-	take_missing_intervals(evidence, report, rate);
-	report->culprit = find_culprit(evidence, report, error);
-	return true;
+	take_missing_intervals(evidence, &report, rate);
+	report.culprit = find_culprit(evidence, &report, error);
+	return report;
 }

@@ -47,7 +47,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct evidence evidence;
 	static struct diagnosis diagnosis;
 	struct kernel_log_evidence *log = &evidence.kernel_log;
-	struct watchdog_report report;
 	char *copy;
 
 	if (size == 0)
@@ -62,7 +61,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_line((struct span){copy, size - 1});
 	free(copy);
 	check_lines(log);
-	watchdog_explain(&evidence, &report);
 	diagnose(&evidence, &diagnosis);
 	return 0;
 }

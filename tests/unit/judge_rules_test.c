@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "judge.h"
 #include "judge/rules.h"
 #include "measure/vvar_layout.h"
@@ -81,6 +82,34 @@ static unsigned require(const char *kind, const char *id)
 
 static const struct evidence nothing;
 
+static bool is_on_hpet(const struct view *v)
+{
+	return clocksource_is(v->evidence, "hpet");
+}
+
+static void a_condition_holds_if_all_of_its_terms_do(void **state)
+{
+	static const struct kernel_log_line line;
+	struct evidence evidence = nothing;
+	struct view v = {.evidence = &evidence, .guest = true, .tsc_warp = &line};
+
+	(void)state;
+	fact_set_known(&evidence.clocksource.current_fact);
+	text_clean(evidence.clocksource.current, CLOCKSOURCE_NAME_SIZE, "hpet");
+	v.verdict = VERDICT_FALLBACK;
+	assert_true(holds(&v, NULL));
+	assert_true(holds(&v, IF(IS(guest), IS(tsc_warp), EQ(verdict, VERDICT_FALLBACK))));
+	assert_true(holds(&v, IF(NOT(machine), NOT(tsc_marking), NE(verdict, VERDICT_OK))));
+	assert_true(holds(&v, IF(ASK(is_on_hpet), HAS(clocksource_is, "hpet"))));
+	assert_false(holds(&v, IF(IS(guest), NOT(tsc_warp))));
+	assert_false(holds(&v, IF(IS(guest), IS(machine))));
+	assert_false(holds(&v, IF(EQ(verdict, VERDICT_OK))));
+	assert_false(holds(&v, IF(NE(verdict, VERDICT_FALLBACK))));
+	assert_false(holds(&v, IF(ASK_NOT(is_on_hpet))));
+	assert_false(holds(&v, IF(HAS_NOT(clocksource_is, "hpet"))));
+	assert_false(holds(&v, IF(HAS(clocksource_is, "tsc"))));
+}
+
 static void every_verdict_has_a_host(void **state)
 {
 	struct verdict_row rows[VERDICT_ROWS];
@@ -117,7 +146,7 @@ static void every_cause_and_advice_has_a_host(void **state)
 	(void)state;
 	for (count = 0; explain_cause(count, &cause); count++)
 		missing += require("cause", cause.id);
-	assert_in_range(count, 60, CAUSE_ROW_MAX - 1);
+	assert_true(count > 60);
 	for (count = 0; explain_advice(count, &advice); count++) {
 		missing += require("advice", advice.id);
 		if (!find_line(never_text, advice.id)) {
@@ -256,6 +285,7 @@ static void layouts_of_hosts_are_those_that_are_printed_for_their_kernels(void *
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_condition_holds_if_all_of_its_terms_do),
 		cmocka_unit_test(every_verdict_has_a_host),
 		cmocka_unit_test(every_contradiction_has_a_host),
 		cmocka_unit_test(every_cause_and_advice_has_a_host),

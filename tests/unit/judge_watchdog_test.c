@@ -302,7 +302,8 @@ static void the_culprit_is_named(void **state)
 	struct watchdog_report report;
 
 	make_evidence(&evidence, log);
-	assert_true(watchdog_explain(&evidence, &report));
+	report = watchdog_explain(&evidence);
+	assert_non_null(report.line);
 	assert_int_equal(report.culprit, log->culprit);
 	assert_int_equal(report.wraps, log->wraps);
 	if (log->seconds > 0)
@@ -313,18 +314,17 @@ static void the_culprit_is_named(void **state)
 static void without_figures_no_culprit_is_named(void **state)
 {
 	static struct evidence evidence;
-	struct watchdog_report report;
 
 	(void)state;
 	evidence_make_falling_back(&evidence, "hpet");
-	assert_false(watchdog_explain(&evidence, &report));
+	assert_null(watchdog_explain(&evidence).line);
 	evidence_add_log(&evidence, "Clocksource tsc unstable (delta = -95170507948 ns)");
 	evidence_add_log(&evidence, "tsc: Marking TSC unstable due to clocksource watchdog");
-	assert_false(watchdog_explain(&evidence, &report));
+	assert_null(watchdog_explain(&evidence).line);
 	/* Another clock's report is none on the TSC. */
 	evidence_add_log(&evidence, "'jiffies' wd_nsec: 500000000 wd_now: 9 wd_last: 1 mask: ff");
 	evidence_add_log(&evidence, "'MIPS' cs_nsec: 940634468 cs_now: 9 cs_last: 1 mask: ff");
-	assert_false(watchdog_explain(&evidence, &report));
+	assert_null(watchdog_explain(&evidence).line);
 }
 
 /* Its limit is a share of the interval: no difference is due to when the check was made. */
@@ -347,7 +347,8 @@ static void from_7_2_on_no_difference_is_a_false_alarm(void **state)
 		snprintf(text, sizeof(text), "clocksource: Clocksource tsc interval: %lluns",
 			dice_roll(&dice, 2) ? reference + change : reference - change);
 		evidence_add_log(&evidence, text);
-		assert_true(watchdog_explain(&evidence, &report));
+		report = watchdog_explain(&evidence);
+		assert_non_null(report.line);
 		assert_int_not_equal(report.culprit, WATCHDOG_LATE);
 		assert_int_not_equal(report.culprit, WATCHDOG_DELAYED_READ);
 		/* More may be a reference that stopped, as hpets do. */
@@ -365,8 +366,6 @@ static void any_figures_are_parsed_safely(void **state)
 
 	(void)state;
 	for (int round = 0; round < 5000; round++) {
-		struct watchdog_report report;
-
 		evidence_make_falling_back(&evidence, "hpet");
 		for (int side = 0; side < 2; side++) {
 			char text[KERNEL_LOG_TEXT_SIZE];
@@ -382,8 +381,8 @@ static void any_figures_are_parsed_safely(void **state)
 				(unsigned long long)dice_word(&dice) >> shift);
 			evidence_add_log(&evidence, text);
 		}
-		if (watchdog_explain(&evidence, &report))
-			assert_in_range(report.culprit, WATCHDOG_UNDETERMINED, WATCHDOG_TSC_SKEWED);
+		assert_in_range(watchdog_explain(&evidence).culprit, WATCHDOG_UNDETERMINED,
+			WATCHDOG_TSC_SKEWED);
 	}
 }
 
