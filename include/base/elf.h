@@ -93,10 +93,4 @@ bool elf_functions_next(
 struct span elf_function_name(const struct elf *elf, const struct elf_functions *functions,
 	const struct elf_function *function);
 
-/*
- * Finds the names of the functions that the addresses are in; empty: it is in none. Of several
- * names it is one that does not begin with an underscore.
- */
-void elf_find(const struct elf *elf, const uint64_t *addresses, size_t count, struct span *names);
-
 #endif

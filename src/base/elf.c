@@ -244,19 +244,3 @@ struct span elf_function_name(const struct elf *elf, const struct elf_functions 
 
 	return text_take_until(&name, '@');
 }
-
-void elf_find(const struct elf *elf, const uint64_t *addresses, size_t count, struct span *names)
-{
-	struct elf_functions functions;
-	struct elf_function function;
-
-	memset(names, 0, count * sizeof(*names));
-	elf_functions_start(elf, &functions);
-	while (elf_functions_next(elf, &functions, &function)) {
-		for (size_t i = 0; i < count; i++) {
-			if (addresses[i] - function.start < function.size &&
-				(!names[i].length || *names[i].at == '_'))
-				names[i] = elf_function_name(elf, &functions, &function);
-		}
-	}
-}

@@ -574,9 +574,9 @@ static void add_to_caller(
 		caller->avoidable += count;
 }
 
-/* Adds calls of a key, with the map of its memory (NULL: it is not known), to the evidence. */
-static void add_calls(const struct trace_events *events, const struct event_key *key,
-	uint64_t count, const struct maps *maps, size_t perf_map)
+/* Adds calls of a key to the evidence. */
+static void add_calls(
+	const struct trace_events *events, const struct event_key *key, uint64_t count)
 {
 	struct trace_evidence *trace = events->run->trace;
 	const struct trace_request *request = trace->request;
@@ -597,8 +597,7 @@ static void add_calls(const struct trace_events *events, const struct event_key 
 		trace->cpu_is_partial |= count && key->maker;
 	if (count && request->locates_calls &&
 		request->plan->rows[row].call->served != SERVED_CALL_COUNT)
-		places_add(&trace->call_places, kind * TRACE_ROW_MAX + row, count, maps, perf_map,
-			key->where);
+		places_add(&trace->call_places, kind * TRACE_ROW_MAX + row, count, key->where);
 }
 
 struct counted {
@@ -666,24 +665,23 @@ static struct counted *read_counts(const struct trace_events *events, size_t *co
 /* Adds all calls that have keys. False: see errno. */
 static bool add_counts(const struct trace_events *events)
 {
-	struct maps maps = {NULL, 0};
-	const struct memory *memory = NULL;
+	const struct memory *memory;
 	size_t count;
 	struct counted *list = read_counts(events, &count);
+	static const struct memory unknown;
 
 	if (!list)
 		return false;
 	qsort(list, count, sizeof(*list), by_image);
 	for (size_t i = 0; i < count; i++) {
 		if (!i || by_image(&list[i], &list[i - 1]) != 0) {
-			maps_free(&maps);
 			memory = find_memory(events, list[i].key.image);
-			maps = maps_parse(memory ? memory->text : (struct span){NULL, 0});
+			memory = memory ? memory : &unknown;
+			places_begin(
+				&events->run->trace->call_places, memory->text, memory->perf_map);
 		}
-		add_calls(
-			events, &list[i].key, list[i].count, &maps, memory ? memory->perf_map : 0);
+		add_calls(events, &list[i].key, list[i].count);
 	}
-	maps_free(&maps);
 	free(list);
 	return true;
 }
@@ -729,7 +727,6 @@ static void read_all(struct trace_events *events)
 {
 	struct trace_evidence *trace = events->run->trace;
 	const struct event_shared *shared = &events->shared;
-	const struct maps nowhere = {NULL, 0};
 
 	if (trace->request->locates_calls)
 		read_last_maps(events);
@@ -740,8 +737,7 @@ static void read_all(struct trace_events *events)
 	trace->sampled.of_others = shared->samples_of_others;
 	trace->sampled.of_32_bit = shared->samples_compat;
 	for (uint16_t call = 0; call < ARRAY_SIZE(shared->rest); call++)
-		add_calls(
-			events, &(struct event_key){.call = call}, shared->rest[call], &nowhere, 0);
+		add_calls(events, &(struct event_key){.call = call}, shared->rest[call]);
 	trace->calls_missed = count_missed(events);
 	check_rate(&trace->sampled.fact);
 }

@@ -165,6 +165,14 @@ struct span span_copy(struct span span)
 	return (struct span){copy, span.length};
 }
 
+int span_compare(struct span one, struct span other)
+{
+	const size_t least = one.length < other.length ? one.length : other.length;
+	const int order = least ? memcmp(one.at, other.at, least) : 0;
+
+	return order ? order : (one.length > other.length) - (one.length < other.length);
+}
+
 /* Paths in a memory map begin at the root of its mount namespace, the process's root below that. */
 #define UP "/../../../../../../../.."
 
@@ -184,89 +192,21 @@ int file_reopen(int file)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-/* Opens a regular file alone, a link to one, too: another may be a device. */
-static int open_file(int root, const char *path)
+/*
+ * Another file than a regular one may be a device. btrfs and overlayfs give a file another device
+ * in memory maps: only the inode is compared.
+ */
+int files_open_code(int root, const char *path, uint64_t inode)
 {
 	int found = openat(root > 0 ? root : AT_FDCWD, path + (root > 0), O_PATH | O_CLOEXEC);
 	struct stat status;
 	int file = -1;
 
-	if (found >= 0 && fstat(found, &status) == 0 && S_ISREG(status.st_mode))
+	if (found >= 0 && fstat(found, &status) == 0 && S_ISREG(status.st_mode) &&
+		(!inode || status.st_ino == inode))
 		file = file_reopen(found);
 	close(found);
 	return file;
-}
-
-/* Distributions have what they strip from files here, by build IDs or by the paths of the files. */
-#define DEBUG_FILES "/usr/lib/debug"
-#define BUILD_ID_MAX 64
-
-/* Opens the file at this path, if it was stripped from one with the same build ID. */
-static bool open_apart(int root, const char *path, struct span id, struct code_file *code)
-{
-	struct span other = {NULL, 0};
-	struct elf apart;
-	int file = open_file(root, path);
-
-	if (file < 0)
-		return false;
-	if (elf_map(&apart, file))
-		other = elf_note(&apart, NT_GNU_BUILD_ID);
-	if (!other.at || other.length != id.length || memcmp(other.at, id.at, id.length) != 0) {
-		close(file);
-		return false;
-	}
-	if (!elf_section(&code->elf, ".symtab"))
-		code->symbols = apart;
-	code->debug = file;
-	return true;
-}
-
-/* Looks where gdb(1) does: by build ID, and by the name that strip(1) left. */
-static void find_apart(int root, const char *path, struct code_file *code)
-{
-	static const char *const folders[][2] = {{"", ""}, {"", ".debug/"}, {DEBUG_FILES, ""}};
-	uint64_t link = elf_section(&code->elf, ".gnu_debuglink");
-	struct span name = elf_name(&code->elf, ELF_READ(&code->elf, link, Shdr, sh_offset), 0);
-	struct span id = elf_note(&code->elf, NT_GNU_BUILD_ID);
-	const char *slash = strrchr(path, '/');
-	char other[PATH_MAX];
-
-	if (!id.length || id.length > BUILD_ID_MAX)
-		return;
-	snprintf(other, sizeof(other), DEBUG_FILES "/.build-id/");
-	for (size_t i = 0; i < id.length; i++)
-		text_append(
-			other, sizeof(other), "%s%02x", i == 1 ? "/" : "", (unsigned char)id.at[i]);
-	text_append(other, sizeof(other), ".debug");
-	for (size_t i = 0; !open_apart(root, other, id, code); i++) {
-		if (!link || !slash || name.length > NAME_MAX || i == ARRAY_SIZE(folders))
-			return;
-		snprintf(other, sizeof(other), "%s%.*s/%s%.*s", folders[i][0], (int)(slash - path),
-			path, folders[i][1], (int)name.length, name.at);
-	}
-}
-
-/* btrfs and overlayfs give a file another device in memory maps: only the inode is compared. */
-bool code_open(int root, const char *path, uint64_t inode, struct code_file *code)
-{
-	int file = open_file(root, path);
-	struct stat status;
-
-	if (file < 0)
-		return false;
-	if (fstat(file, &status) < 0 || status.st_ino != inode || !elf_map(&code->elf, file)) {
-		close(file);
-		return false;
-	}
-	code->symbols = code->elf;
-	code->debug = file;
-	if (elf_section(&code->elf, ".debug_info"))
-		return true;
-	close(file);
-	code->debug = -1;
-	find_apart(root, path, code);
-	return true;
 }
 
 bool files_is_named(struct span path, const char *const *names)
@@ -304,9 +244,15 @@ struct maps maps_parse(struct span text)
 		maps.list = array_grow(maps.list, maps.count, &room, sizeof(*maps.list));
 		mapping = &maps.list[maps.count++];
 		mapping->map = map;
-		mapping->load = first.inode == map.inode ? first.start : map.start - map.offset;
+		mapping->load = map.inode && first.inode == map.inode ? first.start
+		                                                      : map.start - map.offset;
 	}
 	return maps;
+}
+
+bool mapping_is_made(const struct mapping *mapping)
+{
+	return !mapping->inode && !mapping->path.length;
 }
 
 void maps_free(struct maps *maps)

@@ -3,13 +3,15 @@
 #ifndef VDSOCHECK_TRACE_FILES_H
 #define VDSOCHECK_TRACE_FILES_H
 
-#include "base/elf.h"
 #include "measure/vdso.h"
 
 /* Reads at most so many bytes of an open file, for span_free(), and closes it; it may be -1. */
 struct span files_take(int file, size_t most);
 void span_free(struct span span);
 struct span span_copy(struct span span);
+
+/* Orders spans as memcmp(3) does. */
+int span_compare(struct span one, struct span other);
 
 /*
  * Says whether /proc/PID is the process that has this ID here, as it is not in a PID namespace that
@@ -40,25 +42,18 @@ void files_raise_limit(void);
  * file. */
 bool maps_keep_code(struct span *map);
 
-/* Opens the root of a process's files, which takes privileges, for code_open(). -1: it cannot. */
+/* Opens the root of a process's files, which takes privileges, for files_open_code(). -1: it
+ * cannot. */
 int files_open_root(pid_t pid);
 
 /* Opens the file of an O_PATH descriptor, which stays open, for reading. -1: see errno. */
 int file_reopen(int file);
 
-/* A file with code. What was stripped from it may be in another, by its build ID. */
-struct code_file {
-	struct elf elf;
-	struct elf symbols; /* the same, or the other */
-	int debug;          /* descriptor of the one with debug information; -1: there is none */
-};
-
 /*
- * Maps the file at a path of a memory map, if it is still the one with this inode. `root` is that
- * of files_open_root(), or not positive: ours. To be called in a child, as elf_map(), whose end
- * frees it.
+ * Opens the regular file at a path of a memory map, if it is still the one with this inode; 0: any.
+ * `root` is that of files_open_root(), or not positive: ours. -1: it cannot.
  */
-bool code_open(int root, const char *path, uint64_t inode, struct code_file *code);
+int files_open_code(int root, const char *path, uint64_t inode);
 
 /* Say whether the name of the file begins with one of these, which NULL ends, or with a C
  * library's. */
@@ -78,6 +73,9 @@ struct maps {
 
 struct maps maps_parse(struct span text);
 void maps_free(struct maps *maps);
+
+/* Says whether code in the mapping was made at run time. */
+bool mapping_is_made(const struct mapping *mapping);
 
 /* Finds the mapping of an address; NULL: it has none. */
 const struct place_mapping *maps_find(const struct maps *maps, uint64_t address);

@@ -147,8 +147,7 @@ struct trace_place {
 };
 
 struct trace_places {
-	struct place_counts *counts; /* of places.c, owned */
-	struct stacks *stacks;       /* of stacks.c, owned: of calls into the vDSO */
+	struct place_stacks *stacks; /* of places.c, owned */
 	/* Once all have been counted, those that are shown, the one with the most calls first. */
 	struct trace_place *list; /* owned */
 	size_t count;

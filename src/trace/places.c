@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts the places that calls come from. The process of an address may end soon: its memory map
- * makes a file and an address in it of that, and the calls of all processes from the same place are
- * added up. At the end children read what other programs wrote: the maps of run-time code, whose
- * places are added up by function, and the files of the places that are shown.
+ * Keeps the places that calls come from, with the memory maps that give an address its file: the
+ * process may end soon. At the end a child reads what other programs wrote, and places with the
+ * same functions are added up.
  */
 #include "places.h"
 
@@ -19,510 +18,283 @@
 #include "base/privileges.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "stack.h"
+#include "frames.h"
 
-/* Limits the time that a child takes. */
-#define SEARCH_NS (2 * NS_PER_SECOND)
+/* Limits the time that a child takes, and how many stacks it unwinds. */
+#define SEARCH_NS (5 * NS_PER_SECOND)
+#define STACKS_MOST 8192
 
 /* Processes whose maps of run-time code are read. */
 #define MAPS_MOST 256
 
-/* A list of this length has further places in run-time code without their addresses. */
-#define PLACES_MOST 100000
-
-struct place_file {
-	char path[512];
-	uint64_t inode; /* 0: none */
-};
-
-struct caller {
-	size_t code;        /* as below; 0: not known */
-	uint64_t address;   /* in the file, of the function, or of run-time code with a map */
-	char function[128]; /* of run-time code, once its map was read */
-};
-
-struct place_count {
-	double calls;
-	size_t row;         /* as in places_add() */
-	size_t code;        /* index of a map of run-time code, or MAPS_MOST and that of a file */
-	uint64_t address;   /* in the file, or of run-time code with a map */
-	char function[128]; /* of run-time code, once its map was read */
-	struct caller callers[STACK_FRAMES - 1];
-};
-
-struct place_counts {
-	struct place_count *list; /* the same place may be in it again, until they are merged */
+struct place_stacks {
+	struct stack *list;
 	size_t count, room;
+	struct image **images; /* owned */
+	size_t image_count, image_room;
 	struct perf_map perf_maps[MAPS_MOST]; /* the first one stands for code without a map */
 	size_t perf_map_count;
-	struct place_file *files;
-	size_t file_count, file_room;
-	int root;                     /* directory: paths of files begin there; 0: at our root */
-	double spread[TRACE_ROW_MAX]; /* of rows whose calls were sampled */
+	int root; /* directory: paths of files begin there; 0: at our root */
+	/* Each stack is kept with a half of the chance before, for twice as many. */
+	unsigned halvings;
+	uint64_t seen;
 };
 
-static struct place_counts *counts_of(struct trace_places *places)
+void places_free(struct trace_places *places)
 {
-	if (!places->counts) {
-		places->counts = xcalloc(1, sizeof(*places->counts));
-		places->counts->perf_map_count = 1;
+	struct place_stacks *stacks = places->stacks;
+
+	for (size_t i = 1; stacks && i < stacks->perf_map_count; i++) {
+		close(stacks->perf_maps[i].root);
+		close(stacks->perf_maps[i].mounts);
 	}
-	return places->counts;
+	for (size_t i = 0; stacks && i < stacks->image_count; i++) {
+		maps_free(&stacks->images[i]->maps);
+		span_free(stacks->images[i]->text);
+		free(stacks->images[i]);
+	}
+	if (stacks && stacks->root > 0)
+		close(stacks->root);
+	if (stacks) {
+		free(stacks->images);
+		free(stacks->list);
+	}
+	free(stacks);
+	free(places->list);
+	*places = (struct trace_places){.count = 0};
 }
 
-/* ---- counting ---- */
+/* ---- what is kept ---- */
 
-static int by_place(const void *left, const void *right)
+static void begin(struct place_stacks *stacks, struct span maps, size_t perf_map)
 {
-	const struct place_count *a = left, *b = right;
+	const struct image *last =
+		stacks->image_count ? stacks->images[stacks->image_count - 1] : NULL;
+	struct image image = {.text = span_copy(maps), .perf_map = perf_map};
 
-	if (a->code != b->code)
-		return a->code < b->code ? -1 : 1;
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	if (a->row != b->row)
-		return a->row < b->row ? -1 : 1;
-	for (size_t i = 0; i < ARRAY_SIZE(a->callers); i++) {
-		const struct caller *one = &a->callers[i], *other = &b->callers[i];
-
-		if (one->code != other->code)
-			return one->code < other->code ? -1 : 1;
-		if (one->address != other->address)
-			return one->address < other->address ? -1 : 1;
-		if (strcmp(one->function, other->function) != 0)
-			return strcmp(one->function, other->function);
-	}
-	return strcmp(a->function, b->function);
-}
-
-static void merge(struct place_counts *counts)
-{
-	struct place_count *list = counts->list, *last = list;
-
-	if (!counts->count)
+	(void)maps_keep_code(&image.text);
+	if (last && last->perf_map == perf_map && span_compare(last->text, image.text) == 0) {
+		span_free(image.text);
 		return;
-	qsort(list, counts->count, sizeof(*list), by_place);
-	for (struct place_count *place = list + 1; place < list + counts->count; place++) {
-		if (by_place(place, last) == 0)
-			last->calls += place->calls;
-		else
-			*++last = *place;
 	}
-	counts->count = (size_t)(last - list) + 1;
+	image.maps = maps_parse(image.text);
+	stacks->images = array_grow(
+		stacks->images, stacks->image_count, &stacks->image_room, sizeof(*stacks->images));
+	stacks->images[stacks->image_count] = xcalloc(1, sizeof(image));
+	*stacks->images[stacks->image_count++] = image;
 }
 
-static size_t find_file(struct place_counts *counts, const struct mapping *mapping)
+static struct place_stacks *stacks_of(struct trace_places *places)
 {
-	struct place_file *file, wanted = {.inode = mapping->inode};
-
-	snprintf(wanted.path, sizeof(wanted.path), "%.*s", (int)mapping->path.length,
-		mapping->path.at);
-	for (size_t i = 0; i < counts->file_count; i++) {
-		file = &counts->files[i];
-		if (file->inode == wanted.inode && strcmp(file->path, wanted.path) == 0)
-			return i;
+	if (!places->stacks) {
+		places->stacks = xcalloc(1, sizeof(*places->stacks));
+		places->stacks->perf_map_count = 1;
+		begin(places->stacks, (struct span){NULL, 0}, 0);
 	}
-	counts->files = array_grow(
-		counts->files, counts->file_count, &counts->file_room, sizeof(*counts->files));
-	counts->files[counts->file_count] = wanted;
-	return counts->file_count++;
+	return places->stacks;
 }
 
-static const struct place_mapping nowhere;
-
-/* The byte before the address is one of the instruction. */
-static const struct place_mapping *find_mapping(const struct maps *maps, uint64_t address)
+void places_begin(struct trace_places *places, struct span maps, size_t perf_map)
 {
-	const struct place_mapping *mapping = address ? maps_find(maps, address - 1) : NULL;
-
-	return mapping ? mapping : &nowhere;
+	begin(stacks_of(places), maps, perf_map);
 }
 
-static bool is_run_time_code(const struct mapping *mapping)
-{
-	return mapping->end && !mapping->inode && !mapping->path.length;
-}
-
-static struct place_count *place_counts_add(struct place_counts *counts, size_t row, double calls,
-	const struct place_mapping *mapping, size_t perf_map, uint64_t address)
-{
-	struct place_count place = {.calls = calls, .row = row};
-
-	if (!is_run_time_code(&mapping->map)) {
-		place.code = MAPS_MOST + find_file(counts, &mapping->map);
-		place.address = mapping->map.inode ? address - 1 - mapping->load : 0;
-	} else if (perf_map && counts->count < PLACES_MOST) {
-		place.code = perf_map;
-		place.address = address - 1;
-	}
-	if (counts->count == counts->room) {
-		merge(counts);
-		counts->list = array_grow(
-			counts->list, 2 * counts->count, &counts->room, sizeof(*counts->list));
-	}
-	counts->list[counts->count] = place;
-	return &counts->list[counts->count++];
-}
-
-void places_add(struct trace_places *places, size_t row, uint64_t calls, const struct maps *maps,
-	size_t perf_map, uint64_t address)
-{
-	place_counts_add(counts_of(places), row, (double)calls, find_mapping(maps, address),
-		perf_map, address);
-}
-
-/*
- * Takes a stack. Of N calls of a row, of which one in so many was taken, w, a share p has the
- * variance p (1 - p) / N^2 times the sum of w (w - 1); that is 0 if all were taken.
- */
-static void take_stack(void *argument, size_t row, double weight, const struct maps *maps,
-	size_t perf_map, const uint64_t addresses[STACK_FRAMES])
-{
-	struct place_counts *counts = argument;
-	struct place_count *place = place_counts_add(
-		counts, row, weight, find_mapping(maps, addresses[0]), perf_map, addresses[0]);
-
-	/* Of samples, all of which are by chance, it is the sum of w^2. */
-	counts->spread[row % TRACE_ROW_MAX] +=
-		weight * (row / TRACE_ROW_MAX == PLACES_BY_SAMPLE ? weight : fmax(weight - 1, 0));
-	for (size_t i = 1; i < STACK_FRAMES && addresses[i]; i++) {
-		const struct place_mapping *mapping = find_mapping(maps, addresses[i]);
-		struct caller caller = {.address = addresses[i] - 1};
-
-		if (mapping->map.inode) {
-			caller.code = MAPS_MOST + find_file(counts, &mapping->map);
-			caller.address -= mapping->load;
-		} else if (is_run_time_code(&mapping->map)) {
-			caller.code = perf_map;
-		}
-		place->callers[i - 1] = caller;
-	}
-}
-
-/* A process has one map, whichever program it executes. */
+/* A process has one map of its run-time code, whichever program it executes. */
 size_t places_open_map(struct trace_places *places, pid_t thread)
 {
 	const pid_t process = (pid_t)status_number(thread, "Tgid", (uint64_t)thread);
-	struct place_counts *counts = counts_of(places);
+	struct place_stacks *stacks = stacks_of(places);
 	size_t at = 1;
 
-	while (at < counts->perf_map_count && counts->perf_maps[at].process != process)
+	while (at < stacks->perf_map_count && stacks->perf_maps[at].process != process)
 		at++;
 	if (at == MAPS_MOST)
 		return 0;
-	if (at == counts->perf_map_count)
-		counts->perf_maps[counts->perf_map_count++] = perf_map_open(process);
+	if (at == stacks->perf_map_count)
+		stacks->perf_maps[stacks->perf_map_count++] = perf_map_open(process);
 	return at;
 }
 
 void places_open_root(struct trace_places *places, pid_t pid)
 {
-	counts_of(places)->root = files_open_root(pid);
+	stacks_of(places)->root = files_open_root(pid);
 }
 
-void places_free(struct trace_places *places)
+static struct stack *add(struct place_stacks *stacks, size_t row, double weight)
 {
-	struct place_counts *counts = places->counts;
+	struct stack *stack;
 
-	stacks_free(places->stacks);
-	free(places->list);
-	if (!counts)
-		return;
-	while (--counts->perf_map_count) {
-		close(counts->perf_maps[counts->perf_map_count].root);
-		close(counts->perf_maps[counts->perf_map_count].mounts);
-	}
-	if (counts->root > 0)
-		close(counts->root);
-	free(counts->files);
-	free(counts->list);
-	free(counts);
+	stacks->list =
+		array_grow(stacks->list, stacks->count, &stacks->room, sizeof(*stacks->list));
+	stack = &stacks->list[stacks->count++];
+	*stack = (struct stack){
+		.image = stacks->images[stacks->image_count - 1], .row = row, .weight = weight};
+	return stack;
 }
 
-/* ---- the places that are shown ---- */
+/* The byte before the address is one of the instruction. */
+void places_add(struct trace_places *places, size_t row, uint64_t calls, uint64_t address)
+{
+	struct stack *stack = add(stacks_of(places), row, (double)calls);
 
-/* A child works on this. */
-struct search {
-	const struct place_counts *counts;
-	size_t count;
-	void *list; /* shared */
+	stack->is_exact = true;
+	stack->sample.registers[STACK_PLACE] = address - 1;
+}
+
+/* A hash of a number: whether one is kept is not in step with anything. */
+static bool is_kept(uint64_t number, unsigned halvings)
+{
+	number = (number + 1) * 0x9e3779b97f4a7c15;
+	number = (number ^ number >> 32) * 0x9e3779b97f4a7c15;
+	return !halvings || !(number >> (64 - halvings));
+}
+
+static void halve(struct place_stacks *stacks)
+{
+	size_t kept = 0;
+
+	stacks->halvings++;
+	for (size_t i = 0; i < stacks->count; i++) {
+		struct stack *stack = &stacks->list[i];
+
+		if (!is_kept(i + stacks->seen, 1))
+			continue;
+		stack->weight *= 2;
+		stacks->list[kept++] = *stack;
+	}
+	stacks->count = kept;
+}
+
+void places_add_stack(
+	struct trace_places *places, size_t row, double weight, const struct stack_sample *sample)
+{
+	struct place_stacks *stacks = stacks_of(places);
+
+	if (!is_kept(stacks->seen++, stacks->halvings))
+		return;
+	if (stacks->count == STACKS_MOST)
+		halve(stacks);
+	add(stacks, row, weight * (double)(UINT64_C(1) << stacks->halvings))->sample = *sample;
+}
+
+/* ---- the places ---- */
+
+struct place {
+	double calls;
+	double most; /* of these, at the address of the stack */
+	const struct stack *stack;
+	const struct found *found;
 };
 
-/*
- * Has a child work on a list. It reads files of programs that may be hostile, and may shrink or not
- * answer. What it has found by its end counts, and if that was too early *why has the reason.
- */
-static bool search(void (*work)(void *search), const struct place_counts *counts, void *list,
-	size_t count, size_t size, struct fact *why)
+static struct span module_of(const struct found *found)
 {
-	struct deadline deadline = deadline_after(SEARCH_NS);
-	struct search search = {counts, count, child_share(count * size, why)};
-	bool is_done;
-
-	if (!search.list)
-		return false;
-	memcpy(search.list, list, count * size);
-	is_done = child_run(work, NULL, &search, &deadline, why);
-	memcpy(list, search.list, count * size);
-	child_unshare(search.list, count * size);
-	return is_done;
-}
-
-/* Finds the first of sorted places from this address on, or the end. */
-static struct place_count *find_place(
-	struct place_count *list, size_t count, size_t code, uint64_t address)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (list[middle].code < code ||
-			(list[middle].code == code && list[middle].address < address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return &list[low];
+	if (!found->mapping)
+		return (struct span){NULL, 0};
+	return mapping_is_made(&found->mapping->map) ? text_span("[run-time code]")
+	                                             : found->mapping->map.path;
 }
 
 static int by_address(const void *left, const void *right)
 {
-	const struct caller *a = *(struct caller *const *)left;
-	const struct caller *b = *(struct caller *const *)right;
+	const struct place *a = left, *b = right;
+	const struct found *one = a->found, *other = b->found;
+	int order = (a->stack->row > b->stack->row) - (a->stack->row < b->stack->row);
 
-	return (a->address > b->address) - (a->address < b->address);
+	order = order ? order : span_compare(module_of(one), module_of(other));
+	for (size_t i = 0; i < PLACE_FRAMES && !order; i++)
+		order = strcmp(one->names[i], other->names[i]);
+	return order ? order : (one->address > other->address) - (one->address < other->address);
 }
 
-/* Finds the callers in the code of a map, sorted by address. Returns their number. */
-static size_t find_made_callers(const struct search *search, size_t map, struct caller **callers)
+/* Says whether two places in order are the same one: that of the same functions, if they are known.
+ */
+static bool is_same(const struct place *one, const struct place *other)
 {
-	struct place_count *list = search->list;
-	size_t count = 0;
+	struct found found = *other->found;
 
-	for (size_t i = 0; i < search->count; i++) {
-		for (size_t k = 0; k < ARRAY_SIZE(list[i].callers); k++) {
-			if (list[i].callers[k].code == map)
-				callers[count++] = &list[i].callers[k];
-		}
+	if (*found.names[0])
+		found.address = one->found->address;
+	return by_address(one, &(struct place){.stack = other->stack, .found = &found}) == 0;
+}
+
+static int by_calls(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	return a->calls != b->calls ? (a->calls < b->calls) - (a->calls > b->calls)
+	                            : by_address(left, right);
+}
+
+/* A child works on this. */
+struct search {
+	const struct place_stacks *stacks;
+	struct found *found;          /* of each stack, shared */
+	struct place *places;         /* room for as many */
+	struct place_source *sources; /* of those that are shown, shared */
+	size_t shown;
+};
+
+/* Makes the list of places, those with the most calls first. Returns their number. */
+static size_t choose(const struct search *search)
+{
+	struct place *places = search->places, *last = places, *same = places;
+
+	for (size_t i = 0; i < search->stacks->count; i++) {
+		const struct stack *stack = &search->stacks->list[i];
+
+		places[i] = (struct place){stack->weight, stack->weight, stack, &search->found[i]};
 	}
-	qsort(callers, count, sizeof(*callers), by_address);
-	return count;
-}
-
-static void name_callers(
-	struct caller **callers, size_t count, uint64_t start, uint64_t size, struct span function)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (callers[middle]->address < start)
-			low = middle + 1;
+	qsort(places, search->stacks->count, sizeof(*places), by_address);
+	/* Those at the same address are added up at the first of them, `same`. */
+	for (struct place *place = places + 1; place < places + search->stacks->count; place++) {
+		if (by_address(place, same) == 0)
+			same->most = same->calls += place->calls;
 		else
-			high = middle;
+			*++same = *place;
 	}
-	for (; low < count && callers[low]->address - start < size; low++)
-		text_clean_span(callers[low]->function, sizeof(callers[low]->function), function);
+	for (struct place *place = places + 1; place <= same; place++) {
+		if (!is_same(place, last)) {
+			*++last = *place;
+			continue;
+		}
+		if (place->most > last->most) {
+			last->most = place->most;
+			last->stack = place->stack;
+			last->found = place->found;
+		}
+		last->calls += place->calls;
+	}
+	qsort(places, (size_t)(last - places) + 1, sizeof(*places), by_calls);
+	return (size_t)(last - places) + 1;
 }
 
-/* Names places in run-time code. The last line of a map that has an address counts. */
-static void read_maps(void *argument)
+/* It reads files of programs that may be hostile, and may shrink or not answer. */
+static void work(void *argument)
 {
 	const struct search *search = argument;
-	struct place_count *list = search->list, *end = list + search->count, *place;
-	struct caller **callers =
-		xcalloc(search->count, ARRAY_SIZE(list->callers) * sizeof(*callers));
-	struct span content, rest, function;
-	uint64_t start, size;
+	const struct place_stacks *stacks = search->stacks;
 	size_t count;
 
 	privileges_keep(PRIVILEGES_NONE);
-	for (size_t map = 1; map < search->counts->perf_map_count; map++) {
-		count = find_made_callers(search, map, callers);
-		place = find_place(list, search->count, map, 0);
-		if (!count && (place == end || place->code != map))
-			continue;
-		content = rest = perf_map_read(&search->counts->perf_maps[map]);
-		while (perf_map_next(&rest, &start, &size, &function)) {
-			name_callers(callers, count, start, size, function);
-			place = find_place(list, search->count, map, start);
-			for (; place < end && place->code == map && place->address - start < size;
-				place++)
-				text_clean_span(place->function, sizeof(place->function), function);
-		}
-		span_free(content);
-	}
-}
-
-static int by_count(const void *left, const void *right)
-{
-	const struct place_count *a = left, *b = right;
-
-	if (a->calls != b->calls)
-		return a->calls < b->calls ? 1 : -1;
-	return by_place(a, b);
-}
-
-static void set_offset(struct trace_place *place, uint64_t offset)
-{
-	place->offset = offset;
-	snprintf(place->address, sizeof(place->address), "0x%" PRIx64, offset);
-}
-
-/* Makes the list, whose places are then the first ones of the counts. */
-static void choose(struct trace_places *places, const struct trace_plan *plan, uint64_t top)
-{
-	struct place_counts *counts = places->counts;
-	double sums[TRACE_ROW_MAX] = {0}, sum = 0, part;
-
-	/* Run-time code adds up by function. */
-	for (size_t i = 0; i < counts->count; i++) {
-		struct place_count *place = &counts->list[i];
-
-		sum += place->calls;
-		sums[place->row % TRACE_ROW_MAX] += place->calls;
-		for (size_t k = 0; k < ARRAY_SIZE(place->callers); k++) {
-			if (place->callers[k].code && place->callers[k].code < MAPS_MOST)
-				place->callers[k].address = 0;
-		}
-		if (place->code < MAPS_MOST) {
-			place->code = 0;
-			place->address = 0;
-		}
-	}
-	merge(counts);
-	qsort(counts->list, counts->count, sizeof(*counts->list), by_count);
-	places->count = counts->count < top ? counts->count : (size_t)top;
-	places->list = xcalloc(places->count, sizeof(*places->list));
-	for (size_t i = 0; i < places->count; i++) {
-		const struct place_count *from = &counts->list[i];
-		const struct trace_row *row = &plan->rows[from->row % TRACE_ROW_MAX];
-		const bool is_sample = from->row / TRACE_ROW_MAX == PLACES_BY_SAMPLE;
-		const struct place_file *file =
-			from->code < MAPS_MOST ? NULL : &counts->files[from->code - MAPS_MOST];
-		struct trace_place *place = &places->list[i];
-
-		place->count = (uint64_t)llround(from->calls);
-		place->share_percent = 100 * from->calls / sum;
-		part = from->calls / sums[from->row % TRACE_ROW_MAX];
-		place->error_percent = 100 *
-		                       sqrt(fmax(part * (1 - part), 0) *
-					       counts->spread[from->row % TRACE_ROW_MAX]) /
-		                       sum;
-		place->row = from->row % TRACE_ROW_MAX;
-		place->call = is_sample ? "" : row->call->name;
-		place->clock = is_sample ? "" : row->clock;
-		place->is_compat = from->row / TRACE_ROW_MAX == PLACES_OF_32_BIT;
-		place->origin = from->row / TRACE_ROW_MAX == PLACES_BY_FUNCTION
-		                        ? TRACE_FROM_SYSCALL_FUNCTION
-		                        : TRACE_FROM_UNKNOWN;
-		text_clean(place->module, sizeof(place->module),
-			file ? file->path : "[run-time code]");
-		text_clean(place->function, sizeof(place->function), from->function);
-		if (file && file->inode)
-			set_offset(place, from->address);
-		for (size_t k = 0; k < ARRAY_SIZE(from->callers); k++) {
-			const struct caller *caller = &from->callers[k];
-
-			if (caller->code && caller->code < MAPS_MOST)
-				text_clean(place->callers[k], sizeof(place->callers[k]),
-					*caller->function ? caller->function : "[run-time code]");
-		}
-	}
-}
-
-/* Finds the callers that are functions of a file. */
-static void find_callers(const struct search *search, size_t code, const struct code_file *opened)
-{
-	struct trace_place *list = search->list;
-	uint64_t address;
-	struct span name;
-
-	for (size_t i = 0; i < search->count; i++) {
-		for (size_t k = 0; k < STACK_FRAMES - 1; k++) {
-			const struct caller *caller = &search->counts->list[i].callers[k];
-
-			if (caller->code != code)
-				continue;
-			address = caller->address + opened->elf.load;
-			elf_find(&opened->symbols, &address, 1, &name);
-			name_read(name, list[i].callers[k], sizeof(list[i].callers[k]));
-		}
-	}
-}
-
-/* Finds the functions of a file, where offsets become addresses, or later its sources. */
-static void find_in_file(const struct search *search, size_t code, bool finds_sources)
-{
-	const struct place_counts *counts = search->counts;
-	const struct place_file *file = &counts->files[code - MAPS_MOST];
-	struct trace_place *list = search->list;
-	struct trace_place **found = xcalloc(search->count, sizeof(*found));
-	uint64_t *addresses = xcalloc(search->count, sizeof(*addresses));
-	struct span *names = xcalloc(search->count, sizeof(*names));
-	struct code_file opened;
-	size_t count = 0;
-
-	if (!file->inode || !code_open(counts->root, file->path, file->inode, &opened))
-		return;
-	for (size_t i = 0; i < search->count; i++) {
-		if (counts->list[i].code == code)
-			found[count++] = &list[i];
-	}
-	if (finds_sources) {
-		sources_read(opened.debug, found, count);
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		addresses[i] = found[i]->offset + opened.elf.load;
-		set_offset(found[i], addresses[i]);
-	}
-	find_callers(search, code, &opened);
-	elf_find(&opened.symbols, addresses, count, names);
-	for (size_t i = 0; i < count; i++)
-		name_read(names[i], found[i]->function, sizeof(found[i]->function));
-	close(opened.debug);
-}
-
-/* Says whether a place that is shown, or a caller of it, is in the file. */
-static bool is_shown(const struct search *search, size_t code)
-{
-	for (size_t i = 0; i < search->count; i++) {
-		const struct place_count *place = &search->counts->list[i];
-
-		if (place->code == code || place->callers[0].code == code ||
-			place->callers[1].code == code)
-			return true;
-	}
-	return false;
-}
-
-/* Names, which take least, are found before all sources. The child's end frees what this takes. */
-static void find_functions(void *argument)
-{
-	const struct search *search = argument;
-	privileges_keep(PRIVILEGES_NONE);
-	for (int finds_sources = 0; finds_sources < 2; finds_sources++) {
-		for (size_t code = MAPS_MOST; code < MAPS_MOST + search->counts->file_count;
-			code++) {
-			if (is_shown(search, code))
-				find_in_file(search, code, finds_sources);
-		}
-	}
+	frames_begin(stacks->root, stacks->perf_maps);
+	for (size_t i = 0; i < stacks->count; i++)
+		frames_find(&stacks->list[i], &search->found[i]);
+	count = choose(search);
+	for (size_t i = 0; i < count && i < search->shown; i++)
+		frames_find_source(
+			search->places[i].stack, search->places[i].found, &search->sources[i]);
 }
 
 /*
  * 32-bit programs make all their system calls in their vDSO, which says nothing. A program with a C
  * library in its own file has the names of its functions, if they were not stripped.
  */
-static enum trace_origin find_origin(const struct trace_place *place)
+static enum trace_origin find_origin(const struct trace_place *place, size_t kind)
 {
 	struct span module = text_span(place->module);
 
-	if (place->origin == TRACE_FROM_SYSCALL_FUNCTION)
-		return place->origin;
+	if (kind == PLACES_BY_FUNCTION)
+		return TRACE_FROM_SYSCALL_FUNCTION;
 	if (text_equals(module, "[vdso]"))
 		return place->is_compat ? TRACE_FROM_UNKNOWN : TRACE_FROM_VDSO;
 	/* A file that cannot be read is one that any function may have called in. */
@@ -533,39 +305,104 @@ static enum trace_origin find_origin(const struct trace_place *place)
 	return files_is_c_library(module) ? TRACE_FROM_LIBC : TRACE_FROM_CODE;
 }
 
-static void places_finish_one(const struct trace_evidence *trace, struct trace_places *places,
-	uint64_t top, bool are_system_calls)
+/*
+ * Of N calls of a row, of which one in so many was taken, w, a share p has the variance
+ * p (1 - p) / N^2 times the sum of w (w - 1); that is 0 if all were taken. Of samples, all of which
+ * are by chance, it is the sum of w^2.
+ */
+struct row_sum {
+	double calls, spread;
+};
+
+static void sum_rows(const struct place_stacks *stacks, struct row_sum rows[TRACE_ROW_MAX])
 {
-	struct place_counts *counts = places->stacks ? counts_of(places) : places->counts;
-	struct fact why;
+	for (size_t i = 0; i < stacks->count; i++) {
+		const struct stack *stack = &stacks->list[i];
+		const double w = stack->weight;
+		struct row_sum *row = &rows[stack->row % TRACE_ROW_MAX];
 
-	if (!counts)
-		return;
-	stacks_take(places->stacks, counts->root, take_stack, counts);
-	if (!counts->count)
-		return;
-	merge(counts);
-	if (counts->perf_map_count > 1)
-		(void)search(read_maps, counts, counts->list, counts->count, sizeof(*counts->list),
-			&why);
-	choose(places, trace->request->plan, top);
-	if (search(find_functions, counts, places->list, places->count, sizeof(*places->list),
-		    &why))
-		fact_set(&why, FACT_ABSENT, "there is no file for it");
-	for (size_t i = 0; i < places->count; i++) {
-		struct trace_place *place = &places->list[i];
-
-		if (place->source.fact.state == FACT_UNREAD)
-			place->source.fact = why;
-		while (place->caller_count < ARRAY_SIZE(place->callers) &&
-			*place->callers[place->caller_count])
-			place->caller_count++;
-		place->origin = are_system_calls ? find_origin(place) : TRACE_FROM_UNKNOWN;
+		row->calls += w;
+		if (stack->row / TRACE_ROW_MAX == PLACES_BY_SAMPLE)
+			row->spread += w * w;
+		else if (!stack->is_exact)
+			row->spread += w * fmax(w - 1, 0);
 	}
+}
+
+static void make_place(struct trace_place *to, const struct trace_plan *plan,
+	const struct place *from, const struct row_sum *row, double sum)
+{
+	const size_t number = from->stack->row % TRACE_ROW_MAX;
+	const size_t kind = from->stack->row / TRACE_ROW_MAX;
+	const double part = from->calls / row->calls;
+
+	to->count = (uint64_t)llround(from->calls);
+	to->share_percent = 100 * from->calls / sum;
+	to->error_percent = 100 * sqrt(fmax(part * (1 - part), 0) * row->spread) / sum;
+	to->row = number;
+	to->call = kind == PLACES_BY_SAMPLE ? "" : plan->rows[number].call->name;
+	to->clock = kind == PLACES_BY_SAMPLE ? "" : plan->rows[number].clock;
+	to->is_compat = kind == PLACES_OF_32_BIT;
+	text_clean_span(to->module, sizeof(to->module), module_of(from->found));
+	if (from->found->mapping && from->found->mapping->map.inode)
+		snprintf(to->address, sizeof(to->address), "0x%" PRIx64, from->found->address);
+	text_clean(to->function, sizeof(to->function), from->found->names[0]);
+	for (size_t i = 1; i < PLACE_FRAMES && *from->found->names[i]; i++)
+		text_clean(to->callers[to->caller_count++], sizeof(to->callers[0]),
+			from->found->names[i]);
+}
+
+static void finish(const struct trace_evidence *trace, struct trace_places *places, uint64_t top)
+{
+	struct deadline deadline = deadline_after(SEARCH_NS);
+	const struct place_stacks *stacks = places->stacks;
+	const size_t count = stacks ? stacks->count : 0, shown = top < count ? (size_t)top : count;
+	const size_t size = count * sizeof(struct found) + shown * sizeof(struct place_source);
+	struct row_sum rows[TRACE_ROW_MAX] = {{0, 0}};
+	struct search search = {.stacks = stacks, .shown = shown};
+	struct fact why;
+	double sum = 0;
+
+	if (!count || !(search.found = child_share(size, &why)))
+		return;
+	search.sources = (struct place_source *)(search.found + count);
+	search.places = xcalloc(count, sizeof(*search.places));
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t at = stacks->list[i].sample.registers[STACK_PLACE];
+		struct found *found = &search.found[i];
+
+		found->at = at;
+		found->mapping = maps_find(&stacks->list[i].image->maps, at);
+		if (found->mapping && found->mapping->map.inode)
+			found->address = at - found->mapping->load;
+	}
+	/* What it has found by its end counts. */
+	(void)child_run(work, NULL, &search, &deadline, &why);
+	places->count = choose(&search);
+	if (places->count > shown)
+		places->count = shown;
+	places->list = xcalloc(places->count, sizeof(*places->list));
+	sum_rows(stacks, rows);
+	for (size_t i = 0; i < TRACE_ROW_MAX; i++)
+		sum += rows[i].calls;
+	for (size_t i = 0; i < places->count; i++) {
+		const struct place *from = &search.places[i];
+
+		make_place(&places->list[i], trace->request->plan, from,
+			&rows[from->stack->row % TRACE_ROW_MAX], sum);
+		if (places == &trace->call_places)
+			places->list[i].origin =
+				find_origin(&places->list[i], from->stack->row / TRACE_ROW_MAX);
+		places->list[i].source = search.sources[i];
+		if (search.sources[i].fact.state == FACT_UNREAD)
+			places->list[i].source.fact = why;
+	}
+	free(search.places);
+	child_unshare(search.found, size);
 }
 
 void places_finish(struct trace_evidence *trace, uint64_t top)
 {
-	places_finish_one(trace, &trace->places, top, false);
-	places_finish_one(trace, &trace->call_places, top, true);
+	finish(trace, &trace->places, top);
+	finish(trace, &trace->call_places, top);
 }

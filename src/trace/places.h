@@ -1,21 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts the places in programs that calls come from, and finds the functions of these. */
+/* Keeps the places in programs that calls come from, and finds their functions and callers. */
 #ifndef VDSOCHECK_TRACE_PLACES_H
 #define VDSOCHECK_TRACE_PLACES_H
 
 #include "files.h"
 #include "model.h"
 
+/* Registers by DWARF's numbers, of which the last one here is the place of the instruction. */
+#if defined(__aarch64__)
+#define STACK_REGISTERS 33
+#define STACK_POINTER 31
+#else
+#define STACK_REGISTERS 17
+#define STACK_POINTER 7
+#endif
+#define STACK_PLACE (STACK_REGISTERS - 1)
+
+/* A thread in a function, at an instruction of it: its registers, and the stack from its end on. */
+struct stack_sample {
+	uint64_t registers[STACK_REGISTERS]; /* 0: not known; a function may change it */
+	uint32_t size;                       /* bytes of the stack */
+	unsigned char bytes[256];
+};
+
 /*
- * Adds calls by the instruction before this address of a process with this memory map, and the map
- * of its run-time code, of places_open_map(). `row` is that of the plan, and these times
- * TRACE_ROW_MAX more for 32-bit code, and for calls by syscall(2) of libc from this address.
+ * The calls that are added from now on are those of processes with this memory map, which is
+ * copied, and this map of their run-time code, of places_open_map().
+ */
+void places_begin(struct trace_places *places, struct span maps, size_t perf_map);
+
+/*
+ * Add all calls by the instruction before an address, or one that stands for so many, with its
+ * stack. `row` is that of the plan, and these times TRACE_ROW_MAX more for 32-bit code, for calls
+ * by syscall(2) of libc from this address, and for samples in the vDSO, whose call is not known.
  */
 #define PLACES_OF_32_BIT 1
 #define PLACES_BY_FUNCTION 2
-#define PLACES_BY_SAMPLE 3 /* of no row: samples in the vDSO, whose call is not known */
-void places_add(struct trace_places *places, size_t row, uint64_t calls, const struct maps *maps,
-	size_t perf_map, uint64_t address);
+#define PLACES_BY_SAMPLE 3
+void places_add(struct trace_places *places, size_t row, uint64_t calls, uint64_t address);
+void places_add_stack(
+	struct trace_places *places, size_t row, double weight, const struct stack_sample *sample);
 
 /*
  * Opens what leads to the map of the run-time code of a thread's process. Returns the index of the
@@ -29,21 +53,7 @@ void places_open_root(struct trace_places *places, pid_t pid);
 /* Makes both lists, of the `top` places with the most calls, and finds their functions. */
 void places_finish(struct trace_evidence *trace, uint64_t top);
 
+/* Frees the places, of which there are none then. */
 void places_free(struct trace_places *places);
-
-/* ---- names.c ---- */
-
-/*
- * Writes the name of a function without its parameters, "std::time::Instant::now"; another symbol
- * is copied as it is. Copies as text_clean_span() does.
- */
-void name_read(struct span symbol, char *to, size_t size);
-
-/*
- * Sets the sources of places in a file, whose offsets are addresses, by the debug information in
- * this open one, which is closed; -1: there is none. To be called in a child: a hostile file may
- * crash it, or take long.
- */
-void sources_read(int file, struct trace_place *const *places, size_t count);
 
 #endif

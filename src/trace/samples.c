@@ -23,7 +23,6 @@
 #include "files.h"
 #include "measure/vdso.h"
 #include "places.h"
-#include "stack.h"
 
 /*
  * A CPU's ring has room for samples with stacks of a seventh of a second, and is read after this
@@ -353,7 +352,7 @@ static void begin_stacks(struct stack_rings *rings)
 		return;
 	map = maps_read(trace->program.pid);
 	if (map.length)
-		places->stacks = stacks_begin(places->stacks, map,
+		places_begin(places, map,
 			maps_keep_code(&map) ? places_open_map(places, trace->program.pid) : 0);
 	span_free(map);
 	rings->next_map_ns = now_ns + MAP_NS;
@@ -369,10 +368,9 @@ static int64_t read_stacks(struct trace_source *source)
 	begin_stacks(rings);
 	for (size_t i = 0; i < rings->count; i++) {
 		while (next_record(&rings->rings[i], &record)) {
-			if (record.type == PERF_RECORD_SAMPLE && places->stacks &&
-				take_stack(record.words, &sample))
-				stacks_add(places->stacks, PLACES_BY_SAMPLE * TRACE_ROW_MAX, 1,
-					&sample);
+			if (record.type == PERF_RECORD_SAMPLE && take_stack(record.words, &sample))
+				places_add_stack(
+					places, PLACES_BY_SAMPLE * TRACE_ROW_MAX, 1, &sample);
 		}
 	}
 	return READING_NS;
@@ -384,10 +382,8 @@ static void finish_stacks(struct trace_source *source)
 
 	read_stacks(source);
 	/* Of fewer, no share is known. */
-	if (rings->run->trace->sampled.in_vdso < SAMPLES_LEAST) {
-		stacks_free(rings->run->trace->places.stacks);
-		rings->run->trace->places.stacks = NULL;
-	}
+	if (rings->run->trace->sampled.in_vdso < SAMPLES_LEAST)
+		places_free(&rings->run->trace->places);
 	for (size_t i = 0; i < rings->count; i++)
 		munmap(rings->rings[i].page, ring_length());
 	free(rings->rings);

@@ -17,7 +17,6 @@
 #include "measure/vdso.h"
 #include "places.h"
 #include "served.h"
-#include "stack.h"
 
 struct served_table {
 	int file;
@@ -308,7 +307,7 @@ static void add_stacks(struct trace_evidence *trace, const struct served_table *
 	struct stack_sample stack;
 	size_t row;
 
-	trace->places.stacks = stacks_begin(trace->places.stacks, table->maps, table->perf_map);
+	places_begin(&trace->places, table->maps, table->perf_map);
 	for (size_t i = 0; i < count; i++) {
 		const struct counted *all = &counted[records[i].which];
 
@@ -316,7 +315,7 @@ static void add_stacks(struct trace_evidence *trace, const struct served_table *
 		copy_stack(&records[i], &stack);
 		/* Together they stand for all calls that were counted. */
 		if (row < TRACE_ROW_MAX)
-			stacks_add(trace->places.stacks, row,
+			places_add_stack(&trace->places, row,
 				weigh(&records[i]) * (double)all->calls / all->weight, &stack);
 	}
 }

@@ -117,6 +117,7 @@ static bool count_running(struct cli *cli)
 			trace->program.pid, "Tgid", (uint64_t)trace->program.pid);
 		trace_program_inspect(&trace->program);
 		places_open_root(&trace->call_places, trace->program.pid);
+		places_open_root(&trace->places, trace->program.pid);
 	}
 	trace_host_measure(&cli->root, trace->request->plan, &trace->host);
 	work_begin(cli, "counting", NULL);

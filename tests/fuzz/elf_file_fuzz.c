@@ -20,12 +20,17 @@ static void read_file(const unsigned char *bytes, size_t size)
 	unsigned char *file = (unsigned char *)fuzz_copy((const uint8_t *)bytes, size);
 	static unsigned char code[SERVED_STUBS_SIZE];
 	struct served_stubs stubs = {.code = code, .to = 0x7ffff7000000, .table = 4096};
-	struct span name;
+	struct elf_functions functions;
+	struct elf_function function;
 	struct elf elf;
 
 	if (elf_start(&elf, file, size)) {
-		elf_find(&elf, &(uint64_t){0x1234}, 1, &name);
-		if (name.length > size || elf_note(&elf, NT_GNU_BUILD_ID).length > size)
+		elf_functions_start(&elf, &functions);
+		while (elf_functions_next(&elf, &functions, &function)) {
+			if (elf_function_name(&elf, &functions, &function).length > size)
+				abort();
+		}
+		if (elf_note(&elf, NT_GNU_BUILD_ID).length > size)
 			abort();
 	}
 	served_stubs_make(&stubs, file, size, 0x7ffff7fc1000);
