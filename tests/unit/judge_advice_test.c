@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of judge/advice: what is advised, and what is never advised. */
+#include <stdio.h>
 #include <string.h>
 
 #include "judge.h"
@@ -239,6 +240,32 @@ static void requests_name_the_vendor_s_own_setting(void **state)
 		assert_true(!advice[i].ask || !strstr(advice[i].ask, "QEMU"));
 }
 
+/* VirtualBox offers kvm-clock by its paravirtualization provider: not where it is there or refused.
+ */
+static void a_provider_is_advised_where_it_helps(void **state)
+{
+	static const struct {
+		const char *current, *available, *boot;
+		bool helps;
+	} hosts[] = {
+		{"acpi_pm", "acpi_pm", "quiet", true},
+		{"acpi_pm", "acpi_pm kvm-clock", "quiet", false},
+		{"acpi_pm", "acpi_pm", "no-kvmclock", false},
+		{"acpi_pm", "acpi_pm tsc", "quiet", false},
+		{"acpi_pm", "acpi_pm", "notsc", false},
+	};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(hosts); i++) {
+		make_guest(&evidence, "oracle", hosts[i].current, hosts[i].available);
+		fact_set_flag(&evidence.host.invariant_tsc, true);
+		fact_set_text(&evidence.host.boot, hosts[i].boot);
+		if (is_found("set-virtualbox-provider", find(&evidence)) != hosts[i].helps)
+			fail_msg("%s, %s", hosts[i].available, hosts[i].boot);
+	}
+}
+
 static void in_a_container_advice_is_for_the_host(void **state)
 {
 	static struct evidence evidence;
@@ -270,14 +297,21 @@ static void in_a_container_advice_is_for_the_host(void **state)
 static void a_choice_at_boot_that_does_no_harm_stays(void **state)
 {
 	static const struct {
-		const char *clocksource, *boot, *to_remove;
+		const char *clocksource, *available, *boot, *to_remove;
 		bool has_vdso;
 	} choices[] = {
-		{"tsc", "clocksource=tsc vdso=0", "vdso=0", false},
-		{"hpet", "clocksource=hpet vdso=0", "clocksource=hpet vdso=0", false},
-		{"kvm-clock", "clocksource=kvm-clock no-kvmclock-vsyscall", "no-kvmclock-vsyscall",
+		{"tsc", "tsc", "clocksource=tsc vdso=0", "vdso=0", false},
+		{"tsc", "kvm-clock tsc", "clocksource=tsc vdso=0", "vdso=0", false},
+		{"hpet", "hpet", "clocksource=hpet vdso=0", "clocksource=hpet vdso=0", false},
+		{"kvm-clock", "kvm-clock", "clocksource=kvm-clock no-kvmclock-vsyscall",
+			"no-kvmclock-vsyscall", true},
+		{"kvm-clock", "tsc kvm-clock", "clocksource=kvm-clock no-kvmclock-vsyscall",
+			"no-kvmclock-vsyscall", true},
+		{"kvm-clock", "tsc kvm-clock", "clocksource=kvm-clock", "clocksource=kvm-clock",
 			true},
-		{"hpet", "clocksource=hpet", "clocksource=hpet", true},
+		{"hpet", "hpet", "clocksource=hpet", "clocksource=hpet", true},
+		{"hpet", "hpet", "clocksource=hpet quiet clocksource=hpet", "clocksource=hpet",
+			true},
 	};
 	static struct evidence evidence;
 
@@ -286,7 +320,7 @@ static void a_choice_at_boot_that_does_no_harm_stays(void **state)
 		char text[80];
 
 		evidence_make_falling_back(&evidence, choices[i].clocksource);
-		evidence_set_available(&evidence, choices[i].clocksource);
+		evidence_set_available(&evidence, choices[i].available);
 		fact_set_text(&evidence.host.boot, choices[i].boot);
 		if (!choices[i].has_vdso)
 			fact_set(&evidence.vdso.fact, FACT_ABSENT, "no AT_SYSINFO_EHDR");
@@ -894,6 +928,7 @@ int main(void)
 		cmocka_unit_test(moving_to_another_host_is_explained),
 		cmocka_unit_test(requests_name_the_vendor_s_own_setting),
 		cmocka_unit_test(a_trusted_tsc_on_offer_is_advised),
+		cmocka_unit_test(a_provider_is_advised_where_it_helps),
 		cmocka_unit_test(in_a_container_advice_is_for_the_host),
 		cmocka_unit_test(a_choice_at_boot_that_does_no_harm_stays),
 		cmocka_unit_test(a_choice_at_boot_that_the_kernel_makes_too_stays),

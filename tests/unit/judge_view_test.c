@@ -157,6 +157,66 @@ static void parameters_to_remove_are_named_as_they_stand(void **state)
 	view_follow(&view);
 	boot_list_removable(&view, list, sizeof(list));
 	assert_string_equal(list, "notsc=1");
+	evidence_set_available(&evidence, "acpi_pm refined-jiffies jiffies");
+	view_follow(&view);
+	boot_list_removable(&view, list, sizeof(list));
+	assert_string_equal(list, "notsc=1");
+	fact_set_text(&evidence.host.boot, "notscx nohpet");
+	evidence_set_current(&evidence, "pit");
+	evidence_set_available(&evidence, "pit");
+	view_follow(&view);
+	boot_list_removable(&view, list, sizeof(list));
+	assert_string_equal(list, "notscx nohpet");
+	/* One that reads well is no reason to remove another's parameter. */
+	evidence_set_current(&evidence, "dummy");
+	view_follow(&view);
+	boot_list_removable(&view, list, sizeof(list));
+	assert_string_equal(list, "notscx");
+}
+
+/* Its clock is missing from a kernel that was built without it: nothing else took it away. */
+static void a_driver_is_missing_where_nothing_else_took_its_clock(void **state)
+{
+	static const struct {
+		const char *hypervisor, *available, *boot, *line;
+		bool lacks;
+	} hosts[] = {
+		{"kvm", "hpet", "quiet", "clocksource: Switched to clocksource hpet", true},
+		{"kvm", "hpet kvm-clock", "quiet", "clocksource: Switched to clocksource hpet",
+			false},
+		{"kvm", "hpet", "no-kvmclock", "clocksource: Switched to clocksource hpet", false},
+		{"kvm", "hpet", "quiet", "kvm-clock: Using msrs 4b564d01 and 4b564d00", false},
+		{"kvm", "hpet", "quiet", "clocksource: hyperv_clocksource_msr: mask: 0x1", false},
+		{"kvm", "hpet", "quiet", "Hyper-V: LAPIC Timer Frequency: 0xf4240", false},
+		{"microsoft", "hpet", "quiet", "clocksource: Switched to clocksource hpet", true},
+		{"microsoft", "hpet hyperv_clocksource_msr", "quiet", "x", false},
+		{"microsoft", "hpet hyperv_clocksource", "quiet", "x", false},
+		{"microsoft", "hpet hyperv_clocksource_tsc_page", "quiet", "x", false},
+		{"xen", "hpet", "quiet", "x", true},
+		{"xen", "hpet xen", "quiet", "x", false},
+		{"xen", "hpet", "xen_nopv", "x", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(hosts); i++) {
+		struct view view;
+
+		evidence_make_falling_back(&evidence, "hpet");
+		evidence_set_available(&evidence, hosts[i].available);
+		fact_set_text(&evidence.host.hypervisor, hosts[i].hypervisor);
+		fact_set_text(&evidence.host.boot, hosts[i].boot);
+		fact_set_flag(&evidence.host.kvm_clock_offered, true);
+		evidence.kernel_log.count = 0;
+		evidence_add_log(&evidence, "tsc: Detected 2600.000 MHz processor");
+		evidence_add_log(&evidence, hosts[i].line);
+		evidence.kernel_log.lines[0].seconds = 0;
+		view = view_of(&evidence);
+		view.verdict = VERDICT_FALLBACK;
+		view_follow(&view);
+		if (view.lacks_driver != hosts[i].lacks)
+			fail_msg("%s: %s, %s, %s", hosts[i].hypervisor, hosts[i].available,
+				hosts[i].boot, hosts[i].line);
+	}
 }
 
 /* Only figures that show both rates, of a reference that was right, refute the parameter. */
@@ -285,6 +345,7 @@ int main(void)
 		cmocka_unit_test(the_last_of_equal_boot_parameters_holds),
 		cmocka_unit_test(a_boot_parameter_takes_what_the_kernel_lets_it_take),
 		cmocka_unit_test(parameters_to_remove_are_named_as_they_stand),
+		cmocka_unit_test(a_driver_is_missing_where_nothing_else_took_its_clock),
 		cmocka_unit_test(a_rate_on_the_command_line_is_refuted_by_figures_alone),
 		cmocka_unit_test(a_parameter_that_only_the_log_has_is_removed),
 		cmocka_unit_test(a_vdso_is_disabled_by_its_own_parameter),

@@ -357,6 +357,58 @@ static void from_7_2_on_no_difference_is_a_false_alarm(void **state)
 	}
 }
 
+/* A log may be cut anywhere, and pasted with words lost: a figure is read, or there is none. */
+static void a_report_that_is_cut_or_lacks_a_word_names_no_other_culprit(void **state)
+{
+	static const struct {
+		const char *before, *line; /* the line that is changed comes last */
+		enum watchdog_culprit culprit;
+	} reports[] = {
+		{"clocksource: 'acpi_pm' wd_nsec: 312227950 wd_now: 92367f wd_last: 8128bd mask: "
+		 "ffffff",
+			"clocksource: 'tsc' cs_nsec: 4999196389 cs_now: 9e811223a9754 cs_last: "
+			"9e80e767df194 mask: ffffffffffffffff",
+			WATCHDOG_WRAPPED},
+		{"clocksource: Watchdog hpet interval: 503995129ns",
+			"clocksource: Clocksource tsc interval: 524630000ns", WATCHDOG_TSC_SKEWED},
+		{"clocksource: watchdog: Marking clocksource 'tsc' as unstable",
+			"clocksource: Clocksource 'tsc' skewed -15000000 ns (-15 ms) over watchdog "
+			"'hpet' interval of 503995129 ns (503 ms)",
+			WATCHDOG_TSC_SKEWED},
+	};
+	static struct evidence evidence;
+	struct watchdog_report report;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(reports); i++) {
+		const char *line = reports[i].line;
+		size_t length = strlen(line), unread = 0;
+
+		/* Each prefix, and then the line without each of its words. */
+		for (size_t at = 0; at < 2 * length; at++) {
+			size_t from = at < length ? at : at - length;
+			size_t left_out = at < length ? length : strcspn(line + from, " ");
+			char text[KERNEL_LOG_TEXT_SIZE];
+
+			if (at > length && line[from - 1] != ' ')
+				continue;
+			evidence_make_falling_back(&evidence, "hpet");
+			fact_set_text(&evidence.host.cpu, "no rate");
+			evidence.host.hypervisor = (struct text_fact){.fact.state = FACT_ABSENT};
+			evidence_add_log(&evidence, reports[i].before);
+			snprintf(text, sizeof(text), "%.*s%s", (int)from, line,
+				left_out < length - from ? line + from + left_out : "");
+			evidence_add_log(&evidence, text);
+			report = watchdog_explain(&evidence);
+			unread += !report.line;
+			if (report.culprit != WATCHDOG_UNDETERMINED &&
+				report.culprit != reports[i].culprit)
+				fail_msg("%d: %s", (int)report.culprit, text);
+		}
+		assert_true(unread > 10);
+	}
+}
+
 /* Whatever may write to /dev/kmsg writes the log. */
 static void any_figures_are_parsed_safely(void **state)
 {
@@ -391,6 +443,7 @@ int main(void)
 	const struct CMUnitTest plain[] = {
 		cmocka_unit_test(without_figures_no_culprit_is_named),
 		cmocka_unit_test(from_7_2_on_no_difference_is_a_false_alarm),
+		cmocka_unit_test(a_report_that_is_cut_or_lacks_a_word_names_no_other_culprit),
 		cmocka_unit_test(any_figures_are_parsed_safely),
 	};
 
