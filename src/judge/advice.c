@@ -70,23 +70,22 @@ const char *tsc_migration_risk(const struct evidence *evidence)
 	return fact_is_known(&evidence->host.hypervisor.fact) && !fixed ? MIGRATION_RISK : NULL;
 }
 
-/* The screen may have room for one sentence, so the risk that warp cannot rule out comes first. */
-static const char *find_tsc_risk(const struct view *v)
+static bool may_migrate(const struct view *v)
 {
-	if (v->ec2_xen)
-		return TSC_RISK " Most Xen instances do not advertise an invariant TSC, so the "
-				"kernel does not choose tsc by itself.";
-	if (tsc_migration_risk(v->evidence))
-		return MIGRATION_RISK " " TSC_RISK;
-	if (v->boot_choice_slows)
-		return "The boot parameter may be there because the TSC is unstable, which step 1 "
-		       "tests for two seconds only.";
-	return TSC_RISK;
+	return tsc_migration_risk(v->evidence);
 }
 
+/* The screen may have room for one sentence, so the risk that warp cannot rule out comes first. */
 #define SWITCH_TO_TSC                                                                              \
 	.to = "tsc", .steps = {{SWITCH_STEP("vdsocheck warp && ")}, {.command = "vdsocheck"}},     \
-	.boot = "clocksource={to}", .risk = TSC_RISK, .find_risk = find_tsc_risk
+	.boot = "clocksource={to}", .risk = TSC_RISK,                                              \
+	.risks = {{TSC_RISK " Most Xen instances do not advertise an invariant TSC, so the "       \
+			    "kernel does not choose tsc by itself.",                               \
+			  IF(IS(ec2_xen))},                                                        \
+		{MIGRATION_RISK " " TSC_RISK, IF(ASK(may_migrate))},                               \
+		{"The boot parameter may be there because the TSC is unstable, which step 1 "      \
+		 "tests for two seconds only.",                                                    \
+			IF(IS(boot_choice_slows))}}
 
 static const struct advice_row switch_to_tsc = {"switch-to-tsc", RANK_SWITCH,
 	.text = "Switch to tsc now, without a reboot.", SWITCH_TO_TSC};
@@ -179,23 +178,6 @@ static bool has_lost_tsc(const struct view *v)
  * The proof runs in a child, so it may lack a process instead of a permission; a crash lacks
  * neither.
  */
-static bool lacks_process(const struct view *v)
-{
-	return v->evidence->proof.fact.state == FACT_NO_CHILD;
-}
-
-static bool lacks_time(const struct view *v)
-{
-	return v->evidence->proof.fact.state == FACT_LATE;
-}
-
-static bool lacks_permission(const struct view *v)
-{
-	const enum fact_state proof = v->evidence->proof.fact.state;
-
-	return !v->emulated && (proof == FACT_DENIED || proof == FACT_ABSENT);
-}
-
 #define UNKNOWN_HERE NOT(captured), EQ(verdict, VERDICT_UNKNOWN)
 
 const struct advice_case advice_general[] = {
@@ -205,9 +187,10 @@ const struct advice_case advice_general[] = {
 	{&show_where_it_runs, IF(NOT(guest), NOT(machine), ASK(has_lost_tsc))},
 	{&set_virtualbox_provider, IF(IS(wants_provider))},
 	{&accelerate_guest, IF(IS(on_tcg), ASK(has_lost_tsc))},
-	{&allow_processes, IF(UNKNOWN_HERE, ASK(lacks_process))},
-	{&give_cpu_time, IF(UNKNOWN_HERE, ASK(lacks_time))},
-	{&allow_proof, IF(UNKNOWN_HERE, ASK(lacks_permission))},
+	{&allow_processes, IF(UNKNOWN_HERE, STATE(proof, FACT_NO_CHILD))},
+	{&give_cpu_time, IF(UNKNOWN_HERE, STATE(proof, FACT_LATE))},
+	{&allow_proof, IF(UNKNOWN_HERE, NOT(emulated),
+			       ANY(STATE(proof, FACT_DENIED), STATE(proof, FACT_ABSENT)))},
 	{0},
 };
 
@@ -305,8 +288,7 @@ static bool write_text(const struct view *v, const struct advice_row *row, const
 	for (size_t i = 0; v && i < REMARK_MAX && row->remarks[i].text; i++) {
 		const struct remark *remark = &row->remarks[i];
 
-		if (kernel_is_before(v->evidence, remark->before) &&
-			(!remark->applies || remark->applies(v)))
+		if (kernel_is_before(v->evidence, remark->before) && holds(v, remark->when))
 			text_append(text, ADVICE_TEXT_SIZE, " %s", remark->text);
 	}
 	return true;
@@ -372,7 +354,7 @@ static bool find_boot(const struct view *v, const struct advice_row *row, const 
 	if (!row->boot || advice->keep_removes)
 		boot_list_removable(v, advice->boot, sizeof(advice->boot));
 	is_set = row->boot && boot_is_set(v->evidence, advice->boot);
-	*adds = !is_set && !needs_newer_kernel(v, row) && (!row->boot_helps || row->boot_helps(v));
+	*adds = !is_set && !needs_newer_kernel(v, row) && holds(v, row->boot_helps);
 	if (!row->boot || *adds || advice->keep_removes)
 		return true;
 	/* A newer kernel that heeds the parameter is a remedy, too. */
@@ -382,13 +364,6 @@ static bool find_boot(const struct view *v, const struct advice_row *row, const 
 	if (row->boot_text)
 		advice->risk = NULL;
 	return true;
-}
-
-static const char *find_ask(const struct view *v, const struct advice_row *row)
-{
-	const char *ask = v && row->find_ask ? row->find_ask(v) : NULL;
-
-	return ask ? ask : row->ask;
 }
 
 bool advice_make(const struct view *v, const struct advice_row *row, struct advice *advice)
@@ -402,13 +377,13 @@ bool advice_make(const struct view *v, const struct advice_row *row, struct advi
 	bool switches = row->to || row->target, adds_boot;
 
 	*advice = (struct advice){.id = row->id,
-		.ask = find_ask(v, row),
+		.ask = text_for(v, row->ask, row->asks),
 		.keep_removes = switches && v && v->boot_choice_slows,
 		.actor = is_for_host(v, row) ? ACTOR_HOST
 	                 : row->actor        ? row->actor
 	                                     : ranks[row->rank].actor,
 		.reversible = !row->irreversible,
-		.risk = v && row->find_risk ? row->find_risk(v) : row->risk,
+		.risk = text_for(v, row->risk, row->risks),
 		.source = row->source};
 	if ((switches && !words[0].value) || !find_boot(v, row, words, advice, &adds_boot))
 		return false;

@@ -50,24 +50,16 @@ static const struct advice_row ask_xen_host_for_page = {"ask-xen-host-for-page",
 	.ask = "Xen refuses VCPUOP_register_vcpu_time_memory_area to this guest, without which its "
 	       "vDSO cannot read the xen clocksource. Can Xen be updated?"};
 
-/* The vDSO can read it since 2229f70b5bbb, in 4.15, and wherever the page has a mode. */
-static bool is_too_old_for_xen(const struct view *v)
-{
-	return !v->mode_set && kernel_is_before(v->evidence, "4.15");
-}
-
 /* "(err N)", not "(tsc unstable)": Xen lacks the hypercall then (xen/time.c). */
 static bool has_no_xen_page(const struct view *v)
 {
 	return v->xen_refused && strstr(v->xen_refused->text, "(err");
 }
 
-static bool is_xen_unstable(const struct view *v)
-{
-	return v->page_unstable || log_has(v->evidence, "PVCLOCK not supported (tsc unstable)");
-}
-
 #define ON_XEN IS(falls_back), IS(on_xen)
+
+/* The vDSO can read it since 2229f70b5bbb, in 4.15, and wherever the page has a mode. */
+#define TOO_OLD_FOR_XEN NOT(mode_set), HAS(kernel_is_before, "4.15")
 
 /* ---- kvm-clock, and the page that it shares with Xen's clock ---- */
 
@@ -175,34 +167,15 @@ static const struct advice_row restart_guest = {"restart-guest", RANK_UPDATE, .a
 	IS(falls_back), IS(on_kvm_clock), NOT(page_stable), NOT(boot_disables_kvm_vdso),           \
 		NOT(kvm_clock_32_bit)
 
-static bool is_kvm_clock_lost(const struct view *v)
-{
-	return v->page_unstable && v->mode_set;
-}
-
-static bool offers_stable_bit(const struct view *v)
-{
-	return fact_is_flag(&v->evidence->host.kvm_clock_stable, true);
-}
-
-static bool lacks_stable_bit(const struct view *v)
-{
-	return fact_is_flag(&v->evidence->host.kvm_clock_stable, false);
-}
+#define LOST_KVM_CLOCK IS(page_unstable), IS(mode_set)
+#define OFFERS_STABLE_BIT FLAG(host.kvm_clock_stable, true)
+#define LACKS_STABLE_BIT FLAG(host.kvm_clock_stable, false)
 
 /*
  * Only the host's owner can resume a guest; one without a platform may be a cloud's. Firecracker
  * exits when its guest reboots, and sets no clock when it resumes one.
  */
-static bool is_owned(const struct view *v)
-{
-	return v->may_be_restored && !platform_is(v->evidence, "firecracker");
-}
-
-static bool may_be_owned(const struct view *v)
-{
-	return is_owned(v) || !fact_is_known(&v->evidence->host.platform.fact);
-}
+#define OWNED IS(may_be_restored), HAS_NOT(platform_is, "firecracker")
 
 /* ---- Hyper-V ---- */
 
@@ -248,7 +221,7 @@ static bool is_page_invalid(const struct view *v)
 /* ---- the causes ---- */
 
 const struct cause_row causes_hypervisor[] = {
-	{"xen-kernel-too-old", GROUP_XEN, CERTAINTY_LIKELY, IF(ON_XEN, ASK(is_too_old_for_xen)),
+	{"xen-kernel-too-old", GROUP_XEN, CERTAINTY_LIKELY, IF(ON_XEN, TOO_OLD_FOR_XEN),
 		"This kernel is older than 4.15, the first whose vDSO can read Xen's clock.",
 		.signs = "The calls fall back without a vclock mode, the clocksource is xen, and "
 			 "the kernel is older than 4.15.",
@@ -265,14 +238,15 @@ const struct cause_row causes_hypervisor[] = {
 		.advice = {{&ask_xen_host_for_page, IF(NOT(ec2_xen))},
 			{&move_to_nitro, IF(IS(ec2_xen))}}},
 	{"xen-clock-unstable", GROUP_XEN, CERTAINTY_LIKELY,
-		IF(ON_XEN, NOT(page_stable), ASK_NOT(is_too_old_for_xen), ASK_NOT(has_no_xen_page)),
+		IF(ON_XEN, NOT(page_stable), NOT_ALL(TOO_OLD_FOR_XEN), ASK_NOT(has_no_xen_page)),
 		"Xen does not guarantee a stable TSC to this guest, so the xen clocksource has no "
 		"vDSO support.",
 		.signs = "The calls fall back, the clocksource is xen, and the pvclock page does "
 			 "not have the TSC_STABLE bit, or nothing else explains it; the kernel "
 			 "log may have \"PVCLOCK not supported (tsc unstable)\".",
-		.proven = IF(ASK(is_xen_unstable)), .line = LINE(xen_refused),
-		.evidence = cite_mode, .more = "xen-tscmode(7)",
+		.proven = IF(ANY(
+			IS(page_unstable), HAS(log_has, "PVCLOCK not supported (tsc unstable)"))),
+		.line = LINE(xen_refused), .evidence = cite_mode, .more = "xen-tscmode(7)",
 		.advice = {{&ask_xen_host, IF(NOT(ec2_xen), NOT(on_dom0))},
 			{&move_to_nitro, IF(IS(ec2_xen))}, {&boot_xen_with_tsc, IF(IS(on_dom0))}}},
 	{"kvm-clock-switched-off", GROUP_KVM, CERTAINTY_PROVEN,
@@ -294,31 +268,31 @@ const struct cause_row causes_hypervisor[] = {
 		"support.",
 		.signs = "The calls fall back, the clocksource is kvm-clock, and the vclock mode "
 			 "is none.",
-		.proven = IF(ASK(lacks_stable_bit)), .evidence = cite_kvm_feature,
-		.advice = {{&reboot_guest, IF(ASK_NOT(lacks_stable_bit),
+		.proven = IF(LACKS_STABLE_BIT), .evidence = cite_kvm_feature,
+		.advice = {{&reboot_guest, IF(NOT_ALL(LACKS_STABLE_BIT),
 						   HAS_NOT(platform_is, "firecracker"))},
-			{&ask_kvm_host, IF(ASK_NOT(offers_stable_bit))},
-			{&ask_kvm_host_for_tsc, IF(ASK(offers_stable_bit))}}},
-	{"kvm-clock-lost", GROUP_KVM, CERTAINTY_PROVEN,
-		IF(UNSTABLE_KVM_CLOCK, ASK(is_kvm_clock_lost)),
+			{&ask_kvm_host, IF(NOT_ALL(OFFERS_STABLE_BIT))},
+			{&ask_kvm_host_for_tsc, IF(OFFERS_STABLE_BIT)}}},
+	{"kvm-clock-lost", GROUP_KVM, CERTAINTY_PROVEN, IF(UNSTABLE_KVM_CLOCK, LOST_KVM_CLOCK),
 		"KVM marked the TSC stable at boot and has cleared that flag since: the guest was "
 		"restored or migrated, or its host left tsc for a while.",
 		.signs = "The calls fall back, the clocksource is kvm-clock, and there is a "
 			 "vclock mode, but the pvclock page lacks the TSC_STABLE bit.",
 		.evidence = cite_kvm_feature,
-		.advice = {{&restart_guest, IF(ASK_NOT(is_owned))},
-			{&resume_guest, IF(ASK(may_be_owned))}, {&restart_guest, IF(ASK(is_owned))},
-			{&ask_about_restore, IF(IS(may_be_restored))},
+		.advice = {{&restart_guest, IF(NOT_ALL(OWNED))},
+			{&resume_guest,
+				IF(NOT_ALL(NOT_ALL(OWNED), STATE(host.platform, FACT_KNOWN)))},
+			{&restart_guest, IF(OWNED)}, {&ask_about_restore, IF(IS(may_be_restored))},
 			{&ask_kvm_host_what_happened, IF(NOT(may_be_restored))}}},
 	{"kvm-clock-unstable", GROUP_KVM, CERTAINTY_LIKELY,
-		IF(UNSTABLE_KVM_CLOCK, NOT(mode_none), ASK_NOT(is_kvm_clock_lost)),
+		IF(UNSTABLE_KVM_CLOCK, NOT(mode_none), NOT_ALL(LOST_KVM_CLOCK)),
 		"KVM does not mark this guest's TSC stable, so the vDSO leaves kvm-clock to the "
 		"kernel.",
 		.signs = "The calls fall back, the clocksource is kvm-clock, and the vclock mode "
 			 "or the pvclock page could not be read.",
 		.proven = IF(IS(page_unstable)), .evidence = cite_kvm_feature,
-		.advice = {{&ask_kvm_host, IF(ASK_NOT(offers_stable_bit))},
-			{&ask_kvm_host_for_tsc, IF(ASK(offers_stable_bit))}}},
+		.advice = {{&ask_kvm_host, IF(NOT_ALL(OFFERS_STABLE_BIT))},
+			{&ask_kvm_host_for_tsc, IF(OFFERS_STABLE_BIT)}}},
 	{"pvclock-withdrawn", GROUP_KVM, CERTAINTY_LIKELY, IF(IS(falls_back), IS(page_stable)),
 		"The hypervisor marks this guest's TSC stable only part of the time (not during a "
 		"migration, for instance). The rest of the time the calls are system calls.",

@@ -27,13 +27,6 @@ static void cite_emulator(const struct view *v, struct cause *cause)
 	cite(cause, "vDSO: %s", fact_is_known(vdso) ? "present" : vdso->reason);
 }
 
-static bool is_32_bit(const struct view *v)
-{
-	const struct number_fact *bits = &v->evidence->host.pointer_bits;
-
-	return fact_is_known(&bits->fact) && bits->value == 32;
-}
-
 static void cite_32_bits(const struct view *v, struct cause *cause)
 {
 	cite(cause, "architecture: %s, program: 32 bits", v->evidence->host.arch.value);
@@ -149,29 +142,16 @@ static void cite_missing(const struct view *v, struct cause *cause)
 	cite(cause, "%s", v->evidence->vdso.fact.reason);
 }
 
-/* A 64-bit program may have a vDSO there. */
-static bool is_32_bit_on_x86_64(const struct view *v)
-{
-	return is_32_bit(v) && fact_is_text(&v->evidence->host.arch, "x86_64");
-}
-
-static bool is_32_bit_on_arm64(const struct view *v)
-{
-	return is_32_bit(v) && fact_is_text(&v->evidence->host.arch, "aarch64");
-}
-
 static bool does_libc_bypass(const struct view *v)
 {
 	return v->libc.entered > 0 && v->vdso.proven > 0 && v->vdso.entered == 0 &&
 	       !v->vdso.failing;
 }
 
-static bool is_libc_static(const struct view *v)
-{
-	return fact_is_flag(&v->evidence->host.libc_static, true);
-}
-
 #define WITHOUT_VDSO IS(fallback), IS(no_vdso), NOT(boot_disables_vdso)
+
+/* A 64-bit program may have a vDSO there. */
+#define ON_32_BITS_OF(arch) IS(program_32_bit), HAS(arch_starts, arch)
 
 const struct cause_row causes_process[] = {
 	{"counter-disabled", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(counter_off)),
@@ -199,21 +179,21 @@ const struct cause_row causes_process[] = {
 			 "vdso32=0 or vdso32=2.",
 		.evidence = cite_boot, .more = "vdso(7)", .advice = {{&advice_drop_boot}}},
 	{"no-vdso", GROUP_VDSO, CERTAINTY_PROVEN,
-		IF(WITHOUT_VDSO, ASK_NOT(is_32_bit_on_x86_64), ASK_NOT(is_32_bit_on_arm64)),
+		IF(WITHOUT_VDSO, NOT_ALL(ON_32_BITS_OF("x86_64")),
+			NOT_ALL(ON_32_BITS_OF("aarch64"))),
 		"The kernel, or an emulator in its place (valgrind, qemu-user), gives programs no "
 		"vDSO, so every clock call is a system call.",
 		.signs = "The auxiliary vector has no AT_SYSINFO_EHDR, and the kernel command "
 			 "line does not say why.",
 		.evidence = cite_missing, .more = "vdso(7)",
 		.advice = {{&run_without_emulator}, {&advice_send_report}}},
-	{"vdso32-disabled", GROUP_VDSO, CERTAINTY_LIKELY,
-		IF(WITHOUT_VDSO, ASK(is_32_bit_on_x86_64)),
+	{"vdso32-disabled", GROUP_VDSO, CERTAINTY_LIKELY, IF(WITHOUT_VDSO, ON_32_BITS_OF("x86_64")),
 		"This kernel gives 32-bit programs no vDSO: sysctl abi.vsyscall32 is 0, as in "
 		"kernels that were built with CONFIG_COMPAT_VDSO.",
 		.signs = "A 32-bit vdsocheck gets no vDSO from an x86-64 kernel, and the kernel "
 			 "command line does not say why.",
 		.evidence = cite_32_bits, .more = BOOT_PARAMETERS, .advice = {{&enable_vdso32}}},
-	{"no-compat-vdso", GROUP_VDSO, CERTAINTY_LIKELY, IF(WITHOUT_VDSO, ASK(is_32_bit_on_arm64)),
+	{"no-compat-vdso", GROUP_VDSO, CERTAINTY_LIKELY, IF(WITHOUT_VDSO, ON_32_BITS_OF("aarch64")),
 		"This 64-bit kernel gives 32-bit programs no vDSO: it was built without "
 		"CONFIG_COMPAT_VDSO.",
 		.signs = "A 32-bit vdsocheck gets no vDSO from an arm64 kernel.",
@@ -242,7 +222,7 @@ const struct cause_row causes_process[] = {
 		"This C library does not use the vDSO, although the vDSO works.",
 		.texts = {{"Only vdsocheck itself is affected: the C library that is linked into "
 			   "it does not use the vDSO.",
-			IF(ASK(is_libc_static))}},
+			IF(FLAG(host.libc_static, true))}},
 		.signs = "In the proof, calls through the C library entered the kernel, and none "
 			 "through the vDSO did.",
 		.evidence = cite_libc, .more = "vdso(7)",
@@ -280,9 +260,9 @@ static void cite_blocked(const struct view *v, struct cause *cause)
 	}
 }
 
-static bool enters_always(const struct view *v, const char *clock)
+static bool enters_always(const struct evidence *evidence, const char *clock)
 {
-	const struct call_evidence *call = clock_gettime_of(v->evidence, clock);
+	const struct call_evidence *call = clock_gettime_of(evidence, clock);
 	const struct path_evidence *path = call ? &call->path[PATH_VDSO] : NULL;
 
 	return path && path->attempts && path->entered == path->attempts;
@@ -314,25 +294,6 @@ static bool has_filter(const struct view *v)
 	return fact_is_known(&seccomp->fact) && seccomp->value > 0;
 }
 
-static bool enters_for_a_newer_clock(const struct view *v)
-{
-	return enters_always(v, "CLOCK_MONOTONIC_RAW") || enters_always(v, "CLOCK_BOOTTIME") ||
-	       enters_always(v, "CLOCK_TAI");
-}
-
-static bool enters_in_gvisor(const struct view *v)
-{
-	return enters_always(v, "CLOCK_MONOTONIC_RAW") ||
-	       enters_always(v, "CLOCK_MONOTONIC_COARSE");
-}
-
-static bool may_tsc_be_wrong(const struct view *v)
-{
-	enum counter_standing standing = counter_standing_find(v);
-
-	return standing == COUNTER_FAULTY || standing == COUNTER_DISTRUSTED;
-}
-
 static bool is_in_time_namespace(const struct view *v)
 {
 	return (v->verdict == VERDICT_OK || v->verdict == VERDICT_SLOW) &&
@@ -346,21 +307,27 @@ const struct cause_row causes_notes[] = {
 		.proven = IF(ASK(has_filter)), .evidence = cite_blocked, .more = "seccomp(2)",
 		.advice = {{&newer_container_runtime}}},
 	{"old-vdso-clocks", GROUP_VDSO, CERTAINTY_LIKELY,
-		IF(EQ(verdict, VERDICT_OK), NOT(gvisor), ASK(enters_for_a_newer_clock)),
+		IF(EQ(verdict, VERDICT_OK), NOT(gvisor),
+			ANY(HAS(enters_always, "CLOCK_MONOTONIC_RAW"),
+				HAS(enters_always, "CLOCK_BOOTTIME"),
+				HAS(enters_always, "CLOCK_TAI"))),
 		"This kernel's vDSO does not serve all of CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME and "
 		"CLOCK_TAI; that of newer kernels does.",
 		.signs = "The verdict is ok, and each vDSO call for one of these clocks entered "
 			 "the kernel.",
 		.evidence = cite_other_clocks, .more = "vdso(7)"},
 	{"gvisor-few-clocks", GROUP_PROCESS, CERTAINTY_LIKELY,
-		IF(EQ(verdict, VERDICT_OK), IS(gvisor), ASK(enters_in_gvisor)),
+		IF(EQ(verdict, VERDICT_OK), IS(gvisor),
+			ANY(HAS(enters_always, "CLOCK_MONOTONIC_RAW"),
+				HAS(enters_always, "CLOCK_MONOTONIC_COARSE"))),
 		"gVisor's vDSO serves fewer clocks than Linux's; newer releases serve more.",
 		.signs = "The verdict is ok in a sandbox of gVisor, and each vDSO call for "
 			 "CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC_COARSE entered the kernel.",
 		.evidence = cite_other_clocks,
 		.more = "https://github.com/google/gvisor/issues/7975"},
 	{"tsc-readers-affected", GROUP_TSC, CERTAINTY_PROVEN,
-		IF(EQ(verdict, VERDICT_OK), ASK(may_tsc_be_wrong)),
+		IF(EQ(verdict, VERDICT_OK),
+			ANY(EQ(standing, COUNTER_FAULTY), EQ(standing, COUNTER_DISTRUSTED))),
 		"The kernel marked the TSC unstable: programs that read it themselves are "
 		"affected, too.",
 		.signs = "The verdict is ok on another clocksource, and the kernel log shows that "

@@ -115,12 +115,6 @@ static bool is_written(const struct view *v)
 	       !v->boot_chose_current;
 }
 
-/* A container's /proc/cmdline may be another file. */
-static bool is_in_container(const struct view *v)
-{
-	return fact_is_known(&v->evidence->host.container.fact);
-}
-
 static bool offers_kvm_clock(const struct view *v)
 {
 	return fact_is_flag(&v->evidence->host.kvm_clock_offered, true);
@@ -184,7 +178,8 @@ const struct cause_row causes_selected[] = {
 		.signs = "The kernel's first choice of the available clocksources has vDSO "
 			 "support, and neither the kernel command line nor the kernel log says "
 			 "why it is not in use.",
-		.proven = IF(ASK_NOT(is_in_container)), .evidence = cite_written,
+		/* A container's /proc/cmdline may be another file. */
+		.proven = IF(NOT_ALL(STATE(host.container, FACT_KNOWN))), .evidence = cite_written,
 		.advice = {{&find_clocksource_writer}}},
 	{"paravirtual-clock-disabled", GROUP_ANY, CERTAINTY_PROVEN,
 		IF(IS(unsupported_on_x86), IS(guest), ASK(is_paravirtual_off)),
@@ -250,11 +245,6 @@ static bool is_log_denied(const struct view *v)
 	return log->fact.state == FACT_DENIED || (!v->captured && is_log_at_boot(log));
 }
 
-static bool is_log_unclear(const struct view *v)
-{
-	return v->evidence->kernel_log.fact.state == FACT_FAILED;
-}
-
 #define UNEXPLAINED                                                                                \
 	IS(unsupported_on_x86), NOT(tsc_avoided), NOT(tsc_distrust), NOT(tsc_delay),               \
 		NOT(tsc_uncalibrated)
@@ -267,7 +257,8 @@ const struct cause_row causes_unread[] = {
 		.signs = "Reading /dev/kmsg is refused, and nothing that could be read explains "
 			 "the clocksource.",
 		.evidence = cite_log_denied, .advice = {{&read_kernel_log}}},
-	{"kernel-log-unclear", GROUP_ANY, CERTAINTY_PROVEN, IF(UNEXPLAINED, ASK(is_log_unclear)),
+	{"kernel-log-unclear", GROUP_ANY, CERTAINTY_PROVEN,
+		IF(UNEXPLAINED, STATE(kernel_log, FACT_FAILED)),
 		"The kernel log was not understood; it may say why this clocksource was chosen.",
 		.signs = "The log names the kernel, but none of its lines has a form that is "
 			 "known; or reading it failed.",

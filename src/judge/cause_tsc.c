@@ -112,43 +112,31 @@ static const struct advice_row boot_unverified_tsc_of_machine = {"boot-unverifie
 	.boot_text = BOOT_UNVERIFIED, .remarks = {{NOWATCHDOG_REMARK}}, NOWATCHDOG,
 	.risk = "The kernel does not detect an unstable TSC."};
 
-static const char *find_rate_question(const struct view *v);
-
+/* The question asks for no clock that is there already. */
 static const struct advice_row ask_for_tsc_rate = {"ask-for-tsc-rate", RANK_ASK,
 	.text = "Ask your provider or platform team.",
 	.ask = "This guest's kernel cannot calibrate its TSC and has to use a slow clocksource. "
 	       "Can it be given a timer to calibrate by (HPET, ACPI PM timer, PIT), or on Intel's "
 	       "CPUs the rate in CPUID leaf 0x15? What is the rate of its TSC in kHz?",
-	.find_ask = find_rate_question};
-
-/* The advice asks for no clock that is there already. */
-static const char *find_rate_question(const struct view *v)
-{
-	return clocksource_is_offered(v->evidence, "hpet") ||
-	                       clocksource_is_offered(v->evidence, "acpi_pm")
-	               ? "This guest's kernel could not calibrate its TSC, although it has a timer to "
-	                 "calibrate it by, and has to use a slow clocksource. Is its TSC scaled or "
-	                 "intercepted? What is its rate in kHz, and can an Intel CPU have it in CPUID "
-	                 "leaf 0x15?"
-	               : NULL;
-}
+	.asks = {
+		{"This guest's kernel could not calibrate its TSC, although it has a timer to "
+		 "calibrate it by, and has to use a slow clocksource. Is its TSC scaled or "
+		 "intercepted? What is its rate in kHz, and can an Intel CPU have it in CPUID leaf "
+		 "0x15?",
+			IF(ANY(HAS(clocksource_is_offered, "hpet"),
+				HAS(clocksource_is_offered, "acpi_pm")))}}};
 
 #define INVARIANT_BIT "Please offer this guest an invariant TSC (CPUID 0x80000007, EDX bit 8"
 #define WITHOUT_IT "). Without it, every clock read is a system call."
 
 /* QEMU is named where the hypervisor may be QEMU. */
-static const char *find_question(const struct view *v)
-{
-	return hypervisor_is(v->evidence, "kvm") || hypervisor_is(v->evidence, "qemu") ||
-	                       hypervisor_is(v->evidence, "vm-other")
-	               ? INVARIANT_BIT "; with QEMU: -cpu ...,+invtsc" WITHOUT_IT
-	               : INVARIANT_BIT WITHOUT_IT;
-}
-
 const struct advice_row advice_ask_for_invariant_tsc = {"ask-for-invariant-tsc", RANK_ASK,
 	.text = "Do not force the TSC: the CPU does not advertise an invariant TSC to this guest. "
 		"Ask your provider or platform team.",
-	.ask = INVARIANT_BIT WITHOUT_IT, .find_ask = find_question};
+	.ask = INVARIANT_BIT WITHOUT_IT,
+	.asks = {{INVARIANT_BIT "; with QEMU: -cpu ...,+invtsc" WITHOUT_IT,
+		IF(ANY(HAS(hypervisor_is, "kvm"), HAS(hypervisor_is, "qemu"),
+			HAS(hypervisor_is, "vm-other")))}}};
 
 static const struct advice_row newer_kernel_for_cpu = {"newer-kernel-for-cpu", RANK_UPDATE,
 	.text = "Try a newer kernel, which may know this CPU's TSC; the kernel log since boot says "
@@ -216,12 +204,8 @@ static bool is_known(const struct view *v)
 	"and "
 
 /* A log that exists and was not read comes first: it may say why. */
-static bool is_log_unread(const struct view *v)
-{
-	const struct fact *log = &v->evidence->kernel_log.fact;
-
-	return log->state == FACT_DENIED || log->state == FACT_FAILED;
-}
+#define LOG_UNREAD ANY(STATE(kernel_log, FACT_DENIED), STATE(kernel_log, FACT_FAILED))
+#define LOG_READ NOT_ALL(LOG_UNREAD)
 
 /* A TSC that was in use shows that this kernel knows it. */
 static bool is_dropped(const struct view *v)
@@ -301,14 +285,13 @@ const struct cause_row causes_tsc[] = {
 				IF(ASK(is_known))},
 			{"The kernel rejected this CPU's invariant TSC, which its log would show, "
 			 "or is too old to know it.",
-				IF(ASK(is_log_unread))}},
+				IF(LOG_UNREAD)}},
 		.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel log "
 			 "does not say why.",
 		.evidence = cite_invariance,
-		.advice = {{&find_in_kernel_log,
-				   IF(ASK(is_known), ASK_NOT(is_log_unread), NOT(vdso_disabled),
-					   ASK_NOT(log_has_beginning))},
-			{&newer_kernel_for_cpu, IF(ASK_NOT(is_known), ASK_NOT(is_log_unread))}}},
+		.advice = {{&find_in_kernel_log, IF(ASK(is_known), LOG_READ, NOT(vdso_disabled),
+							 ASK_NOT(log_has_beginning))},
+			{&newer_kernel_for_cpu, IF(ASK_NOT(is_known), LOG_READ)}}},
 	{"tsc-dropped", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_dropped)),
 		"The kernel used tsc and has dropped it since; the log entry that says why is "
 		"gone or unreadable.",

@@ -177,23 +177,9 @@ static bool has_jumped(const struct view *v)
 	return !was_cpu_added(v) && fabs(jump_seconds(v)) >= JUMP_LEAST_S;
 }
 
-static bool may_fall_back(const struct view *v)
-{
-	return v->falls_back || v->captured;
-}
-
 /* A constant rate, which an invariant TSC has, is what the kernel trusts. */
-static bool lacks_invariant(const struct view *v)
-{
-	return v->has_host && !v->has_switch && !v->may_be_restored && !v->on_xen &&
-	       !tsc_is_invariant(v->evidence);
-}
-
-static bool has_chassis(const struct view *v)
-{
-	return tsc_has_flag(v->evidence, "constant_tsc") ||
-	       log_has(v->evidence, "Summit based system");
-}
+#define LACKS_INVARIANT                                                                            \
+	IS(has_host), NOT(has_switch), NOT(may_be_restored), NOT(on_xen), NOT(tsc_invariant)
 
 const struct cause_row causes_unstable[] = {
 	{"tsc-unsynchronized", GROUP_TSC, CERTAINTY_PROVEN,
@@ -213,7 +199,7 @@ const struct cause_row causes_unstable[] = {
 			{&advice_ask_about_unstable_tsc, IF(IS(has_host))}}},
 	/* kvm_track_tsc_matching() takes the stable bit from a guest whose CPUs differ. */
 	{"kvm-clock-cpu-added", GROUP_KVM, CERTAINTY_LIKELY,
-		IF(IS(on_kvm_clock), ASK(may_fall_back), ASK(was_cpu_added)),
+		IF(IS(on_kvm_clock), ANY(IS(falls_back), IS(captured)), ASK(was_cpu_added)),
 		"The TSC of a CPU that was added to this running guest differs from the others', "
 		"so KVM does not mark its clock stable.",
 		.signs = "The clocksource is kvm-clock, and the kernel log has \"TSC warp between "
@@ -226,7 +212,7 @@ const struct cause_row causes_unstable[] = {
          * kvmclock in use", by 289 s.
          */
 	{"kvm-clock-jumped", GROUP_KVM, CERTAINTY_LIKELY,
-		IF(IS(on_kvm_clock), ASK(may_fall_back), ASK(has_jumped)),
+		IF(IS(on_kvm_clock), ANY(IS(falls_back), IS(captured)), ASK(has_jumped)),
 		"The kernel set the TSC of a CPU that was added to this running guest, so that it "
 		"agrees with the others', and kvm-clock jumped by as much.",
 		.write = write_jump,
@@ -239,13 +225,15 @@ const struct cause_row causes_unstable[] = {
 		IF(IS(tsc_wanted), EQ(unstable_reason, UNSTABLE_ASSUMED)),
 		ASSUMED
 		"they do not advertise a TSC of constant rate, or are in several chassis." MEASURED,
-		.texts = {{ASSUMED "they are in several chassis." MEASURED, IF(ASK(has_chassis))},
+		.texts = {{ASSUMED "they are in several chassis." MEASURED,
+				  IF(ANY(HAS(tsc_has_flag, "constant_tsc"),
+					  HAS(log_has, "Summit based system")))},
 			{ASSUMED "they do not advertise a TSC of constant rate." MEASURED, NULL}},
 		.signs = "The kernel log has \"Marking TSC unstable due to TSCs unsynchronized\" "
 			 "or \"Summit based system\": the machine has several CPUs, which are not "
 			 "Intel's and do not advertise a TSC of constant rate, or several chassis.",
 		.line = LINE(tsc_marking), .with_switch = true,
-		.advice = {{&advice_ask_for_invariant_tsc, IF(ASK(lacks_invariant))}}},
+		.advice = {{&advice_ask_for_invariant_tsc, IF(LACKS_INVARIANT)}}},
 	{"tsc-unsynchronized-chassis", GROUP_TSC, CERTAINTY_PROVEN,
 		IF(IS(tsc_wanted), EQ(unstable_reason, UNSTABLE_BY_FIRMWARE)),
 		"The firmware reports that the TSCs of this machine's chassis are not "
@@ -270,7 +258,7 @@ const struct cause_row causes_unstable[] = {
 			 "the CPU does not have the flag nonstop_tsc.",
 		.line = LINE(tsc_marking), .with_switch = true,
 		.advice = {{&stay_in_c1, IF(IS(machine))},
-			{&advice_ask_for_invariant_tsc, IF(ASK(lacks_invariant))}}},
+			{&advice_ask_for_invariant_tsc, IF(LACKS_INVARIANT)}}},
 	{"tsc-halts-in-c1e", GROUP_TSC, CERTAINTY_PROVEN,
 		IF(IS(tsc_wanted), EQ(unstable_reason, UNSTABLE_HALTS_IN_C1E)),
 		"The TSC of this CPU stops in the idle state C1E, which the firmware has enabled." TSC_READERS_AFFECTED,
@@ -284,7 +272,7 @@ const struct cause_row causes_unstable[] = {
 		.signs = "The kernel log has \"Marking TSC unstable due to cpufreq changes\"; the "
 			 "CPU does not have the flag constant_tsc.",
 		.line = LINE(tsc_marking), .with_switch = true,
-		.advice = {{&advice_ask_for_invariant_tsc, IF(ASK(lacks_invariant))}}},
+		.advice = {{&advice_ask_for_invariant_tsc, IF(LACKS_INVARIANT)}}},
 	/* Before dce7cd62754b, in 5.5, every guest of Hyper-V logged this line. */
 	{"tsc-on-hyperv", GROUP_HYPERV, CERTAINTY_PROVEN,
 		IF(IS(tsc_wanted), EQ(unstable_reason, UNSTABLE_ON_HYPERV),

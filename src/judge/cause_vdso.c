@@ -126,25 +126,6 @@ static const struct advice_row use_coarse_clocks = {"use-coarse-clocks", RANK_PR
 		"If the resolution of a tick is enough, a program can read CLOCK_MONOTONIC_COARSE, "
 		"which needs no counter."};
 
-static bool has_no_support(const struct view *v)
-{
-	return v->vdso_disabled && (v->mode_none || v->captured);
-}
-
-/* powerpc's vDSO reads its own counter, whatever the clocksource is. */
-static bool ignores_clocksource(const struct view *v)
-{
-	return v->on_powerpc && v->own_counter;
-}
-
-static bool is_64_bit_x86(const struct view *v)
-{
-	const struct host_evidence *host = &v->evidence->host;
-
-	return fact_is_text(&host->arch, "x86_64") && fact_is_known(&host->pointer_bits.fact) &&
-	       host->pointer_bits.value == 64;
-}
-
 /* A newer kernel alone changes nothing where no vDSO reads the clocksource in use. */
 static bool is_newer_vdso_enough(const struct view *v)
 {
@@ -154,6 +135,9 @@ static bool is_newer_vdso_enough(const struct view *v)
 	       (!host_is_x86(evidence) ||
 		       !clocksource_has_no_mode(evidence, evidence->clocksource.current));
 }
+
+/* powerpc's vDSO reads its own counter, whatever the clocksource is. */
+#define IGNORES_CLOCKSOURCE IS(on_powerpc), IS(own_counter)
 
 const struct cause_row causes_vdso[] = {
 	{"vdso-without-time", GROUP_VDSO, CERTAINTY_PROVEN, IF(ASK(has_no_clock)),
@@ -171,7 +155,7 @@ const struct cause_row causes_vdso[] = {
   "
                              "         support". */
 	{"vdso-disabled-by-kernel", GROUP_VDSO, CERTAINTY_PROVEN,
-		IF(IS(falls_back), ASK(has_no_support)),
+		IF(IS(falls_back), IS(vdso_disabled), ANY(IS(mode_none), IS(captured))),
 		"The kernel disabled the vDSO's support for a clocksource: its driver registered "
 		"it wrongly, or programs cannot read it.",
 		.texts = {{"Programs cannot read this CPU's counter, so the kernel disabled the "
@@ -192,7 +176,7 @@ const struct cause_row causes_vdso[] = {
 		.evidence = cite_crash, .advice = {{&report_crash}}},
 	/* arch/powerpc/include/asm/vdso/: vdso_clocksource_ok(), 5.x to 7.2 */
 	{"vdso-ignores-clocksource", GROUP_VDSO, CERTAINTY_LIKELY,
-		IF(EQ(verdict, VERDICT_WRONG), ASK(ignores_clocksource)),
+		IF(EQ(verdict, VERDICT_WRONG), IGNORES_CLOCKSOURCE),
 		"On this architecture the vDSO reads the timebase whatever the clocksource is, at "
 		"the rate from when timebase was last in use.",
 		.signs = "Values of a deciding call by the vDSO differ on POWER, where timebase "
@@ -200,14 +184,15 @@ const struct cause_row causes_vdso[] = {
 		.evidence = cite_values, .advice = {{&advice_switch_to_own_counter}}},
 	/* The issue is about a 32-bit arm kernel: a function of its vDSO had no data. */
 	{"wrong-values", GROUP_VDSO, CERTAINTY_LIKELY,
-		IF(EQ(verdict, VERDICT_WRONG), NOT(vdso_replaced), ASK_NOT(ignores_clocksource)),
+		IF(EQ(verdict, VERDICT_WRONG), NOT(vdso_replaced), NOT_ALL(IGNORES_CLOCKSOURCE)),
 		"The vDSO does not compute what the kernel does: a bug in the kernel, the "
 		"hypervisor or the sandbox, or an incomplete restore from a snapshot.",
 		.signs = "A deciding call by the vDSO fails where the system call does not, or "
 			 "its values do not lie between the kernel's before and after it.",
 		.evidence = cite_values, .more = "https://github.com/raspberrypi/linux/issues/3579",
 		.advice = {{&update_for_values},
-			{&boot_without_vdso, IF(ASK(is_64_bit_x86), NOT(gvisor))}}},
+			{&boot_without_vdso,
+				IF(IS(program_64_bit), HAS(arch_starts, "x86_64"), NOT(gvisor))}}},
 	{"wrong-values-elsewhere", GROUP_VDSO, CERTAINTY_PROVEN,
 		IF(NE(verdict, VERDICT_WRONG), ASK(has_wrong_values)),
 		"A call that does not decide the verdict fails by the vDSO, or its values are not "

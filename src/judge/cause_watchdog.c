@@ -85,7 +85,7 @@ static void write_marked(const struct view *v, char text[CAUSE_TEXT_SIZE])
 	if (measured)
 		append_intervals(text, report);
 	text_append(text, CAUSE_TEXT_SIZE, "%s%s", explanations[report->culprit].text,
-		counter_standing_find(v) == COUNTER_FAULTY ? TSC_READERS_AFFECTED : "");
+		v->standing == COUNTER_FAULTY ? TSC_READERS_AFFECTED : "");
 	if (report->culprit == WATCHDOG_STOPPED && v->machine &&
 		strcmp(report->reference.name, "hpet") == 0)
 		text_append(text, CAUSE_TEXT_SIZE, " On some CPUs hpet stops in deep idle states.");
@@ -161,40 +161,6 @@ static void write_boot_rate(const struct view *v, char text[CAUSE_TEXT_SIZE])
 		percent > 0 ? "more" : "less");
 }
 
-static bool tsc_has_adjust(const struct view *v)
-{
-	return tsc_is_invariant(v->evidence) && tsc_has_flag(v->evidence, "tsc_adjust");
-}
-
-static bool was_late(const struct view *v)
-{
-	enum watchdog_culprit culprit = v->watchdog.culprit;
-
-	return v->tsc_delay || culprit == WATCHDOG_WRAPPED || culprit == WATCHDOG_LATE ||
-	       culprit == WATCHDOG_DELAYED_READ;
-}
-
-static bool knows_nowatchdog(const struct view *v)
-{
-	return !kernel_is_before(v->evidence, "5.2") || kernel_is_rhel_8(v->evidence);
-}
-
-static bool wants_nowatchdog(const struct view *v)
-{
-	return !v->tsc_varies && !v->tsc_early_unprotected &&
-	       !boot_has(v->evidence, "tsc=nowatchdog") && !boot_has(v->evidence, "tsc=reliable");
-}
-
-bool nowatchdog_helps(const struct view *v)
-{
-	return wants_nowatchdog(v) && knows_nowatchdog(v);
-}
-
-bool nowatchdog_is_missed(const struct view *v)
-{
-	return wants_nowatchdog(v) && !knows_nowatchdog(v);
-}
-
 #define NO_WATCHDOG_RISK "With tsc=nowatchdog the kernel no longer detects an unstable TSC."
 
 /*
@@ -234,11 +200,15 @@ static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE, .a
 	.text = "Reboot to get tsc back.",
 	.boot_text = "If the TSCs agree, boot with tsc=nowatchdog to keep it.",
 	.remarks = {{NOWATCHDOG_REMARK},
-		{"6.12", tsc_has_adjust,
+		{"6.12", IF(HAS(tsc_has_flag, "tsc_adjust"), IS(tsc_invariant)),
 			"Linux 5.16 and newer do not check this CPU's TSC on machines of up to two "
 			"NUMA nodes, 6.3 and newer of up to four, 6.12 and newer of up to four "
 			"sockets."},
-		{"7.2", was_late, "Linux 7.2 and newer repeat a slow read and skip a late check."}},
+		{"7.2",
+			IF(ANY(IS(tsc_delay), EQ(watchdog.culprit, WATCHDOG_WRAPPED),
+				EQ(watchdog.culprit, WATCHDOG_LATE),
+				EQ(watchdog.culprit, WATCHDOG_DELAYED_READ))),
+			"Linux 7.2 and newer repeat a slow read and skip a late check."}},
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck warp && vdsocheck"}},
 	NOWATCHDOG, .risk = NO_WATCHDOG_RISK};
 

@@ -143,7 +143,7 @@ static void write_text(const struct view *v, const struct cause_row *row,
 {
 	char time[LOG_TIME_SIZE], when[1 + LOG_TIME_SIZE] = "";
 	const struct text_fact *wrapper = &v->evidence->vdso.wrapper;
-	const char *slash = strrchr(wrapper->value, '/'), *written = row->text;
+	const char *slash = strrchr(wrapper->value, '/');
 	const struct word words[] = {{"from", v->evidence->clocksource.current}, {"when", when},
 		{"wrapper", !fact_is_known(&wrapper->fact) ? CAUSE_WORD_WRAPPER
 			    : slash                        ? slash + 1
@@ -156,11 +156,7 @@ static void write_text(const struct view *v, const struct cause_row *row,
 	}
 	if (line && line->seconds >= 0)
 		snprintf(when, sizeof(when), " %s", log_time(v, line, time));
-	for (size_t i = ARRAY_SIZE(row->texts); i > 0; i--) {
-		if (row->texts[i - 1].text && holds(v, row->texts[i - 1].when))
-			written = row->texts[i - 1].text;
-	}
-	words_fill(written, words, text, CAUSE_TEXT_SIZE);
+	words_fill(text_for(v, row->text, row->texts), words, text, CAUSE_TEXT_SIZE);
 }
 
 void cause_add(struct cause_list *list, const struct view *v, const struct cause_row *row)

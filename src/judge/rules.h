@@ -15,27 +15,37 @@ struct term {
 		TERM_BOOL,
 		TERM_POINTER,
 		TERM_VALUE,
+		TERM_FLAG,
+		TERM_STATE,
 		TERM_ASK,
 		TERM_HAS,
+		TERM_ALL,
+		TERM_ANY,
 	} kind;
 	bool negated;
-	size_t place; /* of the member in struct view */
+	size_t place; /* of the member in struct view, or of the fact in struct evidence */
 	int value;
 	bool (*ask)(const struct view *v);
 	bool (*has)(const struct evidence *evidence, const char *word);
 	const char *word;
+	const struct term *terms;
 };
-
-#define VIEW_MEMBER(name) (((const struct view *)0)->name)
-#define TERM_OF(name)                                                                              \
-	.kind = _Generic(VIEW_MEMBER(name), bool: TERM_BOOL, const char *: TERM_POINTER,           \
-		const struct kernel_log_line *: TERM_POINTER),                                     \
-	.place = offsetof(struct view, name)
 
 /* A condition: all of these terms. */
 #define IF(...) ((const struct term[]){__VA_ARGS__, {TERM_NONE}})
 
-/* A member of the view is true, or is not NULL; it is not. */
+/* clang-format off: it takes the braces of these macros for blocks */
+#define OF_VIEW(name) (((const struct view *)0)->name)
+#define OF_EVIDENCE(name) (((const struct evidence *)0)->name)
+#define TERM_OF(name)                                                                              \
+	.kind = _Generic(OF_VIEW(name), bool: TERM_BOOL, const char *: TERM_POINTER, \
+		const struct kernel_log_line *: TERM_POINTER), \
+	.place = offsetof(struct view, name)
+#define TERM_EQUAL(name, constant)                                                                 \
+	.kind = TERM_VALUE, .value = constant,                                                     \
+	.place = offsetof(struct view, name) + 0 * sizeof(OF_VIEW(name) == (constant))
+
+/* A member of the view is true, or is not NULL; an enum there has this value. */
 #define IS(name)                                                                                   \
 	{                                                                                          \
 		TERM_OF(name)                                                                      \
@@ -44,8 +54,6 @@ struct term {
 	{                                                                                          \
 		TERM_OF(name), .negated = true                                                     \
 	}
-
-/* A member that is an enum has this value; it has another. */
 #define EQ(name, constant)                                                                         \
 	{                                                                                          \
 		TERM_EQUAL(name, constant)                                                         \
@@ -54,11 +62,22 @@ struct term {
 	{                                                                                          \
 		TERM_EQUAL(name, constant), .negated = true                                        \
 	}
-#define TERM_EQUAL(name, constant)                                                                 \
-	.kind = TERM_VALUE, .value = constant,                                                     \
-	.place = offsetof(struct view, name) + 0 * sizeof(VIEW_MEMBER(name) == (constant))
 
-/* A question that a file has of its own, to which the answer is yes; it is no. */
+/* A fact of the evidence is a known flag with this value; it is in this state. */
+#define FLAG(name, flag)                                                                           \
+	{                                                                                          \
+		.kind = _Generic(OF_EVIDENCE(name), struct flag_fact                               \
+				 : TERM_FLAG),                                                     \
+		.value = flag, .place = offsetof(struct evidence, name)                            \
+	}
+#define STATE(name, constant)                                                                      \
+	{                                                                                          \
+		.kind = TERM_STATE, .value = constant,                                             \
+		.place = offsetof(struct evidence, name.fact) +                                    \
+		         0 * sizeof(OF_EVIDENCE(name.fact.state) == (constant))                    \
+	}
+
+/* A question that a file has of its own; one of view.h about a name: HAS(hypervisor_is, "xen"). */
 #define ASK(question)                                                                              \
 	{                                                                                          \
 		.kind = TERM_ASK, .ask = question                                                  \
@@ -67,8 +86,6 @@ struct term {
 	{                                                                                          \
 		.kind = TERM_ASK, .ask = question, .negated = true                                 \
 	}
-
-/* A question of view.h about a name: HAS(hypervisor_is, "xen"). */
 #define HAS(question, name)                                                                        \
 	{                                                                                          \
 		.kind = TERM_HAS, .has = question, .word = name                                    \
@@ -78,8 +95,32 @@ struct term {
 		.kind = TERM_HAS, .has = question, .word = name, .negated = true                   \
 	}
 
+/* One of these terms at least; not all of them. */
+#define ANY(...)                                                                                   \
+	{                                                                                          \
+		.kind = TERM_ANY, .terms = IF(__VA_ARGS__)                                         \
+	}
+#define NOT_ALL(...)                                                                               \
+	{                                                                                          \
+		.kind = TERM_ALL, .terms = IF(__VA_ARGS__), .negated = true                        \
+	}
+/* clang-format on */
+
 /* True if all terms hold; without any, too. */
 bool holds(const struct view *v, const struct term *terms);
+
+/* A text in place of a row's, and its condition. The first that holds is taken. */
+struct text_case {
+	const char *text; /* NULL: no more */
+	const struct term *when;
+};
+
+#define TEXT_CASES 3
+
+/* Returns the text for this host: the row's where no other holds. Without a view it is the row's.
+ */
+const char *text_for(
+	const struct view *v, const char *text, const struct text_case cases[TEXT_CASES]);
 
 struct verdict_row {
 	const char *id;
@@ -140,7 +181,7 @@ extern const struct way advice_add_boot[], advice_remove_boot[], advice_reboots[
 /* A sentence for kernels before this release alone, such as on a parameter that they ignore. */
 struct remark {
 	const char *before;
-	bool (*applies)(const struct view *v); /* a further condition; NULL: none */
+	const struct term *when; /* a further condition; NULL: none */
 	const char *text;
 };
 
@@ -184,11 +225,9 @@ struct advice_row {
 	 * the text has it, and without steps the whole piece is left out.
 	 */
 	const char *boot_text;
-	bool (*boot_helps)(const struct view *v); /* a condition for adding it; NULL: none */
-	const char *ask, *risk, *source;          /* as in struct advice */
-	/* These find a risk or a question that differs by host; NULL: it has the row's. */
-	const char *(*find_risk)(const struct view *v);
-	const char *(*find_ask)(const struct view *v);
+	const struct term *boot_helps;   /* a condition for adding it; NULL: none */
+	const char *ask, *risk, *source; /* as in struct advice */
+	struct text_case asks[TEXT_CASES], risks[TEXT_CASES]; /* in place of them */
 };
 
 /* The library before libc's clock functions, where its file is not known. */
@@ -208,11 +247,8 @@ struct cause_row {
 	const struct term *when;
 	/* A sentence or two; has {from}, {when}, the time of the line, and {wrapper}. */
 	const char *text;
-	/* In place of the text for a host: the first whose condition holds, or one with figures. */
-	struct {
-		const char *text;
-		const struct term *when;
-	} texts[3];
+	struct text_case texts[TEXT_CASES];
+	/* Writes a text with figures in its place. */
 	void (*write)(const struct view *v, char text[CAUSE_TEXT_SIZE]);
 	const char *signs;         /* how it is recognized */
 	const struct term *proven; /* makes the certainty that; NULL: nothing does */
@@ -278,16 +314,17 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 	.advice = {{&advice_drop_tsc_boot, IF(IS(tsc_avoided), NOT(switch_drops_boot))},           \
 		{&advice_drop_boot, IF(NOT(tsc_avoided), NOT(switch_drops_boot))}}
 
-/* True if tsc=nowatchdog would keep the kernel from dropping this TSC, which has one rate. */
-bool nowatchdog_helps(const struct view *v);
-
-/* True if it would, and this kernel does not know it. */
-bool nowatchdog_is_missed(const struct view *v);
-
-/* The members of advice to add tsc=nowatchdog, and the remark for kernels that lack it. */
-#define NOWATCHDOG .boot = "tsc=nowatchdog", .boot_helps = nowatchdog_helps
+/*
+ * The members of advice to add tsc=nowatchdog, which keeps the kernel from dropping a TSC that has
+ * one rate, and the remark for kernels that do not know it.
+ */
+#define WANTS_NOWATCHDOG                                                                           \
+	NOT(tsc_varies), NOT(tsc_early_unprotected), HAS_NOT(boot_has, "tsc=nowatchdog"),          \
+		HAS_NOT(boot_has, "tsc=reliable")
+#define NOWATCHDOG                                                                                 \
+	.boot = "tsc=nowatchdog", .boot_helps = IF(WANTS_NOWATCHDOG, IS(knows_nowatchdog))
 #define NOWATCHDOG_REMARK                                                                          \
-	"5.2", nowatchdog_is_missed,                                                               \
+	"5.2", IF(WANTS_NOWATCHDOG, NOT(knows_nowatchdog)),                                        \
 		"tsc=nowatchdog, which keeps it, needs Linux 5.2 or newer, or a backport."
 
 /* The local disks are instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */

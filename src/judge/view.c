@@ -104,6 +104,10 @@ static void add_host(struct view *v)
 	                     platform_is(evidence, "microvm") ||
 	                     platform_is(evidence, "cloud-hypervisor");
 	v->cpu_32_bit = fact_is_flag(&host->long_mode, false);
+	v->program_32_bit =
+		fact_is_known(&host->pointer_bits.fact) && host->pointer_bits.value == 32;
+	v->program_64_bit =
+		fact_is_known(&host->pointer_bits.fact) && host->pointer_bits.value == 64;
 	v->crashes = v->decided.signal;
 	v->counter_off = fact_is_flag(&host->counter_disabled, true);
 	v->counter_trapped = is_counter_trapped(evidence);
@@ -247,6 +251,7 @@ static void add_tsc(struct view *v)
 	                        ? !tsc_has_flag(evidence, "constant_tsc") &&
 	                                  !tsc_has_flag(evidence, "tsc_reliable")
 	                        : fact_is_flag(&evidence->host.invariant_tsc, false);
+	v->tsc_invariant = tsc_is_invariant(evidence);
 	v->watchdog = watchdog_explain(evidence);
 	v->tsc_rates = tsc_rates_find(evidence);
 	v->boot_rates = boot_rates_find(evidence, &v->watchdog);
@@ -256,6 +261,8 @@ static void add_tsc(struct view *v)
 	                           kernel_is_before(evidence, "5.4") &&
 	                           !kernel_is_patched(evidence, "5.3.15") &&
 	                           !kernel_is_rhel_8(evidence);
+	v->knows_nowatchdog = !kernel_is_before(evidence, "5.2") || kernel_is_rhel_8(evidence);
+	v->standing = counter_standing_find(v);
 }
 
 /*

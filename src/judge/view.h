@@ -121,9 +121,11 @@ struct view {
 	bool gvisor;
 	bool emulated;
 	bool on_powerpc;
-	bool on_tcg;                /* QEMU emulates this guest's CPUs */
-	bool may_be_restored;       /* from snapshots, as a matter of course */
-	bool cpu_32_bit;            /* it does not run 64-bit kernels */
+	bool on_tcg;          /* QEMU emulates this guest's CPUs */
+	bool may_be_restored; /* from snapshots, as a matter of course */
+	bool cpu_32_bit;      /* it does not run 64-bit kernels */
+	bool program_32_bit;
+	bool program_64_bit;        /* neither: it is not known */
 	bool crashes;               /* a deciding call ends with a signal */
 	bool counter_off;           /* for this process: reading it raises a signal */
 	bool counter_trapped;       /* each read of it is intercepted or emulated */
@@ -172,11 +174,14 @@ struct view {
 	const struct kernel_log_line *tsc_in_use;       /* the switch to it */
 	bool tsc_unsynchronized;
 	bool tsc_varies;                 /* its rate is not constant */
+	bool tsc_invariant;              /* as in tsc_is_invariant() */
 	struct watchdog_report watchdog; /* undetermined without figures */
 	struct tsc_rates tsc_rates;
 	struct tsc_rates boot_rates; /* that by tsc_early_khz= is wrong; 0: it is not, or unset */
 	/* It was dropped as tsc-early, which this kernel checks whatever tsc= says. */
 	bool tsc_early_unprotected;
+	bool knows_nowatchdog; /* tsc=nowatchdog, which keeps the kernel from dropping it */
+	enum counter_standing standing;
 
 	enum verdict_kind verdict; /* by verdict_find() */
 

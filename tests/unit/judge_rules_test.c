@@ -101,6 +101,14 @@ static void a_condition_holds_if_all_of_its_terms_do(void **state)
 	assert_true(holds(&v, IF(IS(guest), IS(tsc_warp), EQ(verdict, VERDICT_FALLBACK))));
 	assert_true(holds(&v, IF(NOT(machine), NOT(tsc_marking), NE(verdict, VERDICT_OK))));
 	assert_true(holds(&v, IF(ASK(is_on_hpet), HAS(clocksource_is, "hpet"))));
+	fact_set_flag(&evidence.host.long_mode, false);
+	assert_true(holds(&v, IF(FLAG(host.long_mode, false), STATE(host.cpu, FACT_UNREAD))));
+	assert_true(holds(&v, IF(ANY(IS(machine), IS(guest)), NOT_ALL(IS(guest), IS(machine)))));
+	assert_false(holds(&v, IF(FLAG(host.long_mode, true))));
+	assert_false(holds(&v, IF(FLAG(host.counter_disabled, false))));
+	assert_false(holds(&v, IF(STATE(host.long_mode, FACT_UNREAD))));
+	assert_false(holds(&v, IF(ANY(IS(machine), NOT(guest)))));
+	assert_false(holds(&v, IF(NOT_ALL(IS(guest), IS(tsc_warp)))));
 	assert_false(holds(&v, IF(IS(guest), NOT(tsc_warp))));
 	assert_false(holds(&v, IF(IS(guest), IS(machine))));
 	assert_false(holds(&v, IF(EQ(verdict, VERDICT_OK))));
