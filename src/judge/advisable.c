@@ -4,7 +4,7 @@
  * jumps, so the rules name what is against it, the first that applies is the reason, and what is
  * not known here is not recommended.
  */
-#include "view.h"
+#include "rules.h"
 
 #include <string.h>
 
@@ -15,70 +15,68 @@
 
 #define OTHER_HYPERVISOR "it is the clock of a different hypervisor"
 
+static bool xen_always_emulates(const struct view *v)
+{
+	const struct number_fact *mode = &v->evidence->host.xen_tsc_mode;
+
+	return fact_is_known(&mode->fact) && mode->value == XEN_ALWAYS_EMULATES;
+}
+
+static const struct {
+	const char *name;
+	const struct term *when;
+	const char *reason;
+} rules[] = {
+	{"tsc", IF(IS(boot_disables_tsc)), "the TSC is disabled on the kernel command line"},
+	{"tsc", IF(IS(counter_gains_nothing)),
+		"reading the TSC costs as much as a system call here, measured on a copy of the "
+		"vDSO"},
+	{"tsc", IF(IS(tsc_distrust)), "the kernel log says that the TSC is unstable"},
+	{"tsc", IF(IS(tsc_rated_unstable)), "the kernel marked the TSC unstable"},
+	/*
+         * Virtual machine monitors restore the TSC's value, and set kvm-clock alone to the time:
+         * nibrun pull request 410 measured 64 s on Firecracker 1.16; forkd 289 reports the same.
+         */
+	{"tsc", IF(IS(may_be_restored)), "after a restore, time would go on from the snapshot's"},
+	{"tsc", IF(ANY(HAS(platform_is, "wsl1"), HAS(platform_is, "wsl2"))),
+		"WSL suspends this machine, after which the TSC is wrong"},
+	/* Amazon recommends tsc on Nitro (manage-ec2-linux-clock-source, 2025). */
+	{"tsc", IF(IS(on_kvm_clock), HAS_NOT(platform_is, "aws-nitro")),
+		"kvm-clock compensates for a different TSC after a migration or a restore, and "
+		"tsc does not"},
+	/*
+         * Amazon also recommends tsc on its Xen instances: their guests do not see the invariant
+         * bit, and their Xen predates the CPUID leaf that the next two rules read.
+         */
+	{"tsc", IF(NOT(ec2_xen), ANY(FLAG(host.xen_tsc_emulated, true), ASK(xen_always_emulates))),
+		"Xen emulates the TSC for this guest"},
+	{"tsc", IF(NOT(ec2_xen), FLAG(host.xen_tsc_reliable, false)),
+		"Xen considers the TSC of its host unreliable"},
+	{"tsc", IF(NOT(ec2_xen), NOT(tsc_invariant)),
+		"the CPU does not advertise an invariant TSC here"},
+	/* KVM goes by many names (amazon, google, qemu, apple). */
+	{"kvm-clock",
+		IF(ANY(NOT(guest), HAS(hypervisor_is, "xen"), HAS(hypervisor_is, "microsoft"),
+			HAS(hypervisor_is, "vmware"))),
+		OTHER_HYPERVISOR},
+	{"kvm-clock", IF(IS(kvm_clock_32_bit)), "the vDSO of a 32-bit kernel does not support it"},
+	{"kvm-clock", IF(FLAG(host.kvm_clock_stable, false)),
+		"KVM does not mark the TSC stable, so the vDSO does not support it"},
+	{"xen", IF(HAS_NOT(hypervisor_is, "xen")), OTHER_HYPERVISOR},
+	{"xen", IF(HAS(kernel_is_before, "4.15")), "the vDSO supports it from Linux 4.15 on"},
+	{"xen", IF(ANY(FLAG(host.xen_tsc_reliable, false), HAS(log_has, "PVCLOCK not supported"))),
+		"Xen does not mark the TSC stable, so the vDSO does not support it"},
+	{"hyperv_clocksource_tsc_page", IF(HAS_NOT(hypervisor_is, "microsoft")), OTHER_HYPERVISOR},
+	{"hyperv_clocksource_tsc_page", IF(NOT(reads_hyperv_page)),
+		"the vDSO supports it from Linux 4.12 on"},
+};
+
 const char *reason_against(const struct view *v, const char *name)
 {
-	const struct evidence *evidence = v->evidence;
-	const struct host_evidence *host = &evidence->host;
-	bool xen = hypervisor_is(evidence, "xen"), hyperv = hypervisor_is(evidence, "microsoft");
-	bool xen_emulates = fact_is_flag(&host->xen_tsc_emulated, true) ||
-	                    (fact_is_known(&host->xen_tsc_mode.fact) &&
-				    host->xen_tsc_mode.value == XEN_ALWAYS_EMULATES);
-	bool wsl = platform_is(evidence, "wsl1") || platform_is(evidence, "wsl2");
-	const struct {
-		const char *name;
-		bool applies;
-		const char *reason;
-	} rules[] = {
-		{"tsc", v->boot_disables_tsc, "the TSC is disabled on the kernel command line"},
-		{"tsc", v->counter_gains_nothing,
-			"reading the TSC costs as much as a system call here, measured on a copy "
-			"of the vDSO"},
-		{"tsc", v->tsc_distrust, "the kernel log says that the TSC is unstable"},
-		{"tsc", v->tsc_rated_unstable, "the kernel marked the TSC unstable"},
-		/*
-	         * Virtual machine monitors restore the TSC's value, and set kvm-clock alone to the
-	         * time: nibrun pull request 410 measured 64 s on Firecracker 1.16; forkd 289
-	         * reports the same.
-	         */
-		{"tsc", v->may_be_restored,
-			"after a restore, time would go on from the snapshot's"},
-		{"tsc", wsl, "WSL suspends this machine, after which the TSC is wrong"},
-		/* Amazon recommends tsc on Nitro (manage-ec2-linux-clock-source, 2025). */
-		{"tsc", v->on_kvm_clock && !platform_is(evidence, "aws-nitro"),
-			"kvm-clock compensates for a different TSC after a migration or a "
-			"restore, and tsc does not"},
-		/*
-	         * Amazon also recommends tsc on its Xen instances: their guests do not see the
-	         * invariant bit, and their Xen predates the CPUID leaf that the next two rules
-	         * read.
-	         */
-		{"tsc", !v->ec2_xen && xen_emulates, "Xen emulates the TSC for this guest"},
-		{"tsc", !v->ec2_xen && fact_is_flag(&host->xen_tsc_reliable, false),
-			"Xen considers the TSC of its host unreliable"},
-		{"tsc", !v->ec2_xen && !tsc_is_invariant(evidence),
-			"the CPU does not advertise an invariant TSC here"},
-		/* KVM goes by many names (amazon, google, qemu, apple). */
-		{"kvm-clock", !v->guest || xen || hyperv || hypervisor_is(evidence, "vmware"),
-			OTHER_HYPERVISOR},
-		{"kvm-clock", v->kvm_clock_32_bit,
-			"the vDSO of a 32-bit kernel does not support it"},
-		{"kvm-clock", fact_is_flag(&host->kvm_clock_stable, false),
-			"KVM does not mark the TSC stable, so the vDSO does not support it"},
-		{"xen", !xen, OTHER_HYPERVISOR},
-		{"xen", kernel_is_before(evidence, "4.15"),
-			"the vDSO supports it from Linux 4.15 on"},
-		{"xen",
-			fact_is_flag(&host->xen_tsc_reliable, false) ||
-				log_find(evidence, "PVCLOCK not supported"),
-			"Xen does not mark the TSC stable, so the vDSO does not support it"},
-		{"hyperv_clocksource_tsc_page", !hyperv, OTHER_HYPERVISOR},
-		{"hyperv_clocksource_tsc_page", !v->reads_hyperv_page,
-			"the vDSO supports it from Linux 4.12 on"},
-	};
 	/* Kernels of other architectures choose their counters by themselves. */
 	bool known = clocksource_is_own_counter(name);
 
-	if (!clocksource_is_offered(evidence, name))
+	if (!clocksource_is_offered(v->evidence, name))
 		return "the kernel does not offer it";
 	if (v->vdso_replaced)
 		return "this process does not use the kernel's vDSO";
@@ -87,7 +85,7 @@ const char *reason_against(const struct view *v, const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		if (strcmp(rules[i].name, name) != 0)
 			continue;
-		if (rules[i].applies)
+		if (holds(v, rules[i].when))
 			return rules[i].reason;
 		known = true;
 	}

@@ -105,7 +105,7 @@ static const char *const rare_names[] = {"numachip2", "wdtest-jiffies", "wdtest-
 static bool is_of_module(const struct view *v)
 {
 	const char *name = v->evidence->clocksource.current;
-	bool is_known = vclock_name_has_mode(name) || clocksource_has_no_mode(v->evidence, name);
+	bool is_known = vclock_name_has_mode(name) || v->name_has_no_mode;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rare_names); i++)
 		is_known |= strcmp(name, rare_names[i]) == 0;

@@ -126,18 +126,11 @@ static const struct advice_row use_coarse_clocks = {"use-coarse-clocks", RANK_PR
 		"If the resolution of a tick is enough, a program can read CLOCK_MONOTONIC_COARSE, "
 		"which needs no counter."};
 
-/* A newer kernel alone changes nothing where no vDSO reads the clocksource in use. */
-static bool is_newer_vdso_enough(const struct view *v)
-{
-	const struct evidence *evidence = v->evidence;
-
-	return v->vdso_without_clock &&
-	       (!host_is_x86(evidence) ||
-		       !clocksource_has_no_mode(evidence, evidence->clocksource.current));
-}
-
 /* powerpc's vDSO reads its own counter, whatever the clocksource is. */
 #define IGNORES_CLOCKSOURCE IS(on_powerpc), IS(own_counter)
+
+/* A newer kernel alone changes nothing where no vDSO reads the clocksource in use. */
+#define NEWER_VDSO_IS_ENOUGH IS(vdso_without_clock), NOT_ALL(IS(on_x86), IS(name_has_no_mode))
 
 const struct cause_row causes_vdso[] = {
 	{"vdso-without-time", GROUP_VDSO, CERTAINTY_PROVEN, IF(ASK(has_no_clock)),
@@ -148,9 +141,8 @@ const struct cause_row causes_vdso[] = {
 		.evidence = cite_exports, .more = "vdso(7)",
 		.advice = {{&set_up_arm_timer,
 				   IF(HAS(arch_starts, "arm"), NOT(vdso_without_clock))},
-			{&kernel_with_vdso_clock, IF(ASK(is_newer_vdso_enough), NOT(cpu_32_bit))},
-			{&kernel_with_vdso_clock_32,
-				IF(ASK(is_newer_vdso_enough), IS(cpu_32_bit))}}},
+			{&kernel_with_vdso_clock, IF(NEWER_VDSO_IS_ENOUGH, NOT(cpu_32_bit))},
+			{&kernel_with_vdso_clock_32, IF(NEWER_VDSO_IS_ENOUGH, IS(cpu_32_bit))}}},
 	/* 5.7 and newer log "clocksource X registered with invalid VDSO mode N. Disabling VDSO
   "
                              "         support". */

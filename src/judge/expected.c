@@ -69,7 +69,7 @@ enum verdict_kind verdict_expected(const struct view *v)
 	if (v->may_read_hpet)
 		return VERDICT_UNKNOWN;
 	/* powerpc's vDSO reads the timebase whatever the clocksource is (vdso/gettimeofday.h). */
-	if ((clocksource_has_no_mode(evidence, current) && !v->on_powerpc) ||
+	if ((v->name_has_no_mode && !v->on_powerpc) ||
 		(v->counter_erratum && clocksource_is(evidence, "arch_sys_counter")) ||
 		(v->on_xen && (kernel_is_before(evidence, "4.15") || v->xen_refused)) ||
 		(v->on_kvm_clock && (v->kvm_clock_32_bit || boot_takes(evidence, BOOT_KVM_VDSO))) ||

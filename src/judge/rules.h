@@ -124,32 +124,28 @@ const char *text_for(
 
 struct verdict_row {
 	const char *id;
-	bool applies;
+	const struct term *when;
 	enum verdict_kind kind;
 	unsigned rests_on;    /* bits of enum evidence_kind */
 	const char *sentence; /* the summary; NULL: `write` makes it */
 	void (*write)(const struct view *v, char *summary, size_t size);
 };
 
-#define VERDICT_ROWS 17
+/* The first that applies decides, and the last always does; a row without an id ends them. */
+extern const struct verdict_row verdict_rows[];
 
 /* Decides by them, and sets the view's verdict. */
 void verdict_find(struct view *v, struct verdict *verdict);
 
-/* Lists all rules: the first that applies decides, and the last always does. */
-void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS]);
-
 struct contradiction_row {
 	const char *id;
-	bool applies;
+	const struct term *when;
 	bool may_be_a_change; /* it may be a change of clocksource between two readings */
 	const char *text;
 };
 
-#define CONTRADICTION_ROWS 7
-
-/* Lists all contradictions, with whether the evidence has them. */
-void contradiction_list(const struct view *v, struct contradiction_row rows[CONTRADICTION_ROWS]);
+/* All contradictions; a row without an id ends them. */
+extern const struct contradiction_row contradiction_rows[];
 
 /* Writes those that apply, at most CONTRADICTION_MAX, and returns how many. */
 size_t contradiction_find(const struct view *v, struct contradiction found[CONTRADICTION_MAX]);

@@ -221,79 +221,108 @@ static void write_unproven(const struct view *v, char *summary, size_t size)
 		*proof->reason ? proof->reason : "nothing was measured");
 }
 
+static bool call_fails(const struct view *v)
+{
+	return find_failing(v, false);
+}
+
+static bool call_fails_alike(const struct view *v)
+{
+	return find_failing(v, true);
+}
+
+static bool has_wrong_values(const struct view *v)
+{
+	return find_wrong(v);
+}
+
+static bool libc_enters(const struct view *v)
+{
+	return v->libc.entered > 0;
+}
+
+/* One change may be that from tsc-early to tsc; a second shows that it goes on. */
+static bool keeps_changing(const struct view *v)
+{
+	return v->evidence->clocksource.changes > 1;
+}
+
+/*
+ * A counter read that takes as long as the cheapest system call is not a read of a register: a
+ * hypervisor or an emulator catches it. Healthy ones take a tenth of a system call.
+ */
+static bool is_counter_slow(const struct view *v)
+{
+	const struct timing_evidence *timing = &v->evidence->timing;
+	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
+
+	return vdso && fact_is_known(&timing->counter_ns.fact) &&
+	       fact_is_known(&timing->syscall_floor_ns.fact) &&
+	       timing->counter_ns.value >= timing->syscall_floor_ns.value &&
+	       vdso->min_ns >= timing->syscall_floor_ns.value;
+}
+
 /* A vDSO call is slow if it costs more than this many system calls beside its counter. */
 #define SEVERAL_CALLS 2
 
-void verdict_list(const struct view *v, struct verdict_row rows[VERDICT_ROWS])
+/*
+ * The clocksource may have changed between proof and timing, or something slows down the vDSO's
+ * code. Neither is a fallback, which timing never shows.
+ */
+static bool is_slower(const struct view *v)
 {
-	const struct evidence *evidence = v->evidence;
-	const struct timing_evidence *timing = &evidence->timing;
+	const struct real_fact *counter = &v->evidence->timing.counter_ns;
 	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
 	const struct path_evidence *raw = v->monotonic[PATH_SYSCALL];
-	bool has_proof = fact_is_known(&evidence->proof.fact) && v->decided.calls > 0 &&
-	                 v->decided.proven == v->decided.calls;
-	bool all_enter = has_proof && v->decided.always == v->decided.calls;
-	bool some_enter = has_proof && v->decided.entered > 0;
-	/* A library linked into this binary says nothing about the host's programs. */
-	bool libc_enters = v->libc.entered > 0 && fact_is_flag(&evidence->host.libc_static, false);
-	bool is_counter_timed = has_proof && vdso && fact_is_known(&timing->counter_ns.fact);
-	/*
-	 * A counter read that takes as long as the cheapest system call is not a read of a
-	 * register: a hypervisor or an emulator catches it. Healthy ones take a tenth of a system
-	 * call.
-	 */
-	bool is_counter_slow = is_counter_timed && fact_is_known(&timing->syscall_floor_ns.fact) &&
-	                       timing->counter_ns.value >= timing->syscall_floor_ns.value &&
-	                       vdso->min_ns >= timing->syscall_floor_ns.value;
-	/*
-	 * The clocksource may have changed between proof and timing, or something slows down the
-	 * vDSO's code. Neither is a fallback, which timing never shows.
-	 */
-	bool is_slower = is_counter_timed && raw &&
-	                 vdso->min_ns - timing->counter_ns.value >= SEVERAL_CALLS * raw->min_ns;
-	const struct verdict_row all[VERDICT_ROWS] = {
-		{"captured-tree", !evidence->live, VERDICT_UNKNOWN, EVIDENCE_NAME,
-			.write = write_captured},
-		{"call-crashes", v->decided.signal, VERDICT_UNKNOWN, EVIDENCE_PROOF,
-			.write = write_crash},
-		{"emulated", v->emulated, VERDICT_UNKNOWN, 0, .write = write_emulated},
-		{"call-fails", find_failing(v, false), VERDICT_WRONG,
-			has_proof ? EVIDENCE_PROOF : EVIDENCE_VALUES, .write = write_failing},
-		{"call-fails-everywhere", find_failing(v, true), VERDICT_UNKNOWN, EVIDENCE_PROOF,
-			.write = write_failing_alike},
-		{"values-differ", find_wrong(v), VERDICT_WRONG, EVIDENCE_VALUES,
-			.write = write_wrong},
-		{"faster-than-entry", all_enter && v->entered_yet_fast, VERDICT_UNKNOWN,
-			EVIDENCE_PROOF | EVIDENCE_TIMING, .write = write_faster},
-		{"falls-back-without-vdso", all_enter && v->no_vdso, VERDICT_FALLBACK,
-			EVIDENCE_PROOF,
-			.sentence = "gettimeofday() and clock_gettime() are system calls, as there "
-				    "is no vDSO."},
-		{"always-falls-back", all_enter, VERDICT_FALLBACK, EVIDENCE_PROOF,
-			.sentence = "gettimeofday() and clock_gettime() fall back to system "
-				    "calls."},
-		{"sometimes-falls-back", some_enter && v->decided.mixed, VERDICT_FALLBACK,
-			EVIDENCE_PROOF, .write = write_entering},
-		{"some-calls-fall-back", some_enter, VERDICT_FALLBACK, EVIDENCE_PROOF,
-			.write = write_entering},
-		{"libc-falls-back", has_proof && libc_enters, VERDICT_FALLBACK, EVIDENCE_PROOF,
-			.sentence = "gettimeofday() and clock_gettime() are system calls, as the C "
-				    "library bypasses the vDSO."},
-		/* One change may be that from tsc-early to tsc; a second shows that it goes on. */
-		{"clocksource-keeps-changing", has_proof && evidence->clocksource.changes > 1,
-			VERDICT_FALLBACK, EVIDENCE_NAME | EVIDENCE_PROOF, .write = write_changing},
-		{"counter-slow", is_counter_slow, VERDICT_SLOW, EVIDENCE_PROOF | EVIDENCE_TIMING,
-			.sentence = "the vDSO serves gettimeofday() and clock_gettime(), but "
-				    "reading the CPU's counter takes as long as a system call."},
-		{"slower-than-entry", is_slower, VERDICT_UNKNOWN, EVIDENCE_PROOF | EVIDENCE_TIMING,
-			.write = write_slower},
-		{"served", has_proof, VERDICT_OK, EVIDENCE_PROOF,
-			.sentence = "gettimeofday() and clock_gettime() are served by the vDSO."},
-		{"no-proof", true, VERDICT_UNKNOWN, 0, .write = write_unproven},
-	};
 
-	memcpy(rows, all, sizeof(all));
+	return vdso && raw && fact_is_known(&counter->fact) &&
+	       vdso->min_ns - counter->value >= SEVERAL_CALLS * raw->min_ns;
 }
+
+const struct verdict_row verdict_rows[] = {
+	{"captured-tree", IF(IS(captured)), VERDICT_UNKNOWN, EVIDENCE_NAME,
+		.write = write_captured},
+	{"call-crashes", IF(IS(crashes)), VERDICT_UNKNOWN, EVIDENCE_PROOF, .write = write_crash},
+	{"emulated", IF(IS(emulated)), VERDICT_UNKNOWN, 0, .write = write_emulated},
+	{"call-fails", IF(ASK(call_fails), IS(proven)), VERDICT_WRONG, EVIDENCE_PROOF,
+		.write = write_failing},
+	{"call-fails", IF(ASK(call_fails)), VERDICT_WRONG, EVIDENCE_VALUES, .write = write_failing},
+	{"call-fails-everywhere", IF(ASK(call_fails_alike)), VERDICT_UNKNOWN, EVIDENCE_PROOF,
+		.write = write_failing_alike},
+	{"values-differ", IF(ASK(has_wrong_values)), VERDICT_WRONG, EVIDENCE_VALUES,
+		.write = write_wrong},
+	{"faster-than-entry", IF(IS(all_enter), IS(entered_yet_fast)), VERDICT_UNKNOWN,
+		EVIDENCE_PROOF | EVIDENCE_TIMING, .write = write_faster},
+	{"falls-back-without-vdso", IF(IS(all_enter), IS(no_vdso)), VERDICT_FALLBACK,
+		EVIDENCE_PROOF,
+		.sentence =
+			"gettimeofday() and clock_gettime() are system calls, as there is no vDSO."},
+	{"always-falls-back", IF(IS(all_enter)), VERDICT_FALLBACK, EVIDENCE_PROOF,
+		.sentence = "gettimeofday() and clock_gettime() fall back to system calls."},
+	{"sometimes-falls-back", IF(IS(some_enter), IS(decided.mixed)), VERDICT_FALLBACK,
+		EVIDENCE_PROOF, .write = write_entering},
+	{"some-calls-fall-back", IF(IS(some_enter)), VERDICT_FALLBACK, EVIDENCE_PROOF,
+		.write = write_entering},
+	/* A library linked into this binary says nothing about the host's programs. */
+	{"libc-falls-back", IF(IS(proven), ASK(libc_enters), FLAG(host.libc_static, false)),
+		VERDICT_FALLBACK, EVIDENCE_PROOF,
+		.sentence =
+			"gettimeofday() and clock_gettime() are system calls, as the C library bypasses "
+			"the vDSO."},
+	{"clocksource-keeps-changing", IF(IS(proven), ASK(keeps_changing)), VERDICT_FALLBACK,
+		EVIDENCE_NAME | EVIDENCE_PROOF, .write = write_changing},
+	{"counter-slow", IF(IS(proven), ASK(is_counter_slow)), VERDICT_SLOW,
+		EVIDENCE_PROOF | EVIDENCE_TIMING,
+		.sentence =
+			"the vDSO serves gettimeofday() and clock_gettime(), but reading the CPU's counter "
+			"takes as long as a system call."},
+	{"slower-than-entry", IF(IS(proven), ASK(is_slower)), VERDICT_UNKNOWN,
+		EVIDENCE_PROOF | EVIDENCE_TIMING, .write = write_slower},
+	{"served", IF(IS(proven)), VERDICT_OK, EVIDENCE_PROOF,
+		.sentence = "gettimeofday() and clock_gettime() are served by the vDSO."},
+	{"no-proof", NULL, VERDICT_UNKNOWN, 0, .write = write_unproven},
+	{0},
+};
 
 /* Timing supports a proof that it agrees with, and so does the mode. */
 static unsigned supporting_evidence(const struct evidence *evidence, const struct verdict_row *row)
@@ -313,11 +342,9 @@ static unsigned supporting_evidence(const struct evidence *evidence, const struc
 
 void verdict_find(struct view *v, struct verdict *verdict)
 {
-	struct verdict_row rows[VERDICT_ROWS];
-	const struct verdict_row *row = rows;
+	const struct verdict_row *row = verdict_rows;
 
-	verdict_list(v, rows);
-	while (!row->applies)
+	while (!holds(v, row->when))
 		row++;
 	v->verdict = row->kind;
 	verdict->kind = row->kind;

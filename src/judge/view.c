@@ -94,6 +94,7 @@ static void add_host(struct view *v)
 	v->on_ec2 = v->ec2_xen || platform_is(evidence, "aws-nitro");
 	v->gvisor = platform_is(evidence, "gvisor");
 	v->emulated = fact_is_known(&host->emulator.fact);
+	v->on_x86 = host_is_x86(evidence);
 	v->on_powerpc = arch_starts(evidence, "ppc");
 	/* A tree has QEMU's name by DMI, with KVM too; CPUID has it with TCG alone. */
 	v->on_tcg = fact_is_known(&host->cpu.fact) && hypervisor_is(evidence, "qemu") &&
@@ -109,12 +110,19 @@ static void add_host(struct view *v)
 	v->program_64_bit =
 		fact_is_known(&host->pointer_bits.fact) && host->pointer_bits.value == 64;
 	v->crashes = v->decided.signal;
+	v->proven = fact_is_known(&evidence->proof.fact) && v->decided.calls > 0 &&
+	            v->decided.proven == v->decided.calls;
+	v->all_enter = v->proven && v->decided.always == v->decided.calls;
+	v->some_enter = v->proven && v->decided.entered > 0;
+	v->vdso_enters = v->vdso.proven > 0 && v->vdso.always == v->vdso.calls;
+	v->vdso_serves = v->vdso.proven > 0 && v->vdso.proven == v->vdso.calls &&
+	                 v->vdso.entered == 0 && !v->vdso.signal && !v->vdso.failing;
 	v->counter_off = fact_is_flag(&host->counter_disabled, true);
 	v->counter_trapped = is_counter_trapped(evidence);
 	v->counter_gains_nothing = fact_is_known(&evidence->copy.what_if_ns.fact) && vdso &&
 	                           evidence->copy.what_if_ns.value > WORTH_A_SWITCH * vdso->min_ns;
 	/* A system call is never so much quicker than the cheapest one. */
-	v->entered_yet_fast = v->vdso.proven > 0 && v->vdso.always == v->vdso.calls && vdso &&
+	v->entered_yet_fast = v->vdso_enters && vdso &&
 	                      fact_is_known(&timing->syscall_floor_ns.fact) &&
 	                      vdso->min_ns < FASTER_THAN_ENTRY * timing->syscall_floor_ns.value;
 	v->reads_hyperv_page = kernel_reads_hyperv_page(evidence);
@@ -170,6 +178,7 @@ static void add_clocksource(struct view *v)
 			     (arch_starts(evidence, "i") || boot_has(evidence, "vdso")));
 	v->vdso_replaced = fact_is_flag(&evidence->vdso.replaced, true);
 	v->clocksource_known = fact_is_known(&evidence->clocksource.current_fact);
+	v->name_has_no_mode = clocksource_has_no_mode(evidence, evidence->clocksource.current);
 	v->on_xen = clocksource_is(evidence, "xen");
 	v->on_kvm_clock = clocksource_is(evidence, "kvm-clock");
 	v->on_hyperv_page = clocksource_is(evidence, "hyperv_clocksource_tsc_page");
@@ -405,7 +414,6 @@ static void add_fallback(struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
 	const struct clocksource_evidence *clocksource = &evidence->clocksource;
-	bool has_no_mode = clocksource_has_no_mode(evidence, clocksource->current);
 
 	v->fallback = v->verdict == VERDICT_FALLBACK || v->expected == VERDICT_FALLBACK;
 	v->firmware_counter =
@@ -415,11 +423,11 @@ static void add_fallback(struct view *v)
 	                        : v->verdict == VERDICT_FALLBACK &&
 	                                  fact_is_known(&evidence->vdso.fact) &&
 	                                  v->vdso.entered > 0 && !v->vdso_replaced;
-	v->unsupported = (v->falls_back || v->captured) && !v->may_read_hpet &&
-	                 v->clocksource_known &&
-	                 (has_no_mode || (evidence->live && v->mode_none &&
-						 !vclock_name_has_mode(clocksource->current)));
-	v->unsupported_on_x86 = (v->unsupported || v->may_read_hpet) && host_is_x86(evidence);
+	v->unsupported =
+		(v->falls_back || v->captured) && !v->may_read_hpet && v->clocksource_known &&
+		(v->name_has_no_mode || (evidence->live && v->mode_none &&
+						!vclock_name_has_mode(clocksource->current)));
+	v->unsupported_on_x86 = (v->unsupported || v->may_read_hpet) && v->on_x86;
 	/*
 	 * The kernel itself may have asked for it: "TSC found unstable after boot, most likely due
 	 * to broken BIOS. Use 'tsc=unstable'" (arch/x86/kernel/tsc.c). With that it logs no reason
@@ -427,10 +435,11 @@ static void add_fallback(struct view *v)
 	 */
 	v->tsc_avoided = v->unsupported_on_x86 && (v->boot_disables_tsc || v->boot_chose_current);
 	/* The choice would still slow the calls if the vDSO were enabled again. */
-	v->boot_choice_slows = v->boot_chose_current && has_other_choice(evidence) &&
-	                       (v->falls_back || v->unsupported || v->may_read_hpet ||
-				       (v->no_vdso && v->boot_disables_vdso && has_no_mode)) &&
-	                       !(v->on_kvm_clock && v->boot_disables_kvm_vdso);
+	v->boot_choice_slows =
+		v->boot_chose_current && has_other_choice(evidence) &&
+		(v->falls_back || v->unsupported || v->may_read_hpet ||
+			(v->no_vdso && v->boot_disables_vdso && v->name_has_no_mode)) &&
+		!(v->on_kvm_clock && v->boot_disables_kvm_vdso);
 	/* For a captured tree it is likely on Xen, whose page is seldom marked stable. */
 	v->tsc_lost = (v->on_xen || v->on_kvm_clock || v->on_hyperv_page) &&
 	              (v->falls_back || (v->on_xen && v->captured)) && !v->tsc_offered &&

@@ -120,6 +120,7 @@ struct view {
 	bool on_ec2;
 	bool gvisor;
 	bool emulated;
+	bool on_x86;
 	bool on_powerpc;
 	bool on_tcg;          /* QEMU emulates this guest's CPUs */
 	bool may_be_restored; /* from snapshots, as a matter of course */
@@ -127,6 +128,11 @@ struct view {
 	bool program_32_bit;
 	bool program_64_bit;        /* neither: it is not known */
 	bool crashes;               /* a deciding call ends with a signal */
+	bool proven;                /* all deciding calls were made under the proof */
+	bool all_enter;             /* in the proof, each of them in each attempt */
+	bool some_enter;            /* at least one of them did */
+	bool vdso_enters;           /* each call of the vDSO's functions entered the kernel */
+	bool vdso_serves;           /* none did, and none failed */
 	bool counter_off;           /* for this process: reading it raises a signal */
 	bool counter_trapped;       /* each read of it is intercepted or emulated */
 	bool counter_gains_nothing; /* on a copy of the vDSO it takes about as long as now */
@@ -144,6 +150,7 @@ struct view {
 	bool no_vdso;
 	bool vdso_replaced; /* by a tool, for this process: the clocksource decides nothing */
 	bool clocksource_known;
+	bool name_has_no_mode; /* no kernel gives the current clocksource a clock mode */
 	bool on_xen;
 	bool on_kvm_clock;
 	bool on_hyperv_page;
