@@ -5,6 +5,20 @@
  * document, one reads it, one prints its JSON Schema. Adding a key is adding a row. The schema
  * completes its `doc` with the key that says why it is null, and describes reasons.
  *
+ * A value is null for one of two reasons: it is not known, which is a fact with its reason, or
+ * there is none. What a new row takes:
+ *
+ *	a new value                    its row
+ *
+ *	may be unknown                 TEXT_FACT(), NUMBER_FACT() ... of a struct text_fact ...;
+ *	                               KEY_reason stands after it where it is null
+ *	several with one reason        .fact = FACT(fact), .reason = "why", and REASON("why")
+ *	                               below; the first makes the fact known
+ *	all those of one measurement   WHOLE("reason", fact) once in their table
+ *	there may be none: text, real  nothing: it is empty, NULL or NAN then
+ *	there may be none: others      .given = GIVEN(member), which is zero then
+ *	never null                     .options = FIELD_FILLED
+ *
  * A row is written with the macros below, between `#define OF struct NAME` and `#undef OF`:
  *
  *	#define OF struct timing_evidence
@@ -46,24 +60,21 @@ enum field_kind {
 	FIELD_OBJECT,  /* a struct described by `fields` */
 	FIELD_INLINE,  /* a struct whose fields are among these */
 	FIELD_LIST,    /* an array of them, or of one value each if the only row has the key "" */
-	FIELD_WHOLE,   /* its fact's reason; while that is not known all rows below it are null */
+	FIELD_WHOLE, /* the reason of its fact, without which all rows are null but FIELD_FILLED */
 };
 
 /* Options of a field, to be added up. */
 enum field_option {
-	FIELD_NEEDED = 1 << 0,       /* a document without it, or its reason, is refused */
-	FIELD_FILLED = 1 << 1,       /* never null */
-	FIELD_ABSENT_FALSE = 1 << 2, /* FIELD_KNOWN: false if the fact is absent, else null */
-	FIELD_OWN_REASON = 1 << 3,   /* KEY_reason is written after it where it is null */
-	FIELD_SIGNED = 1 << 4,       /* a number that may be below zero, down to -`most` */
-	FIELD_POINTER = 1 << 5,      /* the member points to the struct or list; is not read */
-	FIELD_NAN_NONE = 1 << 6,     /* null is read as NAN, not left zero */
-	FIELD_COLUMN = 1 << 7,       /* only a column of tables, not a key of documents */
-	FIELD_ONCE = 1 << 8,         /* the column's cell is blank where it repeats the one above */
-	FIELD_NONE = 1 << 9,         /* an absent fact is a value: field_text() says "none" */
-	FIELD_SPARE = 1 << 10,       /* the column is left out of a table that is too wide */
-	FIELD_RARE = 1 << 12,        /* the column is left out of a table where all are null */
-	FIELD_UNREAD = 1 << 13,      /* FIELD_INLINE: only the types of its values are checked */
+	FIELD_NEEDED = 1 << 0,  /* a document without it, or its reason, is refused */
+	FIELD_FILLED = 1 << 1,  /* never null */
+	FIELD_ABSENT = 1 << 2,  /* that its fact is absent is a value: false, or an empty list */
+	FIELD_SIGNED = 1 << 3,  /* a number that may be below zero, down to -`most` */
+	FIELD_POINTER = 1 << 4, /* the member points to the struct or list; is not read */
+	FIELD_COLUMN = 1 << 5,  /* only a column of tables, not a key of documents */
+	FIELD_ONCE = 1 << 6,    /* the column's cell is blank where it repeats the one above */
+	FIELD_SPARE = 1 << 7,   /* the column is left out of a table that is too wide */
+	FIELD_RARE = 1 << 8,    /* the column is left out of a table where all are null */
+	FIELD_UNREAD = 1 << 9,  /* FIELD_INLINE: only the types of its values are checked */
 };
 
 /* A bool, number or pointer that is zero where a value is null. */
@@ -85,10 +96,8 @@ struct field {
 	const struct field *fields;
 	size_t count_at, count_most;     /* a list's size_t with its length, and the limit */
 	const size_t *fact;              /* offset of its fact: null unless that is known */
-	const size_t *whole;             /* the fact of the measurement that it is a part of */
+	const char *reason;              /* the key that says why; NULL: KEY_reason; or NO_REASON */
 	const struct field_given *given; /* null where this member of the object is zero */
-	const char *reason;              /* the key of this object that says why it is null */
-	bool (*has)(const void *object);
 
 	/*
 	 * Makes the value of a row without a member, from the object and from the whole, which is
@@ -170,18 +179,18 @@ struct field {
 	.at = offsetof(OF, member), .size = sizeof(((OF *)0)->member[0]),                          \
 	.count_at = offsetof(OF, count)
 
+/* The reason is in another object of the document. */
+#define NO_REASON ""
+
 /* A value made by a function; `type` is the kind that a reader has to expect. */
 #define COMPUTED(name, type, function) .key = name, .kind = (type), .compute = (function)
 
-/* A struct text_fact, flag_fact, number_fact or real_fact: the key and, if null, KEY_reason. */
-#define TEXT_FACT(name, member)                                                                    \
-	TEXT(name, member.value), .fact = FACT(member.fact), .options = FIELD_OWN_REASON
-#define FLAG_FACT(name, member)                                                                    \
-	FLAG(name, member.value), .fact = FACT(member.fact), .options = FIELD_OWN_REASON
+/* A struct text_fact, flag_fact, number_fact or real_fact. */
+#define TEXT_FACT(name, member) TEXT(name, member.value), .fact = FACT(member.fact)
+#define FLAG_FACT(name, member) FLAG(name, member.value), .fact = FACT(member.fact)
 #define NUMBER_FACT(name, member, limit)                                                           \
-	INTEGER(name, member.value, limit), .fact = FACT(member.fact), .options = FIELD_OWN_REASON
-#define REAL_FACT(name, member, digits)                                                            \
-	REAL(name, member.value, digits), .fact = FACT(member.fact), .options = FIELD_OWN_REASON
+	INTEGER(name, member.value, limit), .fact = FACT(member.fact)
+#define REAL_FACT(name, member, digits) REAL(name, member.value, digits), .fact = FACT(member.fact)
 
 /*
  * Writes the keys schema, version and command and those of the table as one object and a newline;
@@ -261,9 +270,7 @@ void table_write(const struct table *table, FILE *out);
 /* The facts of struct host_evidence; those with a title are listed by --verbose. */
 extern const struct field host_fields[];
 
-/*
- * Prints a text, flag or integer as text: "" for null, "none" where that is a value (FIELD_NONE).
- * Returns the fact by which the value is not known; NULL: it is.
+/* Prints a text, flag or integer; "" for null. Returns the fact by which it is not known, or NULL.
  */
 const struct fact *field_text(
 	const struct field *field, const void *object, char *text, size_t size);

@@ -78,7 +78,7 @@ struct vclock_evidence {
 	char name[32];   /* "none", "tsc", "pvclock" ...; "" if the number has no name here */
 	char layout[48]; /* the layout that checked out */
 	int64_t at;      /* offset of the mode, in bytes from the start of the vDSO image */
-	bool time_namespace;
+	struct flag_fact time_namespace;    /* the data page is that of a time namespace */
 	struct flag_fact pvclock_stable;    /* PVCLOCK_TSC_STABLE_BIT of CPU 0's page */
 	struct number_fact hyperv_sequence; /* tsc_sequence of the page; 0: invalid, fall back */
 };

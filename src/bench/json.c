@@ -49,7 +49,7 @@ static json_t *time_reason(const void *object, const void *whole)
 #undef OF
 #define OF struct ns_stats
 #define TIME_NS(name, member)                                                                      \
-	REAL(name, member, NS_DECIMALS), .fact = FACT(fact), .cell_decimals = 1
+	REAL(name, member, NS_DECIMALS), .fact = FACT(fact), .reason = "reason", .cell_decimals = 1
 
 static const struct field time_fields[] = {
 	{TIME_NS("min_ns", ns.minimum), .title = "min", .width = 7,
@@ -83,8 +83,8 @@ static const struct field time_fields[] = {
 const struct field bench_row_fields[] = {
 	{INLINE(subject, subject_fields)},
 	{INLINE(stats, time_fields)},
-	{REAL("ratio", ratio.value, NS_DECIMALS), .fact = FACT(ratio.fact), .title = "ratio",
-		.width = 6, .cell_decimals = 1,
+	{REAL_FACT("ratio", ratio, NS_DECIMALS), .reason = NO_REASON, .title = "ratio", .width = 6,
+		.cell_decimals = 1,
 		.doc = "how many times as long the raw system call takes; null: unknown"},
 	{0},
 };
@@ -144,7 +144,7 @@ static const struct field noise_fields[] = {
 static const struct field measured_fields[] = {
 	{FLAG("stopped", stopped),
 		.doc = "whether the benchmark was stopped before it was complete"},
-	{INTEGER("cpu", cpu.value, INT32_MAX), .fact = FACT(cpu.fact),
+	{NUMBER_FACT("cpu", cpu, INT32_MAX), .reason = NO_REASON,
 		.doc = "CPU that the table was measured on; null: none, or it could not be pinned"},
 	{LIST_AT("calls", rows, row_count, bench_row_fields),
 		.doc = "calls by each path, and what they took"},

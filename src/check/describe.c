@@ -156,7 +156,7 @@ static void add_vclock(const struct evidence *evidence, bool all, struct strbuf 
 		vclock->mode);
 	if (vclock->how == VCLOCK_READ)
 		strbuf_add(sb, ", read from the vDSO data page%s",
-			vclock->time_namespace ? ", in a time namespace" : "");
+			vclock->time_namespace.value ? ", in a time namespace" : "");
 	else if (vclock->how == VCLOCK_COPY)
 		strbuf_add(sb, ", found on a copy of the vDSO");
 	else
@@ -198,7 +198,7 @@ static void add_details(const struct evidence *evidence, bool all, struct strbuf
 		char text[sizeof(struct text_fact)];
 
 		if (field->title && !field_text(field, &evidence->host, text, sizeof(text)) &&
-			*text && strcmp(text, "none") != 0)
+			*text)
 			strbuf_add(sb, "%s%s %s", sb->used ? "; " : "", field->title, text);
 	}
 }

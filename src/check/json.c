@@ -154,7 +154,9 @@ static json_t *lost_cpu_percent(const void *object, const void *whole)
 	const struct cost *cost = object;
 
 	(void)whole;
-	return field_real(100 * cost_seconds(cost->rate.value, cost->lost_ns, 0), 1);
+	return fact_is_known(&cost->vdso_ns.fact)
+	               ? field_real(100 * cost_seconds(cost->rate.value, cost->lost_ns, 0), 1)
+	               : json_null();
 }
 
 #undef OF
@@ -174,7 +176,7 @@ static const struct field cost_fields[] = {
 	{REAL("rate_per_s", rate.value, -1), .fact = FACT(rate.fact), .reason = "rate_reason",
 		.doc = "calls per second that the cost is worked out for"},
 	{COMPUTED("lost_cpu_percent", FIELD_REAL, lost_cpu_percent), .most = DOCUMENT_NS_MAX,
-		.whole = FACT(rate.fact), .fact = FACT(vdso_ns.fact),
+		.fact = FACT(rate.fact), .reason = "rate_reason",
 		.doc = "percent of one CPU that is lost at this rate; null: cost or rate is "
 		       "unknown"},
 	{REASON("rate_reason"), .doc = "why there is no rate; null: there is one"},

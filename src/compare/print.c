@@ -64,10 +64,10 @@ static const struct field candidate_fields[] = {
 #define OF struct run
 
 static const struct field run_fields[] = {
-	{KNOWN("restored", restored_fact),
+	{KNOWN("restored", restored_fact), .options = FIELD_FILLED, .reason = "restored_reason",
 		.doc = "whether the original clocksource is in use again; false: see "
 		       "restored_reason"},
-	{REASON("restored_reason"), .fact = FACT(restored_fact),
+	{REASON("restored_reason"),
 		.doc = "why the original clocksource is not in use again; null: it is"},
 	{LIST_AT("clocksources", candidates, count, candidate_fields),
 		.doc = "clocksources that were tried, the one in use before the first"},

@@ -80,18 +80,11 @@ static const struct field export_fields[] = {
 	{0},
 };
 
-static bool knows_exports(const void *object)
-{
-	const struct vdso_evidence *vdso = object;
-
-	return fact_is_known(&vdso->fact) || vdso->fact.state == FACT_ABSENT;
-}
-
 #undef OF
 #define OF struct vdso_evidence
 
 static const struct field vdso_fields[] = {
-	{KNOWN("present", fact), .options = FIELD_ABSENT_FALSE, .reason = "reason",
+	{KNOWN("present", fact), .options = FIELD_ABSENT, .reason = "reason",
 		.doc = "whether the vDSO is mapped"},
 	{FLAG_FACT("replaced", replaced),
 		.doc = "whether it is another image than the kernel's, which a tool gave to the "
@@ -100,7 +93,8 @@ static const struct field vdso_fields[] = {
 		.doc = "file of the library whose clock_gettime() this process calls in place of "
 		       "the C library's, as by LD_PRELOAD"},
 	{TEXT("soname", soname), .doc = "soname of the image; null: none, or unknown"},
-	{LIST("exports", exports, export_count, export_fields), .has = knows_exports,
+	{LIST("exports", exports, export_count, export_fields), .fact = FACT(fact),
+		.options = FIELD_ABSENT, .reason = "reason",
 		.doc = "functions of the vDSO; null: unknown"},
 	{INTEGER("led_away", led_away, VDSO_EXPORT_MAX),
 		.doc = "functions that are not listed, since their symbols lead out of the image: "
@@ -119,13 +113,6 @@ static const char *const how_words[] = {
 	[VCLOCK_READ] = "read",
 	NULL,
 };
-
-static bool knows_namespace(const void *object)
-{
-	const struct vclock_evidence *vclock = object;
-
-	return vclock->how == VCLOCK_READ || vclock->time_namespace;
-}
 
 static const char *settle_vclock(void *object, const json_t *from)
 {
@@ -151,7 +138,8 @@ static const struct field vclock_fields[] = {
 		       "or inferred"},
 	{TEXT("layout", layout),
 		.doc = "layout of the data page that was recognized; null: none was"},
-	{FLAG("time_namespace", time_namespace), .has = knows_namespace,
+	{FLAG("time_namespace", time_namespace.value), .fact = FACT(time_namespace.fact),
+		.reason = "reason",
 		.doc = "whether the data page is that of a time namespace; null: unknown"},
 	{FLAG("pvclock_stable", pvclock_stable.value), .fact = FACT(pvclock_stable.fact),
 		.reason = "pvclock_stable_reason",
@@ -196,19 +184,14 @@ static const struct field what_if_fields[] = {
 #undef OF
 #define OF struct host_evidence
 
-/* That there is none is a property of the host, too. */
-#define NONE_FACT(name, member)                                                                    \
-	TEXT(name, member.value), .fact = FACT(member.fact),                                       \
-				  .options = FIELD_OWN_REASON | FIELD_NONE
-
 /* Those with a title are in no sentence on the host: --verbose lists them. */
 const struct field host_fields[] = {
 	{TEXT_FACT("kernel", kernel), .doc = "release of the kernel, as uname -r"},
 	{TEXT_FACT("kernel_build", kernel_build), .title = "kernel build",
 		.doc = "version of the kernel, as uname -v"},
-	{NONE_FACT("boot_parameters", boot),
+	{TEXT_FACT("boot_parameters", boot),
 		.doc = "boot parameters that concern the clock; empty: none does"},
-	{NONE_FACT("hypervisor", hypervisor),
+	{TEXT_FACT("hypervisor", hypervisor),
 		.doc = "hypervisor below this host, in the words of systemd-detect-virt"},
 	{TEXT_FACT("hypervisor_version", hypervisor_version), .title = "hypervisor's CPUID",
 		.doc = "version of the hypervisor by its CPUID leaves"},
@@ -227,10 +210,9 @@ const struct field host_fields[] = {
 	{TEXT_FACT("libc", libc), .title = "libc", .doc = "C library of vdsocheck"},
 	{TEXT_FACT("distribution", distribution), .title = "distribution",
 		.doc = "PRETTY_NAME of os-release"},
-	{NONE_FACT("container", container),
+	{TEXT_FACT("container", container),
 		.doc = "container around vdsocheck, in the words of systemd-detect-virt"},
-	{TEXT("emulator", emulator.value), .fact = FACT(emulator.fact),
-		.options = FIELD_NEEDED | FIELD_OWN_REASON | FIELD_NONE, .title = "emulator",
+	{TEXT_FACT("emulator", emulator), .options = FIELD_NEEDED, .title = "emulator",
 		.doc = "emulator that runs vdsocheck"},
 	{NUMBER_FACT("cpu_count", cpu_count, INT32_MAX), .title = "CPUs",
 		.doc = "CPUs that are online"},
@@ -251,8 +233,7 @@ const struct field host_fields[] = {
 		.doc = "whether Xen says that the host's TSC is reliable, by its CPUID leaf"},
 	{FLAG_FACT("xen_tsc_emulated", xen_tsc_emulated),
 		.doc = "whether Xen says that the TSC is emulated, by its CPUID leaf"},
-	{FLAG("libc_static", libc_static.value), .fact = FACT(libc_static.fact),
-		.options = FIELD_NEEDED | FIELD_OWN_REASON,
+	{FLAG_FACT("libc_static", libc_static), .options = FIELD_NEEDED,
 		.doc = "whether libc is linked into vdsocheck, and so is not the host's own"},
 	{FLAG_FACT("counter_disabled", counter_disabled),
 		.doc = "whether reading the counter is disabled for this process (PR_TSC_SIGSEGV)"},
@@ -281,7 +262,7 @@ static const struct field current_fields[] = {
 
 #undef OF
 #define OF struct host_evidence
-#define HOST(name, member) TEXT(name, member.value), .fact = FACT(member.fact)
+#define HOST(name, member) TEXT_FACT(name, member), .reason = NO_REASON
 
 static const struct field few_host_fields[] = {
 	{HOST("kernel", kernel), .doc = "release of the kernel; null: unknown"},
@@ -312,7 +293,7 @@ const struct field surroundings_fields[] = {
 #define OF struct kernel_log_line
 
 static const struct field line_fields[] = {
-	{REAL("seconds", seconds, -1), .options = FIELD_NAN_NONE,
+	{REAL("seconds", seconds, -1),
 		.doc = "timestamp in seconds: since boot or, where it goes back, since a resume; "
 		       "null: the line has none"},
 	{TEXT("text", text), .options = FIELD_FILLED, .doc = "message of the line"},

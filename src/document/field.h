@@ -13,7 +13,29 @@ void field_put(json_t *object, const char *key, json_t *value);
 
 /* Return the member that the row describes, and the value that it is written as, null included. */
 const void *field_member(const struct field *field, const void *object);
-json_t *field_value(const struct field *field, const void *object, const void *whole);
+json_t *field_value(const struct field *fields, const struct field *field, const void *object,
+	const void *whole);
+
+/* True for a row whose value is why others are null. */
+static inline bool field_is_reason(const struct field *field)
+{
+	return field->kind == FIELD_REASON || field->kind == FIELD_WHOLE;
+}
+
+/* Returns the key that says why the row is null; NULL: none does. */
+const char *field_reason_key(const struct field *field, char own[FIELD_KEY_SIZE]);
+
+/* True if this is KEY_reason, which is written where the row is null, and only there. */
+bool field_has_own_reason(const struct field *field);
+
+/* Returns the FIELD_WHOLE of the table, or NULL. */
+const struct field *field_whole(const struct field *fields);
+
+/* Return the fact by which a row's value is not known, or NULL: the whole's; that, or its own. */
+const struct fact *field_lost(
+	const struct field *fields, const struct field *field, const void *object);
+const struct fact *field_unknown(
+	const struct field *fields, const struct field *field, const void *object);
 
 /* Returns the name of a FIELD_WORD's value; NULL after the last one. */
 const char *field_word(const struct field *field, unsigned value);

@@ -187,47 +187,58 @@ static struct fact *fact_in(const size_t *offset, void *object)
 static void read_nothing(
 	struct reader *reader, const struct field *field, const json_t *value, void *object)
 {
+	void *to = object && !field->compute ? (char *)object + field->at : NULL;
+
 	if (value && field->options & FIELD_FILLED)
 		refuse(reader, field->key, "is null");
 	else if (!value && field->options & FIELD_NEEDED)
 		refuse(reader, field->key, "is missing");
-	else if (field->kind == FIELD_OBJECT && object && !field->compute)
-		read_member(reader, field, NULL, NULL, (char *)object + field->at);
-	else if (field->options & FIELD_NAN_NONE && object && !field->compute)
-		*(double *)(void *)((char *)object + field->at) = NAN;
+	else if (field->kind == FIELD_OBJECT && to)
+		read_member(reader, field, NULL, NULL, to);
+	else if (field->kind == FIELD_REAL && !field->fact && to)
+		*(double *)to = NAN;
 }
 
-/* `whole` is the FIELD_WHOLE above, whose fact a value makes known, too; NULL: there is none. */
-static void read_field(struct reader *reader, const struct field *field, const struct field *whole,
+/* Returns true for the row whose value makes its fact known; the others are parts of it. */
+static bool is_first(const struct field *fields, const struct field *field)
+{
+	while (fields < field && (!fields->fact || *fields->fact != *field->fact))
+		fields++;
+	return fields == field;
+}
+
+static void read_field(struct reader *reader, const struct field *fields, const struct field *field,
 	const json_t *from, void *object)
 {
 	const json_t *value = json_object_get(from, field->key);
+	const struct field *whole = field->options & FIELD_FILLED ? NULL : field_whole(fields);
 
 	if (!value || json_is_null(value)) {
 		read_nothing(reader, field, value, object);
 		return;
 	}
 	read_value(reader, field, value, object);
-	if (object && field->fact && field->kind != FIELD_REASON && field->kind != FIELD_WHOLE &&
+	if (!object || field_is_reason(field))
+		return;
+	if (whole)
+		fact_set_known(fact_in(whole->fact, object));
+	if (field->fact && is_first(fields, field) &&
 		(field->kind != FIELD_KNOWN || json_is_true(value)))
 		fact_set_known(fact_in(field->fact, object));
-	if (object && whole)
-		fact_set_known(fact_in(whole->fact, object));
 }
 
-/* Reads the reason of a fact that no value made known; refuses a part without its whole. */
-static void read_reason(
-	struct reader *reader, const struct field *field, const json_t *from, void *object)
+/* Reads the reason of a fact that no value made known; refuses a value without the fact. */
+static void read_reason(struct reader *reader, const struct field *fields,
+	const struct field *field, const json_t *from, void *object)
 {
 	struct fact *fact = fact_in(field->fact, object);
-	bool has_whole = !field->whole || fact_is_known(fact_in(field->whole, object));
-	const json_t *said;
-	char key[FIELD_KEY_SIZE],
+	const struct field *whole = field_whole(fields);
+	bool has_whole = !whole || fact_is_known(fact_in(whole->fact, object));
+	char own[FIELD_KEY_SIZE],
 		reason[FACT_REASON_SIZE + 16] = "unread: the document does not say";
+	const char *key = field_is_reason(field) ? field->key : field_reason_key(field, own);
+	const json_t *said = json_object_get(from, key), *value = json_object_get(from, field->key);
 
-	snprintf(key, sizeof(key), "%s%s", field->reason ? field->reason : field->key,
-		field->options & FIELD_OWN_REASON ? "_reason" : "");
-	said = json_object_get(from, key);
 	if (json_is_string(said))
 		text_clean_span(reason, sizeof(reason),
 			(struct span){json_string_value(said), json_string_length(said)});
@@ -237,9 +248,14 @@ static void read_reason(
 	else if (field->options & FIELD_NEEDED && !fact_is_known(fact) && has_whole)
 		refuse(reader, key, "is %s, although %s is %s", said ? "null" : "missing",
 			field->key, field->kind == FIELD_KNOWN ? "false" : "null");
-	if (!fact_is_known(fact))
-		fact_set_described(fact, reason);
-	else if (!has_whole)
+	if (fact_is_known(fact)) {
+		if (field->kind == FIELD_WHOLE && json_is_string(said))
+			refuse(reader, key, "says why there is no value, but there is one");
+		return;
+	}
+	fact_set_described(fact, reason);
+	if (value && !json_is_null(value) && !field_is_reason(field) && !is_first(fields, field) &&
+		!(field->options & FIELD_ABSENT))
 		refuse(reader, field->key, "is present without the measurement that it belongs to");
 }
 
@@ -247,7 +263,6 @@ static void read_reason(
 static void read_object(struct reader *reader, const struct field *fields,
 	const char *(*settle)(void *object, const json_t *from), const json_t *from, void *object)
 {
-	const struct field *whole = NULL;
 	const char *wrong;
 
 	for (const struct field *field = fields; field->key; field++) {
@@ -257,9 +272,7 @@ static void read_object(struct reader *reader, const struct field *fields,
 			read_object(reader, field->fields, field->settle, from,
 				is_stored ? (char *)object + field->at : NULL);
 		else
-			read_field(reader, field, whole, from, object);
-		if (field->kind == FIELD_WHOLE)
-			whole = field;
+			read_field(reader, fields, field, from, object);
 	}
 	if (!object || reader->failed)
 		return;
@@ -268,7 +281,7 @@ static void read_object(struct reader *reader, const struct field *fields,
 		refuse(reader, "", "%s", wrong);
 	for (const struct field *field = fields; field->key; field++) {
 		if (field->fact)
-			read_reason(reader, field, from, object);
+			read_reason(reader, fields, field, from, object);
 	}
 }
 

@@ -25,14 +25,48 @@ static const struct fact *fact_at(const size_t *offset, const void *object)
 	return (const struct fact *)(const void *)((const char *)object + *offset);
 }
 
-/* Returns the fact, its own or the whole's, by which the row's value is not known; NULL: none. */
+/* Returns the row's own fact where that is not known. */
 static const struct fact *unknown_fact(const struct field *field, const void *object)
 {
-	if (field->whole && !fact_is_known(fact_at(field->whole, object)))
-		return fact_at(field->whole, object);
-	if (field->fact && !fact_is_known(fact_at(field->fact, object)))
-		return fact_at(field->fact, object);
-	return NULL;
+	const struct fact *fact = field->fact ? fact_at(field->fact, object) : NULL;
+
+	return fact && !fact_is_known(fact) ? fact : NULL;
+}
+
+const struct field *field_whole(const struct field *fields)
+{
+	while (fields->key && fields->kind != FIELD_WHOLE)
+		fields++;
+	return fields->key ? fields : NULL;
+}
+
+const struct fact *field_lost(
+	const struct field *fields, const struct field *field, const void *object)
+{
+	const struct field *whole = field->options & FIELD_FILLED ? NULL : field_whole(fields);
+
+	return whole ? unknown_fact(whole, object) : NULL;
+}
+
+const struct fact *field_unknown(
+	const struct field *fields, const struct field *field, const void *object)
+{
+	const struct fact *lost = field_lost(fields, field, object);
+
+	return lost ? lost : unknown_fact(field, object);
+}
+
+bool field_has_own_reason(const struct field *field)
+{
+	return field->fact && !field->reason && !field_is_reason(field);
+}
+
+const char *field_reason_key(const struct field *field, char own[FIELD_KEY_SIZE])
+{
+	if (!field_has_own_reason(field))
+		return field->reason && *field->reason ? field->reason : NULL;
+	snprintf(own, FIELD_KEY_SIZE, "%s_reason", field->key);
+	return own;
 }
 
 static json_int_t integer_at(const struct field *field, const void *object)
@@ -69,13 +103,17 @@ static const char *word_at(const struct field *field, const void *object)
 	return field_word(field, *(const unsigned *)field_member(field, object));
 }
 
-/* Returns true for a value that is null by itself. */
-static bool is_empty(const struct field *field, const void *object)
+/* Returns true where there is no value; a text whose fact is known may be empty. */
+static bool is_none(const struct field *field, const void *object)
 {
-	switch (field->kind) {
-	case FIELD_TEXT: /* of a known fact it may be empty */
-		return !field->fact && !(field->options & FIELD_FILLED) &&
-		       !*(const char *)field_member(field, object);
+	static const char zero[sizeof(uint64_t)];
+
+	if (field->given)
+		return memcmp((const char *)object + field->given->at, zero, field->given->size) ==
+		       0;
+	switch (field->compute ? FIELD_OBJECT : field->kind) {
+	case FIELD_TEXT:
+		return !field->fact && !*(const char *)field_member(field, object);
 	case FIELD_STRING:
 		return !string_at(field, object) || !*string_at(field, object);
 	case FIELD_REAL:
@@ -87,27 +125,15 @@ static bool is_empty(const struct field *field, const void *object)
 	}
 }
 
-/* A value is null if its row says so, if its fact is not known, or if it is empty. */
-static bool is_null(const struct field *field, const void *object)
+static bool is_null(const struct field *fields, const struct field *field, const void *object)
 {
-	static const char zero[sizeof(uint64_t)];
+	const struct fact *unknown = field_unknown(fields, field, object);
 
-	if (field->has && !field->has(object))
-		return true;
-	if (field->given &&
-		memcmp((const char *)object + field->given->at, zero, field->given->size) == 0)
-		return true;
-	return unknown_fact(field, object) || (!field->compute && is_empty(field, object));
-}
-
-/* With FIELD_ABSENT_FALSE, false means that the fact is absent; other reasons are null. */
-static json_t *known_value(const struct field *field, const void *object)
-{
-	const struct fact *unknown = unknown_fact(field, object);
-
-	if (field->options & FIELD_ABSENT_FALSE && unknown && unknown->state != FACT_ABSENT)
-		return json_null();
-	return json_boolean(!unknown);
+	if (field->options & FIELD_FILLED)
+		return false;
+	if (unknown)
+		return !(field->options & FIELD_ABSENT) || unknown->state != FACT_ABSENT;
+	return is_none(field, object);
 }
 
 const struct fact *field_text(
@@ -122,8 +148,6 @@ const struct fact *field_text(
 		text_clean(text, size, *(const bool *)field_member(field, object) ? "yes" : "no");
 	else if (!unknown)
 		text_clean(text, size, field_member(field, object));
-	if (!*text && field->options & FIELD_NONE && (!unknown || unknown->state == FACT_ABSENT))
-		text_clean(text, size, "none");
 	return unknown;
 }
 
@@ -150,13 +174,12 @@ void field_put(json_t *object, const char *key, json_t *value)
 	json_object_set_new(object, key, value ? value : json_null());
 }
 
-json_t *field_value(const struct field *field, const void *object, const void *whole)
+json_t *field_value(const struct field *fields, const struct field *field, const void *object,
+	const void *whole)
 {
 	size_t count;
 
-	if (field->kind == FIELD_KNOWN)
-		return known_value(field, object);
-	if (is_null(field, object))
+	if (is_null(fields, field, object))
 		return json_null();
 	if (field->compute)
 		return field->compute(object, whole);
@@ -167,6 +190,8 @@ json_t *field_value(const struct field *field, const void *object, const void *w
 		return json_string(string_at(field, object));
 	case FIELD_FLAG:
 		return json_boolean(*(const bool *)field_member(field, object));
+	case FIELD_KNOWN:
+		return json_boolean(!unknown_fact(field, object));
 	case FIELD_INTEGER:
 		return json_integer(integer_at(field, object));
 	case FIELD_REAL:
@@ -191,8 +216,9 @@ json_t *field_list(
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++, element += size)
-		json_array_append_new(list, *fields->key ? field_write(fields, element, whole)
-							 : field_value(fields, element, whole));
+		json_array_append_new(list, *fields->key
+						    ? field_write(fields, element, whole)
+						    : field_value(fields, fields, element, whole));
 	return list;
 }
 
@@ -200,7 +226,7 @@ json_t *field_list(
 static json_t *write_reason(
 	const struct field *fields, const struct field *reason, const void *object)
 {
-	const struct fact *unknown = unknown_fact(reason, object);
+	const struct fact *unknown = field_unknown(fields, reason, object);
 
 	for (const struct field *field = fields; field->key && !unknown; field++) {
 		if (field->reason && strcmp(field->reason, reason->key) == 0)
@@ -212,34 +238,22 @@ static json_t *write_reason(
 static void write_into(
 	json_t *to, const struct field *fields, const void *object, const void *whole)
 {
-	const struct fact *lost = NULL; /* of the FIELD_WHOLE above, if it is not known */
-
 	for (const struct field *field = fields; field->key; field++) {
-		bool is_reason = field->kind == FIELD_REASON && !field->compute;
-		char key[FIELD_KEY_SIZE];
+		const void *part = field_member(field, object);
+		const struct fact *unknown;
+		char own[FIELD_KEY_SIZE];
 
-		if (field->kind == FIELD_INLINE) {
-			const void *part = field_member(field, object);
-
+		if (field->kind == FIELD_INLINE)
 			write_into(to, field->fields, part, part);
+		if (field->kind == FIELD_INLINE || field->options & FIELD_COLUMN)
 			continue;
-		}
-		if (field->options & FIELD_COLUMN)
-			continue;
-		if (field->kind == FIELD_WHOLE)
-			lost = unknown_fact(field, object);
-		if (field->kind == FIELD_WHOLE || (lost && !(field->options & FIELD_FILLED))) {
-			is_reason = is_reason || field->kind == FIELD_WHOLE;
-			field_put(to, field->key, is_reason ? field_reason(lost) : json_null());
-			continue;
-		}
-		field_put(to, field->key,
-			is_reason ? write_reason(fields, field, object)
-				  : field_value(field, object, whole));
-		if (!(field->options & FIELD_OWN_REASON) || !unknown_fact(field, object))
-			continue;
-		snprintf(key, sizeof(key), "%s_reason", field->key);
-		field_put(to, key, field_reason(unknown_fact(field, object)));
+		unknown = field_unknown(fields, field, object);
+		if (field_is_reason(field) && !field->compute)
+			field_put(to, field->key, write_reason(fields, field, object));
+		else
+			field_put(to, field->key, field_value(fields, field, object, whole));
+		if (unknown && field_has_own_reason(field))
+			field_put(to, field_reason_key(field, own), field_reason(unknown));
 	}
 }
 

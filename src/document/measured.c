@@ -55,12 +55,13 @@ const struct field proof_fields[] = {
 		.doc = "whether the proof was taken; false: see reason"},
 	{WORD("method", method, method_words),
 		.doc = "how entries into the kernel were counted; null: not taken"},
-	{COMPUTED("calls", FIELD_INTEGER, proof_calls), .whole = FACT(fact), .most = INT64_MAX,
-		.doc = "deciding calls made under the proof, by the vDSO and by libc; null: not taken"},
-	{COMPUTED("entered_kernel", FIELD_INTEGER, proof_entered), .whole = FACT(fact),
+	{COMPUTED("calls", FIELD_INTEGER, proof_calls), .fact = FACT(fact), .reason = "reason",
 		.most = INT64_MAX,
+		.doc = "deciding calls made under the proof, by the vDSO and by libc; null: not taken"},
+	{COMPUTED("entered_kernel", FIELD_INTEGER, proof_entered), .fact = FACT(fact),
+		.reason = "reason", .most = INT64_MAX,
 		.doc = "how many of these calls entered the kernel; null: not taken"},
-	{INTEGER("cpus", cpus, UINT32_MAX), .whole = FACT(fact),
+	{INTEGER("cpus", cpus, UINT32_MAX), .fact = FACT(fact), .reason = "reason",
 		.doc = "CPUs that the calls were spread over"},
 	{TEXT("note", note), .doc = "why methods of the proof were refused; null: none was"},
 	{REASON("reason"), .doc = "why the proof was not taken; null: it was"},
@@ -72,8 +73,7 @@ const struct field proof_fields[] = {
 #undef OF
 #define OF struct timing_evidence
 
-#define LEAST(name, member, why)                                                                   \
-	NS(name, member.value), .fact = FACT(member.fact), .whole = FACT(fact), .reason = (why)
+#define LEAST(name, member, why) NS(name, member.value), .fact = FACT(member.fact), .reason = (why)
 
 const struct field timing_fields[] = {
 	{TEXT("counter", counter),
@@ -89,12 +89,12 @@ const struct field timing_fields[] = {
 	{LEAST("getppid_ns", syscall_floor_ns, "getppid_reason"), .options = FIELD_NEEDED,
 		.doc = "ns per getppid system call, the cheapest one, least of all batches"},
 	{REASON("getppid_reason")},
-	{INTEGER("batches", batches, UINT32_MAX), .options = FIELD_NEEDED, .fact = FACT(fact),
-		.reason = "reason", .doc = "batches measured of each call and path"},
-	{INTEGER("cpu", cpu.value, INT32_MAX), .fact = FACT(cpu.fact), .whole = FACT(fact),
-		.reason = "cpu_reason", .doc = "CPU that the calls were timed on"},
+	{INTEGER("batches", batches, UINT32_MAX), .options = FIELD_NEEDED,
+		.doc = "batches measured of each call and path"},
+	{INTEGER("cpu", cpu.value, INT32_MAX), .fact = FACT(cpu.fact), .reason = "cpu_reason",
+		.doc = "CPU that the calls were timed on"},
 	{REASON("cpu_reason")},
-	{REASON("reason"), .doc = "why nothing was timed; null: the calls were"},
+	{WHOLE("reason", fact), .doc = "why nothing was timed; null: the calls were"},
 	{0},
 };
 
@@ -241,7 +241,7 @@ const char *settle_call(void *object, const json_t *from)
 		.doc = "ns per call by " how ", least of all batches; null: not timed"},           \
 	{                                                                                          \
 		NS(name "_median_ns", path[by].median_ns),                                         \
-			.whole = FACT(path[by].fact),                                              \
+			.fact = FACT(path[by].fact), .reason = "reason",                           \
 			.doc = "ns per call by " how ", median of the batches; null: not timed"    \
 	}
 
@@ -254,8 +254,8 @@ const struct field call_fields[] = {
 	TIMES("vdso", PATH_VDSO, "the vDSO"),
 	TIMES("libc", PATH_LIBC, "libc"),
 	TIMES("syscall", PATH_SYSCALL, "raw system call"),
-	{NS("vdso_batch_p99_ns", path[PATH_VDSO].p99_ns), .whole = FACT(path[PATH_VDSO].fact),
-		.given = GIVEN(path[PATH_VDSO].p99_ns),
+	{NS("vdso_batch_p99_ns", path[PATH_VDSO].p99_ns), .fact = FACT(path[PATH_VDSO].fact),
+		.reason = "reason", .given = GIVEN(path[PATH_VDSO].p99_ns),
 		.doc = "ns per call by the vDSO, 99th percentile of the batches' averages; null: "
 		       "not timed"},
 	{COMPUTED("judged_by", FIELD_WORD, judged_by), .options = FIELD_NEEDED | FIELD_FILLED,

@@ -18,9 +18,8 @@
 #define EMPTY "-"
 
 struct column {
-	const struct field *field;
-	const struct field *inside; /* the FIELD_INLINE that it is part of; NULL: none */
-	const size_t *whole;        /* where the fact of the FIELD_WHOLE above is; NULL: none */
+	const struct field *fields, *field; /* the row, and its table */
+	const struct field *inside;         /* the FIELD_INLINE that it is part of; NULL: none */
 	size_t width;
 	size_t least; /* width of the widest cell, with the blanks before it */
 	bool left_out;
@@ -29,15 +28,11 @@ struct column {
 static size_t find_columns(const struct field *fields, const struct field *inside,
 	struct column columns[COLUMN_MAX], size_t count)
 {
-	const size_t *above = NULL;
-
 	for (const struct field *field = fields; field->key; field++) {
-		if (field->kind == FIELD_WHOLE)
-			above = field->fact;
-		else if (field->kind == FIELD_INLINE)
+		if (field->kind == FIELD_INLINE)
 			count = find_columns(field->fields, field, columns, count);
 		else if (field->title && count < COLUMN_MAX)
-			columns[count++] = (struct column){field, inside, above,
+			columns[count++] = (struct column){fields, field, inside,
 				(size_t)field->width, 0, field->options & FIELD_RARE};
 	}
 	return count;
@@ -75,17 +70,14 @@ static char *make_cell(const struct column *column, const void *object, const vo
 
 	if (column->inside)
 		object = field_member(column->inside, object);
-	if (column->whole &&
-		!fact_is_known((const void *)((const char *)object + *column->whole))) {
-		/* It is null. */
-	} else if (column->field->cell) {
+	if (column->field->cell && !field_lost(column->fields, column->field, object)) {
 		column->field->cell(object, whole, out);
-	} else {
+	} else if (!column->field->cell) {
 		struct field shown = *column->field;
 		json_t *value;
 
 		shown.decimals = shown.cell_decimals ? shown.cell_decimals : shown.decimals;
-		value = field_value(&shown, object, whole);
+		value = field_value(column->fields, &shown, object, whole);
 		print_value(value, &shown, out);
 		json_decref(value);
 	}

@@ -297,7 +297,7 @@ static bool has_filter(const struct view *v)
 static bool is_in_time_namespace(const struct view *v)
 {
 	return (v->verdict == VERDICT_OK || v->verdict == VERDICT_SLOW) &&
-	       v->evidence->vclock.time_namespace;
+	       v->evidence->vclock.time_namespace.value;
 }
 
 const struct cause_row causes_notes[] = {

@@ -401,6 +401,8 @@ void copy_set_mode(const struct copy_evidence *copy, struct vclock_evidence *vcl
 	if (vclock->how == VCLOCK_READ)
 		fact_set(&vclock->fact, FACT_FAILED,
 			"another word of the vDSO data page decides than in the known layout");
+	if (!vclock->time_namespace.value)
+		vclock->time_namespace.fact = vclock->fact;
 	*vclock->layout = '\0';
 	vclock->how = VCLOCK_COPY;
 	vclock->mode = copy->mode;

@@ -149,7 +149,7 @@ static void find_page_mode(struct page_search *search, struct vclock_evidence *a
 	const struct vvar_match *match = &search->match;
 
 	fault_guard_once(search_all_pages, search);
-	answer->time_namespace = search->timens_at != 0;
+	answer->time_namespace.value = search->timens_at != 0;
 	if (!search->realtime[0]) {
 		fact_set(&answer->fact, FACT_DENIED,
 			"cannot validate the data page: the clock system calls are blocked");
@@ -171,6 +171,9 @@ static void find_page_mode(struct page_search *search, struct vclock_evidence *a
 		fact_set_known(&answer->fact);
 		read_clock_page(search, answer);
 	}
+	answer->time_namespace.fact = answer->fact;
+	if (answer->time_namespace.value)
+		fact_set_known(&answer->time_namespace.fact);
 }
 
 bool vvar_read_again(

@@ -228,5 +228,7 @@ void trace_costs_judge(const struct trace_evidence *trace, struct trace_diagnosi
 	}
 	if (diagnosis->sums.avoidable)
 		fact_set_known(&diagnosis->counted);
+	if (!fact_is_known(&diagnosis->counted))
+		diagnosis->sums.lost_s.fact = diagnosis->counted;
 	judge_inside(trace, &diagnosis->inside);
 }

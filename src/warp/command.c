@@ -140,21 +140,18 @@ static void print_cpus(const void *object, const void *whole, FILE *out)
 }
 
 #define OF struct warp_result
-#define TESTED(name, member)                                                                       \
-	INTEGER(name, member, INT64_MAX), .fact = FACT(fact), .reason = "reason"
 #define LARGEST_WARP(name, member)                                                                 \
-	INTEGER(name, member, INT32_MAX), .whole = FACT(fact), .fact = FACT(cpu_fact),             \
-					  .reason = "cpu_reason"
+	INTEGER(name, member, INT32_MAX), .fact = FACT(cpu_fact), .reason = "cpu_reason"
 
 static const struct field warp_result_fields[] = {
 	{STRING("clock", name), .options = FIELD_FILLED, .title = "", .width = 21, .left = true,
 		.doc = "name of the clock or counter; vDSO against kernel: CLOCK_MONOTONIC by "
 		       "both in turn"},
-	{TESTED("reads", reads), .title = "reads", .width = 12,
+	{INTEGER("reads", reads, INT64_MAX), .title = "reads", .width = 12,
 		.doc = "readings of the clock that were compared"},
-	{TESTED("warps", warps), .title = "warps", .width = 12,
+	{INTEGER("warps", warps, INT64_MAX), .title = "warps", .width = 12,
 		.doc = "readings that were earlier than one already taken"},
-	{TESTED("largest_warp_ns", largest_ns), .title = "largest ns", .width = 12,
+	{INTEGER("largest_warp_ns", largest_ns, INT64_MAX), .title = "largest ns", .width = 12,
 		.doc = "ns of the largest warp; 0: none"},
 	{LARGEST_WARP("cpu_behind", cpu_behind), .options = FIELD_SPARE, .title = "CPUs",
 		.width = 11, .cell = print_cpus,
@@ -163,14 +160,13 @@ static const struct field warp_result_fields[] = {
 		.doc = "CPU on which the later time was read before"},
 	{REASON("cpu_reason"),
 		.doc = "why the CPUs of the largest warp are null; null: a warp was seen"},
-	{INTEGER("max_offset_ns", max_offset.value, INT64_MAX), .fact = FACT(max_offset.fact),
-		.whole = FACT(fact), .reason = "max_offset_reason", .title = "offset ns",
-		.width = 11,
+	{NUMBER_FACT("max_offset_ns", max_offset, INT64_MAX), .reason = "max_offset_reason",
+		.title = "offset ns", .width = 11,
 		.doc = "upper bound in ns on the offset between the clocks of any two CPUs"},
 	{REASON("max_offset_reason"), .doc = "why this bound is null; else null"},
-	{INTEGER("discarded_slices", discarded, UINT32_MAX),
+	{INTEGER("discarded_slices", discarded, UINT32_MAX), .options = FIELD_FILLED,
 		.doc = "slices of the test not counted, because the clock was set"},
-	{REASON("reason"), .fact = FACT(fact), .doc = "why the clock was not tested; null: it was"},
+	{WHOLE("reason", fact), .doc = "why the clock was not tested; null: it was"},
 	{0},
 };
 
@@ -193,16 +189,14 @@ static json_t *against(const void *object, const void *whole)
 
 #undef OF
 #define OF struct warp_pair
-#define OF_PAIR(name, member) INTEGER(name, member, INT32_MAX), .fact = FACT(fact)
 
 static const struct field pair_fields[] = {
 	{WHOLE("reason", fact), .doc = "why the offset is null; null: it is known"},
-	{OF_PAIR("cpu", cpu), .doc = "number of one CPU"},
-	{OF_PAIR("other_cpu", other_cpu), .doc = "number of the other CPU"},
-	{NS("offset_ns", offset_ns), .fact = FACT(fact), .options = FIELD_SIGNED,
+	{INTEGER("cpu", cpu, INT32_MAX), .doc = "number of one CPU"},
+	{INTEGER("other_cpu", other_cpu, INT32_MAX), .doc = "number of the other CPU"},
+	{NS("offset_ns", offset_ns), .options = FIELD_SIGNED,
 		.doc = "ns by which the counter of other_cpu is ahead of that of cpu"},
-	{NS("error_ns", error_ns), .fact = FACT(fact),
-		.doc = "ns by which the offset may be wrong at most"},
+	{NS("error_ns", error_ns), .doc = "ns by which the offset may be wrong at most"},
 	{0},
 };
 
@@ -235,9 +229,12 @@ static const struct field cpu_element[] = {
 };
 
 static const struct field run_fields[] = {
-	{FLAG("stopped", stopped), .doc = "whether the test was stopped before the time asked for"},
-	{INTEGER("allowed_cpus", allowed, INT64_MAX), .doc = "CPUs that this process may run on"},
-	{LIST("cpus", cpus, cpu_count, cpu_element), .doc = "CPUs that were tested"},
+	{FLAG("stopped", stopped), .options = FIELD_FILLED,
+		.doc = "whether the test was stopped before the time asked for"},
+	{INTEGER("allowed_cpus", allowed, INT64_MAX), .options = FIELD_FILLED,
+		.doc = "CPUs that this process may run on"},
+	{LIST("cpus", cpus, cpu_count, cpu_element), .options = FIELD_FILLED,
+		.doc = "CPUs that were tested"},
 	{COMPUTED("clocks", FIELD_LIST, clocks), .options = FIELD_FILLED,
 		.fields = warp_result_fields, .doc = "clocks that were to be tested"},
 	{OBJECT("counters", worst, pair_fields),

@@ -14,19 +14,11 @@
 /* The exit statuses of the command, in words. */
 static const char *status;
 
-/* The row above in its table whose fact all rows below it need; NULL: none. */
-static const struct field *whole_above(const struct field *fields, const struct field *field)
-{
-	while (fields < field && fields->kind != FIELD_WHOLE)
-		fields++;
-	return fields < field ? fields : NULL;
-}
-
 static bool is_nullable(const struct field *fields, const struct field *field)
 {
 	if (field->options & FIELD_FILLED)
 		return false;
-	if (whole_above(fields, field))
+	if (field_whole(fields))
 		return true;
 	switch (field->kind) {
 	case FIELD_TEXT:
@@ -35,8 +27,6 @@ static bool is_nullable(const struct field *fields, const struct field *field)
 	case FIELD_REASON:
 	case FIELD_WHOLE:
 		return true;
-	case FIELD_KNOWN:
-		return field->options & FIELD_ABSENT_FALSE;
 	case FIELD_WORD:
 		for (unsigned i = 0; !field->compute && field_word(field, i); i++) {
 			if (!*field_word(field, i))
@@ -46,7 +36,7 @@ static bool is_nullable(const struct field *fields, const struct field *field)
 	default:
 		break;
 	}
-	return field->compute || field->has || field->given || field->fact || field->whole;
+	return field->compute || field->given || field->fact;
 }
 
 static const char *type_name(enum field_kind kind)
@@ -68,23 +58,14 @@ static const char *type_name(enum field_kind kind)
 	}
 }
 
-/*
- * The key that says why the row is null; NULL: none does. A reason of the name "reason" is that of
- * all facts of its table which name no other.
- */
+/* The key that says why the row is null, of the row or of its table's whole; NULL: none does. */
 static const char *reason_key(
 	const struct field *fields, const struct field *field, char own[FIELD_KEY_SIZE])
 {
-	snprintf(own, FIELD_KEY_SIZE, "%s_reason", field->key);
-	if (field->reason || field->options & FIELD_OWN_REASON)
-		return field->reason ? field->reason : own;
-	if (field->kind != FIELD_WHOLE && whole_above(fields, field))
-		return whole_above(fields, field)->key;
-	for (; (field->fact || field->whole) && fields->key; fields++) {
-		if (fields->kind == FIELD_REASON && strcmp(fields->key, "reason") == 0)
-			return fields->key;
-	}
-	return NULL;
+	const char *key = field_reason_key(field, own);
+	const struct field *whole = field_whole(fields);
+
+	return key || !whole || field_is_reason(field) ? key : whole->key;
 }
 
 /* "why a or b is null; else null", of the rows that name this reason; NULL: none does. */
@@ -213,10 +194,9 @@ static void put_table(json_t *properties, json_t *required, const struct field *
 			continue;
 		field_put(properties, field->key, value_schema(fields, field));
 		json_array_append_new(required, json_string(field->key));
-		if (!(field->options & FIELD_OWN_REASON))
+		if (!field_has_own_reason(field))
 			continue;
-		snprintf(key, sizeof(key), "%s_reason", field->key);
-		field_put(properties, key,
+		field_put(properties, field_reason_key(field, key),
 			json_pack("{so ss}", "description",
 				json_sprintf("why %s is null; else missing", field->key), "type",
 				"string"));

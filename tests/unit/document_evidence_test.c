@@ -608,8 +608,10 @@ static void a_null_that_decides_without_its_reason_is_refused(void **state)
 static void a_document_that_contradicts_itself_is_refused(void **state)
 {
 	(void)state;
-	assert_refused_with("timing", 0, "batches", json_null(),
-		"timing.counter_ns is present without the measurement that it belongs to");
+	assert_refused_with("timing", 0, "reason", json_string("failed: no time"),
+		"timing.reason says why there is no value, but there is one");
+	assert_refused_with("calls", 2, "agrees", json_null(),
+		"calls[2].ahead_ns is present without the measurement that it belongs to");
 	assert_refused_with(
 		"calls", 1, "clock", json_string("CLOCK_MONOTONIC"), "calls lists a call twice");
 	assert_refused_with("calls", 1, "clock", json_string("CLOCK_X"),

@@ -356,12 +356,12 @@ static void roll_vclock(struct vclock_evidence *vclock, struct dice *dice)
 	vclock->how = (enum vclock_how)dice_roll(dice, 3);
 	vclock->mode = (int64_t)dice_roll(dice, 4);
 	text_clean(vclock->name, sizeof(vclock->name), pick(dice, modes, COUNT(modes)));
-	vclock->time_namespace = dice_roll(dice, 2);
 	roll_fact(&vclock->fact, dice);
 	if (vclock->how == VCLOCK_READ)
 		fact_set_known(&vclock->fact);
 	else if (fact_is_known(&vclock->fact))
 		fact_set(&vclock->fact, FACT_FAILED, "for some reason");
+	roll_flag(&vclock->time_namespace, dice);
 	roll_flag(&vclock->pvclock_stable, dice);
 	roll_number(&vclock->hyperv_sequence, dice);
 }

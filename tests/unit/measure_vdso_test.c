@@ -237,7 +237,7 @@ static void a_hypervisor_s_page_is_found_in_a_time_namespace_too(void **state)
 		struct vclock_evidence vclock = read_made_pages(in_namespace);
 
 		assert_string_equal(vclock.name, "pvclock");
-		assert_int_equal(vclock.time_namespace, in_namespace);
+		assert_int_equal(vclock.time_namespace.value, in_namespace);
 		assert_true(fact_is_flag(&vclock.pvclock_stable, true));
 	}
 }
