@@ -12,33 +12,31 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* The sentence of write_marked() ends with one of these. */
-static const struct {
-	bool measured; /* first with what both clocks measured, which is known then */
-	const char *text;
-} explanations[] = {
-	[WATCHDOG_UNDETERMINED] = {true, " One of the two is wrong."},
-	[WATCHDOG_WRAPPED] = {false, ", by mistake: its check came late, and by then the reference "
-				     "clock had counted past its range."},
-	[WATCHDOG_STOPPED] = {false, ", by mistake: the reference clock had counted too little."},
-	[WATCHDOG_MISREAD] = {false, ", by mistake: its reference clock was read as all ones, "
-				     "which is a failed read."},
-	[WATCHDOG_LOST_TICKS] = {false, ", by mistake: its reference clock is a count of timer "
-					"interrupts, some of which were lost."},
-	[WATCHDOG_LATE] = {true, " This is a false alarm: the check came late."},
-	[WATCHDOG_PAUSED] = {true, " This guest was paused, and one of the two did not count that "
-				   "time."},
-	[WATCHDOG_MOVED] = {true, " This guest was moved to a host whose TSC has another rate, was "
-				  "paused, or one of the two lost time."},
-	[WATCHDOG_DELAYED_READ] = {true, " A delayed read explains that: often a false alarm."},
-	[WATCHDOG_TSC_JUMPED] = {false, ": the TSC was reset or overwritten by firmware, a "
-					"suspend, a migration or a program that writes the CPU's "
-					"registers."},
+/* The text of write_marked() ends with one of these. */
+static const char *const explanations[] = {
+	[WATCHDOG_UNDETERMINED] = " One of the two is wrong.",
+	[WATCHDOG_REFERENCE] =
+		", by mistake: its reference clock did not count, was misread, or lost "
+		"timer interrupts.",
+	[WATCHDOG_CHECK] = " The check came late, or a read was delayed: often a false alarm.",
+	[WATCHDOG_PAUSED] = " This guest was paused, and one of the two did not count that time.",
 	/* The kernel takes a TSC that went back for 0 (clocksource_delta(), 4.x to 7.2). */
-	[WATCHDOG_TSC_SLOW] = {true, " The check came in time, so the TSC lost time: it stood "
-				     "still, went back, or its stated rate is wrong."},
-	[WATCHDOG_TSC_SKEWED] = {true, " One of the two is wrong."},
+	[WATCHDOG_TSC] =
+		" The TSC stood still, or was reset or overwritten by firmware, a suspend, "
+		"a migration or a program that writes the CPU's registers.",
+	[WATCHDOG_RATES] = " One of the two is wrong.",
 };
+
+#define WRAPPED                                                                                    \
+	", by mistake: its check came late, and by then the reference clock had counted past its " \
+	"range."
+
+#define MOVED                                                                                      \
+	" This guest was moved to a host whose TSC has another rate, was paused, or one of the "   \
+	"two lost time."
+
+/* Two clocks of a machine, or of a guest that was not moved, do not differ by so much. */
+#define MOVED_SHARE 0.1
 
 static bool is_rate_stated(const struct view *v)
 {
@@ -71,22 +69,27 @@ static void write_marked(const struct view *v, char text[CAUSE_TEXT_SIZE])
 {
 	const struct watchdog_report *report = &v->watchdog;
 	const struct kernel_log_line *line = find_marking(v);
-	bool measured = explanations[report->culprit].measured;
+	double counted = report->reference.seconds, passed = report->tsc.seconds;
+	bool has_moved = report->culprit == WATCHDOG_RATES &&
+	                 fabs(passed - counted) > MOVED_SHARE * fmin(passed, counted);
+	bool is_measured = report->line && counted >= 0 && passed >= 0 &&
+	                   report->culprit != WATCHDOG_REFERENCE;
 	char when[LOG_TIME_SIZE];
 
 	text_append(text, CAUSE_TEXT_SIZE, "The kernel marked the TSC unstable");
 	if (line && line->seconds >= 0)
 		text_append(text, CAUSE_TEXT_SIZE, " %s", log_time(v, line, when));
-	if (measured &&
-		(!report->line || report->reference.seconds < 0 || report->tsc.seconds < 0)) {
-		text_append(text, CAUSE_TEXT_SIZE, ".");
-		return;
-	}
-	if (measured)
+	if (is_measured)
 		append_intervals(text, report);
-	text_append(text, CAUSE_TEXT_SIZE, "%s%s", explanations[report->culprit].text,
-		v->standing == COUNTER_FAULTY ? TSC_READERS_AFFECTED : "");
-	if (report->culprit == WATCHDOG_STOPPED && v->machine &&
+	else if (report->culprit != WATCHDOG_REFERENCE)
+		text_append(text, CAUSE_TEXT_SIZE, ".");
+	if (is_measured || report->culprit != WATCHDOG_UNDETERMINED)
+		text_append(text, CAUSE_TEXT_SIZE, "%s%s",
+			report->wrapped ? WRAPPED
+			: has_moved     ? MOVED
+					: explanations[report->culprit],
+			v->standing == COUNTER_FAULTY ? TSC_READERS_AFFECTED : "");
+	if (report->culprit == WATCHDOG_REFERENCE && !report->wrapped && v->machine &&
 		strcmp(report->reference.name, "hpet") == 0)
 		text_append(text, CAUSE_TEXT_SIZE, " On some CPUs hpet stops in deep idle states.");
 }
@@ -110,16 +113,15 @@ static void cite_marked(const struct view *v, struct cause *cause)
 		cite(cause, "with %u wrap%s of its counter, %s measured %.3f s, as %s did",
 			report->wraps, report->wraps == 1 ? "" : "s", reference->name,
 			report->true_seconds, report->tsc.name);
-	else if (report->culprit == WATCHDOG_WRAPPED)
+	else if (report->wrapped)
 		cite(cause,
 			"%s counted %.3f s as %s did, which is more than half of its range and "
 			"taken for 0",
 			reference->name, report->true_seconds, report->tsc.name);
-	else if (reference->read &&
-		 (report->culprit == WATCHDOG_STOPPED || report->culprit == WATCHDOG_MISREAD))
+	else if (reference->read && report->culprit == WATCHDOG_REFERENCE)
 		cite(cause, "%s was read as %llx, before that as %llx", reference->name,
 			(unsigned long long)reference->now, (unsigned long long)reference->last);
-	else if (report->culprit >= WATCHDOG_TSC_SLOW && is_rate_stated(v))
+	else if (report->culprit >= WATCHDOG_TSC && is_rate_stated(v))
 		cite(cause, "tsc_known_freq: CPUID or the hypervisor stated the rate of the TSC, "
 			    "the kernel did not measure it");
 	cite_firmware(v, cause);
@@ -205,9 +207,8 @@ static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE, .a
 			"NUMA nodes, 6.3 and newer of up to four, 6.12 and newer of up to four "
 			"sockets."},
 		{"7.2",
-			IF(ANY(IS(tsc_delay), EQ(watchdog.culprit, WATCHDOG_WRAPPED),
-				EQ(watchdog.culprit, WATCHDOG_LATE),
-				EQ(watchdog.culprit, WATCHDOG_DELAYED_READ))),
+			IF(ANY(IS(tsc_delay), IS(watchdog.wrapped),
+				EQ(watchdog.culprit, WATCHDOG_CHECK))),
 			"Linux 7.2 and newer repeat a slow read and skip a late check."}},
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck warp && vdsocheck"}},
 	NOWATCHDOG, .risk = NO_WATCHDOG_RISK};
@@ -298,12 +299,6 @@ static const struct advice_row start_cold_for_rate = {"start-cold-for-rate", RAN
 	.text = "Power the machine off, and on after some seconds: clocks whose rates differ right "
 		"after a warm start may agree after a cold one."};
 
-static bool is_reference_wrong(const struct view *v)
-{
-	return v->watchdog.culprit >= WATCHDOG_WRAPPED &&
-	       v->watchdog.culprit <= WATCHDOG_LOST_TICKS;
-}
-
 static bool is_boot_rate_wrong(const struct view *v)
 {
 	return v->tsc_wanted && v->boot_rates.stated > 0;
@@ -366,8 +361,7 @@ const struct cause_row causes_watchdog[] = {
 		.advice = {{&newer_kernel_or_nowatchdog,
 				   IF(NOT(on_tcg), ASK_NOT(has_newer_watchdog))},
 			{&reboot_to_tsc, IF(NOT(on_tcg), ASK(has_newer_watchdog))}}},
-	{"tsc-reference-wrong", GROUP_TSC, CERTAINTY_LIKELY,
-		IF(IS(tsc_wanted), ASK_NOT(is_decided), ASK(is_reference_wrong)),
+	{"tsc-reference-wrong", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_REFERENCE)),
 		"The kernel marked the TSC unstable by mistake: the reference clock of its "
 		"watchdog was wrong.",
 		.write = write_marked,
@@ -378,22 +372,13 @@ const struct cause_row causes_watchdog[] = {
 		.advice = {{&newer_kernel_for_tsc_early,
 				   IF(NOT(on_tcg), IS(tsc_early_unprotected))},
 			{&reboot_to_tsc, IF(NOT(on_tcg), NOT(clocks_disabled))}}},
-	{"tsc-check-late", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_LATE)),
-		"The kernel marked the TSC unstable, which is a false alarm: its watchdog's check "
-		"came late.",
+	{"tsc-check-late", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_CHECK)),
+		"The kernel marked the TSC unstable, which is often a false alarm: its watchdog's "
+		"check came late, or a read was delayed.",
 		.write = write_marked,
 		.signs = "The watchdog's figures in the kernel log: the interval is longer than 1 "
-			 "s, and the clocks differ by less than 0.1%.",
-		.evidence = cite_marked,
-		.advice = {{&newer_kernel_or_nowatchdog,
-				   IF(NOT(on_tcg), ASK_NOT(has_newer_watchdog))},
-			{&reboot_to_tsc, IF(NOT(on_tcg), ASK(has_newer_watchdog))}}},
-	{"tsc-check-delayed", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_DELAYED_READ)),
-		"The kernel marked the TSC unstable for a difference that a delayed read "
-		"explains: often a false alarm.",
-		.write = write_marked,
-		.signs = "The watchdog's figures in the kernel log: the clocks differ by 0.5 ms "
-			 "at most.",
+			 "s and the clocks differ by less than 0.1%, or they differ by 0.5 ms at "
+			 "most.",
 		.evidence = cite_marked,
 		.advice = {{&newer_kernel_or_nowatchdog,
 				   IF(NOT(on_tcg), ASK_NOT(has_newer_watchdog))},
@@ -407,21 +392,14 @@ const struct cause_row causes_watchdog[] = {
 		.evidence = cite_marked,
 		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
 			{&ask_about_pauses, IF(IS(has_host), NOT(tsc_lost))}}},
-	{"tsc-guest-moved", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_MOVED)),
-		"The kernel marked the TSC unstable: this guest was moved to a host whose TSC has "
-		"another rate, was paused, or one of the two clocks lost time.",
-		.write = write_marked,
-		.signs = "The watchdog's figures in the kernel log of a guest: one clock counted "
-			 "10% to 150% more than the other.",
-		.evidence = cite_marked,
-		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
-			{&advice_ask_which_clock, IF(IS(has_host), NOT(tsc_lost))}}},
-	{"tsc-jumped", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_TSC_JUMPED)),
-		"The kernel marked the TSC unstable: it was reset or overwritten by firmware, a "
-		"suspend, a migration or a program that writes the CPU's registers.",
+	{"tsc-jumped", GROUP_TSC, CERTAINTY_LIKELY,
+		IF(CULPRIT(WATCHDOG_TSC), ASK_NOT(is_misstated)),
+		"The kernel marked the TSC unstable: it stood still, or was reset or overwritten "
+		"by firmware, a suspend, a migration or a program that writes the CPU's registers.",
 		.write = write_marked,
 		.signs = "The watchdog's figures in the kernel log: the TSC went back, or ahead "
-			 "by more than 10 minutes.",
+			 "by more than 10 minutes, or counted less than the timer's period of "
+			 "0.45 s while the reference clock counted up to 1 s.",
 		.evidence = cite_marked,
 		.advice = {{&find_tsc_writer, IF(IS(machine), ASK(is_long_after_boot))},
 			{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
@@ -434,26 +412,13 @@ const struct cause_row causes_watchdog[] = {
 		.log = "TSC freq recalibrated by", .with_switch = true,
 		.advice = {{&correct_stated_rate, IF(IS(machine))},
 			{&advice_ask_about_unstable_tsc, IF(IS(has_host), NOT(tsc_lost))}}},
-	{"tsc-too-slow", GROUP_TSC, CERTAINTY_LIKELY,
-		IF(CULPRIT(WATCHDOG_TSC_SLOW), ASK_NOT(is_misstated)),
-		"The kernel marked the TSC unstable: it lost time, since it stood still, went "
-		"back, or its stated rate is wrong.",
-		.write = write_marked,
-		.signs = "The watchdog's figures in the kernel log: the reference clock counted "
-			 "0.45 s to 1 s, and the TSC less than 0.45 s, which is less than the "
-			 "timer's period.",
-		.evidence = cite_marked,
-		.advice = {{&find_tsc_writer, IF(IS(machine), ASK(is_long_after_boot))},
-			{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
-			{&advice_update_firmware, IF(IS(machine))},
-			{&advice_ask_about_unstable_tsc, IF(IS(has_host), NOT(tsc_lost))}}},
 	{"tsc-skewed", GROUP_TSC, CERTAINTY_LIKELY,
-		IF(CULPRIT(WATCHDOG_TSC_SKEWED), ASK_NOT(is_misstated)),
+		IF(CULPRIT(WATCHDOG_RATES), ASK_NOT(is_misstated)),
 		"The kernel marked the TSC unstable: it and the watchdog's reference clock run at "
 		"different rates, and one of the two is wrong.",
 		.write = write_marked,
 		.signs = "The watchdog's figures in the kernel log: both clocks counted all of "
-			 "the time, and their rates differ by 10% at most.",
+			 "the time, and their rates differ by 10% at most, in a guest by 150%.",
 		.evidence = cite_marked,
 		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
 			{&start_cold_for_rate,

@@ -7,12 +7,8 @@
 static bool is_cleared(const struct view *v)
 {
 	switch (v->watchdog.culprit) {
-	case WATCHDOG_WRAPPED:
-	case WATCHDOG_STOPPED:
-	case WATCHDOG_MISREAD:
-	case WATCHDOG_LOST_TICKS:
-	case WATCHDOG_LATE:
-	case WATCHDOG_DELAYED_READ:
+	case WATCHDOG_REFERENCE:
+	case WATCHDOG_CHECK:
 		return true;
 	case WATCHDOG_UNDETERMINED:
 		return v->tsc_delay;
@@ -29,8 +25,7 @@ enum counter_standing counter_standing_find(const struct view *v)
 		clocksource_is_own_counter(clocksource->current))
 		return COUNTER_IN_USE;
 	/* A skew, or a guest that was moved or paused, may lie in either clock. */
-	if (v->tsc_unsynchronized || v->watchdog.culprit == WATCHDOG_TSC_JUMPED ||
-		v->watchdog.culprit == WATCHDOG_TSC_SLOW ||
+	if (v->tsc_unsynchronized || v->watchdog.culprit == WATCHDOG_TSC ||
 		(v->unstable_reason >= UNSTABLE_BY_FIRMWARE &&
 			v->unstable_reason <= UNSTABLE_RATE_CHANGES))
 		return COUNTER_FAULTY;

@@ -15,17 +15,11 @@
  */
 enum watchdog_culprit {
 	WATCHDOG_UNDETERMINED, /* the figures do not decide */
-	WATCHDOG_WRAPPED,      /* the watchdog ran late and the reference wrapped around */
-	WATCHDOG_STOPPED,      /* the reference did not count, or not all the time */
-	WATCHDOG_MISREAD,      /* the reference was read as all ones */
-	WATCHDOG_LOST_TICKS,   /* the reference is counted by timer interrupts; some were lost */
-	WATCHDOG_LATE,         /* a check so late that its limit, meant for 0.5 s, is too tight */
+	WATCHDOG_REFERENCE,    /* the reference wrapped, stopped, was misread, or counts ticks */
+	WATCHDOG_CHECK,        /* it came too late for its limit, or a read of it was delayed */
 	WATCHDOG_PAUSED,       /* the guest was paused, and one clock did not count it */
-	WATCHDOG_MOVED,        /* the guest runs on a TSC of another rate now, or was paused */
-	WATCHDOG_DELAYED_READ, /* a difference that a delayed read explains */
-	WATCHDOG_TSC_JUMPED,   /* the TSC was reset or written */
-	WATCHDOG_TSC_SLOW,     /* the TSC counted too little, or stood still */
-	WATCHDOG_TSC_SKEWED,   /* the two run at different rates */
+	WATCHDOG_TSC,          /* the TSC was reset or written, counted too little, or stopped */
+	WATCHDOG_RATES,        /* the two run at different rates */
 };
 
 /* Why the kernel marked the TSC unstable, as it says itself (cause_unstable.c has the words). */
@@ -58,8 +52,9 @@ struct watchdog_counter {
 struct watchdog_report {
 	struct watchdog_counter reference, tsc;
 	enum watchdog_culprit culprit;
-	unsigned wraps; /* WRAPPED: how often; 0: past half of its range, which counts as none */
-	double true_seconds;                /* WRAPPED: the interval that both agree on */
+	bool wrapped;        /* the reference did */
+	unsigned wraps;      /* how often; 0: past half of its range, which counts as none */
+	double true_seconds; /* the interval that both agree on then */
 	const struct kernel_log_line *line; /* with the TSC's readings */
 };
 

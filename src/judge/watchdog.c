@@ -263,6 +263,23 @@ struct tsc_rates tsc_rates_find(const struct evidence *evidence)
 	return rates.stated > 0 && rates.measured > 0 ? rates : (struct tsc_rates){0};
 }
 
+/* The kernel takes an interval of more than half of the range for one that runs backwards. */
+static bool is_past_half(const struct watchdog_counter *counter)
+{
+	return counter->read && counter->ticks > counter->mask >> 1;
+}
+
+/* True for intervals that no pause of a machine explains, whatever the TSC's rate. */
+static bool has_jumped(const struct watchdog_report *report)
+{
+	const struct watchdog_counter *tsc = &report->tsc;
+
+	if (report->reference.seconds > JUMP_S / 2)
+		return false;
+	return is_past_half(tsc) || tsc->seconds > JUMP_S ||
+	       (tsc->read && (double)tsc->ticks / TSC_HZ_MOST > JUMP_S);
+}
+
 /*
  * determine_cpu_tsc_frequencies() takes tsc_early_khz= in place of what it would calibrate, and
  * tsc_refine_calibration_work() corrects it by 1% at most (arch/x86/kernel/tsc.c, 5.8 to 7.3).
@@ -276,19 +293,12 @@ struct tsc_rates boot_rates_find(
 	double counted = report->reference.seconds, passed = report->tsc.seconds;
 
 	if (rates.stated <= 0 || counted <= 0 || passed <= 0 ||
-		report->culprit == WATCHDOG_WRAPPED || report->culprit == WATCHDOG_MISREAD ||
-		report->culprit == WATCHDOG_LOST_TICKS || report->culprit == WATCHDOG_TSC_JUMPED)
+		report->culprit == WATCHDOG_REFERENCE || has_jumped(report))
 		return (struct tsc_rates){0};
 	rates.measured = report->tsc.read ? (double)report->tsc.ticks / counted / 1e6
 	                                  : rates.stated * passed / counted;
 	return fabs(rates.measured / rates.stated - 1) > REFINED_MOST ? rates
 	                                                              : (struct tsc_rates){0};
-}
-
-/* The kernel takes an interval of more than half of the range for one that runs backwards. */
-static bool is_past_half(const struct watchdog_counter *counter)
-{
-	return counter->read && counter->ticks > counter->mask >> 1;
 }
 
 /* A hypervisor's clock shows a guest, too. */
@@ -340,6 +350,7 @@ static bool agrees_when_wrapped(const struct watchdog_counter *reference, double
 	if (wraps < 0 || (wraps < 1 && !is_past_half(reference)) || tolerance > range / 20 ||
 		fabs(seconds - counted - wraps * range) > tolerance)
 		return false;
+	report->wrapped = true;
 	report->wraps = (unsigned)wraps;
 	report->true_seconds = counted + wraps * range;
 	return true;
@@ -354,6 +365,7 @@ static bool agrees_at_usual_rate(double rate, struct watchdog_report *report)
 	if (!is_past_half(&report->reference) || !report->tsc.read || is_past_half(&report->tsc) ||
 		hz < TSC_HZ_USUAL_LEAST || hz > TSC_HZ_USUAL_MOST)
 		return false;
+	report->wrapped = true;
 	report->true_seconds = counted;
 	return true;
 }
@@ -376,17 +388,6 @@ static bool is_wrapped(
 	return false;
 }
 
-/* True for intervals that no pause of a machine explains, whatever the TSC's rate. */
-static bool has_jumped(const struct watchdog_report *report)
-{
-	const struct watchdog_counter *tsc = &report->tsc;
-
-	if (report->reference.seconds > JUMP_S / 2)
-		return false;
-	return is_past_half(tsc) || tsc->seconds > JUMP_S ||
-	       (tsc->read && (double)tsc->ticks / TSC_HZ_MOST > JUMP_S);
-}
-
 /* Judges clocks that counted all of the time, with rates that agree within a tenth. */
 static enum watchdog_culprit find_skew(const struct watchdog_report *report)
 {
@@ -395,10 +396,10 @@ static enum watchdog_culprit find_skew(const struct watchdog_report *report)
 
 	/* 7.2 logs intervals alone, and neither a late check nor a slow read makes it fail. */
 	if (!report->tsc.read && !strstr(report->line->text, " skewed "))
-		return WATCHDOG_TSC_SKEWED;
+		return WATCHDOG_RATES;
 	if (fmax(counted, passed) > LATE_S)
-		return difference < counted * ALLOWED_SHARE ? WATCHDOG_LATE : WATCHDOG_TSC_SKEWED;
-	return difference <= DELAYED_READ_S ? WATCHDOG_DELAYED_READ : WATCHDOG_TSC_SKEWED;
+		return difference < counted * ALLOWED_SHARE ? WATCHDOG_CHECK : WATCHDOG_RATES;
+	return difference <= DELAYED_READ_S ? WATCHDOG_CHECK : WATCHDOG_RATES;
 }
 
 static enum watchdog_culprit find_culprit(
@@ -411,28 +412,29 @@ static enum watchdog_culprit find_culprit(
 	if (!*reference->name)
 		return WATCHDOG_UNDETERMINED;
 	if (find_reference(reference->name)->by_interrupts)
-		return passed >= 0 && counted > passed ? WATCHDOG_UNDETERMINED
-		                                       : WATCHDOG_LOST_TICKS;
-	if (reference->read && reference->now == reference->mask)
-		return WATCHDOG_MISREAD;
-	/* 7.2 logs an interval alone, and skips one in which a counter wraps. */
-	if (reference->read ? reference->ticks == 0 : reference->seconds == 0)
-		return WATCHDOG_STOPPED;
+		return passed >= 0 && counted > passed ? WATCHDOG_UNDETERMINED : WATCHDOG_REFERENCE;
+	/*
+	 * It was read as all ones, did not count, or wrapped. 7.2 logs an interval alone, and skips
+	 * one in which a counter wraps.
+	 */
+	if (reference->read ? reference->now == reference->mask || reference->ticks == 0
+			    : reference->seconds == 0)
+		return WATCHDOG_REFERENCE;
 	if (is_wrapped(evidence, report, error))
-		return WATCHDOG_WRAPPED;
+		return WATCHDOG_REFERENCE;
 	if (has_jumped(report))
-		return WATCHDOG_TSC_JUMPED;
+		return WATCHDOG_TSC;
 	if (shorter < 0)
 		return WATCHDOG_UNDETERMINED;
 	/* The timers of a guest may run by the TSC, and then by its new rate. */
 	if (is_guest(evidence, reference) && longer > shorter * (1 + SKEW_SHARE_MOST) &&
 		longer <= shorter * TSC_RATIO_MOST)
-		return WATCHDOG_MOVED;
+		return WATCHDOG_RATES;
 	/* One of the clocks shows that the check came in time: the other one lost time. */
 	if (shorter < SHORT_S && longer > shorter * 1.05) {
 		if (longer < SHORT_S || longer > LATE_S)
 			return WATCHDOG_UNDETERMINED;
-		return passed < counted ? WATCHDOG_TSC_SLOW : WATCHDOG_STOPPED;
+		return passed < counted ? WATCHDOG_TSC : WATCHDOG_REFERENCE;
 	}
 	/* The same, and the other one counted more. */
 	if (is_guest(evidence, reference) && longer > shorter * TSC_RATIO_MOST)
