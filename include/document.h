@@ -267,13 +267,12 @@ struct table {
 /* Prints the table: null as "-", a number with the decimals of its column or else its field. */
 void table_write(const struct table *table, FILE *out);
 
-/* The facts of struct host_evidence; those with a title are listed by --verbose. */
-extern const struct field host_fields[];
-
-/* Prints a text, flag or integer; "" for null. Returns the fact by which it is not known, or NULL.
+/*
+ * Prints the values that have a title, also those of objects in the struct: "; libc glibc 2.36;
+ * CPUs 4"; nothing for null.
  */
-const struct fact *field_text(
-	const struct field *field, const void *object, char *text, size_t size);
+void document_print_titled(
+	const struct field *fields, const void *object, const void *whole, FILE *out);
 
 /* The keys of every command's document that say when the host was checked. */
 extern const struct field timestamp_fields[];

@@ -92,40 +92,72 @@ struct copy_evidence {
 	struct real_fact what_if_ns; /* per clock_gettime(CLOCK_MONOTONIC) by the CPU's counter */
 };
 
-/* The host, its surroundings and this process. */
+/*
+ * The facts about the host, its surroundings and this process, each once: its type, the member that
+ * has it, its key in documents, and what it means. One with a title is listed by --verbose under
+ * it; sentences have the others. collect/ sets each, and documents have them in this order.
+ */
+#define HOST_FACTS(FACT)                                                                            \
+	FACT(text, kernel, "kernel", .doc = "release of the kernel, as uname -r")                   \
+	FACT(text, kernel_build, "kernel_build", .title = "kernel build",                           \
+		.doc = "version of the kernel, as uname -v")                                        \
+	FACT(text, boot, "boot_parameters",                                                         \
+		.doc = "boot parameters that concern the clock; empty: none does")                  \
+	FACT(text, hypervisor, "hypervisor",                                                        \
+		.doc = "hypervisor below this host, in the words of systemd-detect-virt")           \
+	FACT(text, hypervisor_version, "hypervisor_version", .title = "hypervisor's CPUID",         \
+		.doc = "version of the hypervisor by its CPUID leaves")                             \
+	FACT(text, platform, "platform", .doc = "cloud, product or sandbox around the system")      \
+	FACT(text, name, "name", .doc = "name of the host, only on request")                        \
+	FACT(text, instance_type, "instance_type", .title = "instance type",                        \
+		.doc = "instance type of the cloud, only on request")                               \
+	FACT(text, instance_id, "instance_id", .title = "instance ID",                              \
+		.doc = "instance ID of the cloud, only on request")                                 \
+	FACT(text, region, "region", .title = "region",                                             \
+		.doc = "region of the cloud, only on request")                                      \
+	FACT(text, arch, "arch", .doc = "architecture of the kernel, as uname -m")                  \
+	FACT(text, cpu, "cpu_model", .doc = "brand of the CPU")                                     \
+	FACT(text, cpu_model, "cpu_signature", .title = "CPU signature",                            \
+		.doc = "family, model, stepping and microcode of an x86 CPU")                       \
+	FACT(text, libc, "libc", .title = "libc", .doc = "C library of vdsocheck")                  \
+	FACT(text, distribution, "distribution", .title = "distribution",                           \
+		.doc = "PRETTY_NAME of os-release")                                                 \
+	FACT(text, container, "container",                                                          \
+		.doc = "container around vdsocheck, in the words of systemd-detect-virt")           \
+	FACT(text, emulator, "emulator", .options = FIELD_NEEDED, .title = "emulator",              \
+		.doc = "emulator that runs vdsocheck")                                              \
+	FACT(number, cpu_count, "cpu_count", .title = "CPUs", .doc = "CPUs that are online")        \
+	FACT(number, seccomp, "seccomp", .title = "seccomp mode",                                   \
+		.doc = "seccomp mode of vdsocheck; 0: none, 1: strict, 2: filter")                  \
+	FACT(text, boot_tool, "boot_tool", .title = "tool for boot parameters",                     \
+		.doc = "tool that changes the kernel command line")                                 \
+	FACT(text, tsc_flags, "tsc_flags", .title = "TSC flags",                                    \
+		.doc = "flags of the CPU that concern the TSC, from /proc/cpuinfo")                 \
+	FACT(flag, invariant_tsc, "invariant_tsc",                                                  \
+		.doc = "whether the CPU advertises an invariant TSC")                               \
+	FACT(flag, long_mode, "long_mode", .doc = "whether the x86 CPU runs 64-bit kernels")        \
+	FACT(flag, kvm_clock_offered, "kvm_clock_offered",                                          \
+		.doc = "whether KVM offers kvm-clock, by its CPUID leaf")                           \
+	FACT(flag, kvm_clock_stable, "kvm_clock_stable",                                            \
+		.doc = "whether KVM says that kvm-clock agrees across CPUs, by its CPUID leaf")     \
+	FACT(flag, xen_tsc_reliable, "xen_tsc_reliable",                                            \
+		.doc = "whether Xen says that the host's TSC is reliable, by its CPUID leaf")       \
+	FACT(flag, xen_tsc_emulated, "xen_tsc_emulated",                                            \
+		.doc = "whether Xen says that the TSC is emulated, by its CPUID leaf")              \
+	FACT(flag, libc_static, "libc_static", .options = FIELD_NEEDED,                             \
+		.doc = "whether libc is linked into vdsocheck, and so is not the host's own")       \
+	FACT(flag, counter_disabled, "counter_disabled",                                            \
+		.doc = "whether reading the counter is disabled for this process (PR_TSC_SIGSEGV)") \
+	FACT(number, pointer_bits, "pointer_bits",                                                  \
+		.doc = "bits of a pointer of vdsocheck: 32 or 64")                                  \
+	FACT(number, xen_tsc_mode, "xen_tsc_mode",                                                  \
+		.doc = "tsc_mode of the guest by Xen's CPUID leaf; 2: never emulated")              \
+	FACT(number, tracer, "tracer_pid", .doc = "process ID of the tracer of vdsocheck; 0: none")
+
+#define HOST_MEMBER(type, member, ...) struct type##_fact member;
+
 struct host_evidence {
-	struct text_fact name;          /* the host's name; unread unless asked for */
-	struct text_fact instance_type; /* the cloud's; unread unless asked for */
-	struct text_fact instance_id;   /* the cloud's; unread unless asked for */
-	struct text_fact region;        /* the cloud's; unread unless asked for */
-	struct text_fact kernel;        /* release, as uname -r */
-	struct text_fact kernel_build;  /* version, as uname -v */
-	struct text_fact arch;          /* machine, as uname -m */
-	struct text_fact distribution;  /* os-release's PRETTY_NAME */
-	struct text_fact cpu;           /* brand */
-	struct text_fact cpu_model;     /* x86: family, model, stepping, microcode */
-	struct number_fact cpu_count;   /* online */
-	struct text_fact hypervisor;    /* systemd-detect-virt --vm's word; absent: none is there */
-	struct text_fact hypervisor_version; /* x86: its version by its CPUID leaves */
-	struct text_fact container;      /* systemd-detect-virt --container's word; absent: none */
-	struct text_fact platform;       /* the cloud or product around us, a word of platform.c */
-	struct text_fact emulator;       /* runs our instructions: "valgrind"; absent: none seen */
-	struct text_fact libc;           /* ours: "glibc 2.36" */
-	struct flag_fact libc_static;    /* linked into this binary: not the host's own */
-	struct number_fact pointer_bits; /* bits of a pointer of this program: 32 or 64 */
-	struct text_fact boot;           /* the boot parameters that bear on the clock */
-	struct text_fact boot_tool;     /* keeps the command line: "update-grub"; absent: unknown */
-	struct flag_fact invariant_tsc; /* x86: CPUID's bit: runs at one rate and never stops */
-	struct flag_fact long_mode;     /* x86: it runs 64-bit kernels, the flag lm */
-	struct text_fact tsc_flags;     /* x86: the kernel's flags of its TSC, /proc/cpuinfo */
-	struct flag_fact kvm_clock_offered; /* KVM's CPUID leaf: it has a kvm-clock */
-	struct flag_fact kvm_clock_stable;  /* KVM's leaf: kvm-clock agrees across CPUs (bit 24) */
-	struct number_fact xen_tsc_mode;    /* Xen's CPUID leaf: 2: the TSC is never emulated */
-	struct flag_fact xen_tsc_emulated;  /* Xen's leaf: the TSC is emulated at present */
-	struct flag_fact xen_tsc_reliable;  /* Xen's leaf: the host's TSC is reliable */
-	struct flag_fact counter_disabled;  /* prctl(PR_SET_TSC, PR_TSC_SIGSEGV) was done to us */
-	struct number_fact tracer;          /* pid of the tracer, 0 for none */
-	struct number_fact seccomp;         /* 0 none, 1 strict, 2 filter */
+	HOST_FACTS(HOST_MEMBER)
 };
 
 #define KERNEL_LOG_MAX 24

@@ -6,9 +6,11 @@
 #include "model.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/child.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "measure/vdso.h"
@@ -191,16 +193,18 @@ static void add_host(const struct evidence *evidence, bool all, struct strbuf *s
 			*host->boot.value ? host->boot.value : "none");
 }
 
-/* The facts that the line on the host does not have. */
+/* The values that no sentence has. */
 static void add_details(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
-	for (const struct field *field = host_fields; field->key && all; field++) {
-		char text[sizeof(struct text_fact)];
+	struct memory_stream stream;
 
-		if (field->title && !field_text(field, &evidence->host, text, sizeof(text)) &&
-			*text)
-			strbuf_add(sb, "%s%s %s", sb->used ? "; " : "", field->title, text);
-	}
+	if (!all)
+		return;
+	document_print_titled(all_evidence_fields, evidence, evidence, memory_stream_open(&stream));
+	memory_stream_close(&stream);
+	if (stream.text)
+		strbuf_add(sb, "%s", stream.text + strlen("; "));
+	free(stream.text);
 }
 
 /* The paths share one number, unless theirs differ. */

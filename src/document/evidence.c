@@ -184,67 +184,13 @@ static const struct field what_if_fields[] = {
 #undef OF
 #define OF struct host_evidence
 
-/* Those with a title are in no sentence on the host: --verbose lists them. */
-const struct field host_fields[] = {
-	{TEXT_FACT("kernel", kernel), .doc = "release of the kernel, as uname -r"},
-	{TEXT_FACT("kernel_build", kernel_build), .title = "kernel build",
-		.doc = "version of the kernel, as uname -v"},
-	{TEXT_FACT("boot_parameters", boot),
-		.doc = "boot parameters that concern the clock; empty: none does"},
-	{TEXT_FACT("hypervisor", hypervisor),
-		.doc = "hypervisor below this host, in the words of systemd-detect-virt"},
-	{TEXT_FACT("hypervisor_version", hypervisor_version), .title = "hypervisor's CPUID",
-		.doc = "version of the hypervisor by its CPUID leaves"},
-	{TEXT_FACT("platform", platform), .doc = "cloud, product or sandbox around the system"},
-	{TEXT_FACT("name", name), .doc = "name of the host, only on request"},
-	{TEXT_FACT("instance_type", instance_type), .title = "instance type",
-		.doc = "instance type of the cloud, only on request"},
-	{TEXT_FACT("instance_id", instance_id), .title = "instance ID",
-		.doc = "instance ID of the cloud, only on request"},
-	{TEXT_FACT("region", region), .title = "region",
-		.doc = "region of the cloud, only on request"},
-	{TEXT_FACT("arch", arch), .doc = "architecture of the kernel, as uname -m"},
-	{TEXT_FACT("cpu_model", cpu), .doc = "brand of the CPU"},
-	{TEXT_FACT("cpu_signature", cpu_model), .title = "CPU signature",
-		.doc = "family, model, stepping and microcode of an x86 CPU"},
-	{TEXT_FACT("libc", libc), .title = "libc", .doc = "C library of vdsocheck"},
-	{TEXT_FACT("distribution", distribution), .title = "distribution",
-		.doc = "PRETTY_NAME of os-release"},
-	{TEXT_FACT("container", container),
-		.doc = "container around vdsocheck, in the words of systemd-detect-virt"},
-	{TEXT_FACT("emulator", emulator), .options = FIELD_NEEDED, .title = "emulator",
-		.doc = "emulator that runs vdsocheck"},
-	{NUMBER_FACT("cpu_count", cpu_count, INT32_MAX), .title = "CPUs",
-		.doc = "CPUs that are online"},
-	{NUMBER_FACT("seccomp", seccomp, INT32_MAX), .title = "seccomp mode",
-		.doc = "seccomp mode of vdsocheck; 0: none, 1: strict, 2: filter"},
-	{TEXT_FACT("boot_tool", boot_tool), .title = "tool for boot parameters",
-		.doc = "tool that changes the kernel command line"},
-	{TEXT_FACT("tsc_flags", tsc_flags), .title = "TSC flags",
-		.doc = "flags of the CPU that concern the TSC, from /proc/cpuinfo"},
-	{FLAG_FACT("invariant_tsc", invariant_tsc),
-		.doc = "whether the CPU advertises an invariant TSC"},
-	{FLAG_FACT("long_mode", long_mode), .doc = "whether the x86 CPU runs 64-bit kernels"},
-	{FLAG_FACT("kvm_clock_offered", kvm_clock_offered),
-		.doc = "whether KVM offers kvm-clock, by its CPUID leaf"},
-	{FLAG_FACT("kvm_clock_stable", kvm_clock_stable),
-		.doc = "whether KVM says that kvm-clock agrees across CPUs, by its CPUID leaf"},
-	{FLAG_FACT("xen_tsc_reliable", xen_tsc_reliable),
-		.doc = "whether Xen says that the host's TSC is reliable, by its CPUID leaf"},
-	{FLAG_FACT("xen_tsc_emulated", xen_tsc_emulated),
-		.doc = "whether Xen says that the TSC is emulated, by its CPUID leaf"},
-	{FLAG_FACT("libc_static", libc_static), .options = FIELD_NEEDED,
-		.doc = "whether libc is linked into vdsocheck, and so is not the host's own"},
-	{FLAG_FACT("counter_disabled", counter_disabled),
-		.doc = "whether reading the counter is disabled for this process (PR_TSC_SIGSEGV)"},
-	{NUMBER_FACT("pointer_bits", pointer_bits, 64),
-		.doc = "bits of a pointer of vdsocheck: 32 or 64"},
-	{NUMBER_FACT("xen_tsc_mode", xen_tsc_mode, INT32_MAX),
-		.doc = "tsc_mode of the guest by Xen's CPUID leaf; 2: never emulated"},
-	{NUMBER_FACT("tracer_pid", tracer, INT32_MAX),
-		.doc = "process ID of the tracer of vdsocheck; 0: none"},
-	{0},
-};
+#define text_ROW TEXT_FACT
+#define flag_ROW FLAG_FACT
+#define number_ROW(key, member) NUMBER_FACT(key, member, INT32_MAX)
+/* A line of HOST_FACTS. */
+#define HOST_ROW(type, member, key, ...) {type##_ROW(key, member), __VA_ARGS__},
+
+static const struct field host_fields[] = {HOST_FACTS(HOST_ROW){0}};
 
 /* ---- clocksource and host in the documents of other commands ---- */
 

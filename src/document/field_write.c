@@ -136,21 +136,6 @@ static bool is_null(const struct field *fields, const struct field *field, const
 	return is_none(field, object);
 }
 
-const struct fact *field_text(
-	const struct field *field, const void *object, char *text, size_t size)
-{
-	const struct fact *unknown = unknown_fact(field, object);
-
-	*text = '\0';
-	if (!unknown && field->kind == FIELD_INTEGER)
-		snprintf(text, size, "%lld", (long long)integer_at(field, object));
-	else if (!unknown && field->kind == FIELD_FLAG)
-		text_clean(text, size, *(const bool *)field_member(field, object) ? "yes" : "no");
-	else if (!unknown)
-		text_clean(text, size, field_member(field, object));
-	return unknown;
-}
-
 json_t *field_reason(const struct fact *fact)
 {
 	char text[FACT_REASON_SIZE + 16];

@@ -62,29 +62,50 @@ static void print_value(const json_t *value, const struct field *field, FILE *ou
 	}
 }
 
-/* Returns the text of a cell, for free(). */
-static char *make_cell(const struct column *column, const void *object, const void *whole)
+/* Returns what the row's cell prints, for free(); NULL or "" for null. */
+static char *make_text(const struct field *fields, const struct field *field, const void *object,
+	const void *whole)
 {
+	struct field shown = *field;
 	struct memory_stream stream;
 	FILE *out = memory_stream_open(&stream);
+	json_t *value;
 
-	if (column->inside)
-		object = field_member(column->inside, object);
-	if (column->field->cell && !field_lost(column->fields, column->field, object)) {
-		column->field->cell(object, whole, out);
-	} else if (!column->field->cell) {
-		struct field shown = *column->field;
-		json_t *value;
-
-		shown.decimals = shown.cell_decimals ? shown.cell_decimals : shown.decimals;
-		value = field_value(column->fields, &shown, object, whole);
+	shown.decimals = shown.cell_decimals ? shown.cell_decimals : shown.decimals;
+	if (!field->cell) {
+		value = field_value(fields, &shown, object, whole);
 		print_value(value, &shown, out);
 		json_decref(value);
+	} else if (!field_lost(fields, field, object)) {
+		field->cell(object, whole, out);
 	}
 	memory_stream_close(&stream);
-	if (stream.text && *stream.text)
-		return stream.text;
-	free(stream.text);
+	return stream.text;
+}
+
+void document_print_titled(
+	const struct field *fields, const void *object, const void *whole, FILE *out)
+{
+	for (const struct field *field = fields; field->key; field++) {
+		char *text = field->title ? make_text(fields, field, object, whole) : NULL;
+
+		if (text && *text)
+			fprintf(out, "; %s %s", field->title, text);
+		free(text);
+		if (field->kind == FIELD_OBJECT)
+			document_print_titled(
+				field->fields, field_member(field, object), whole, out);
+	}
+}
+
+static char *make_cell(const struct column *column, const void *object, const void *whole)
+{
+	char *text = make_text(column->fields, column->field,
+		column->inside ? field_member(column->inside, object) : object, whole);
+
+	if (text && *text)
+		return text;
+	free(text);
 	return xstrdup(EMPTY);
 }
 

@@ -598,22 +598,19 @@ static void valgrind_is_known_by_what_it_preloads(void **state)
 	assert_string_equal(host.emulator.value, "valgrind");
 }
 
+#define FACT_OF(type, member, ...) &host.member.fact,
+
 static void on_this_host_everything_is_known_or_has_a_reason(void **state)
 {
 	struct host_evidence host = {0};
 	struct root root;
 	struct fact why = {0};
-	const struct fact *facts[] = {&host.kernel.fact, &host.kernel_build.fact, &host.arch.fact,
-		&host.cpu.fact, &host.hypervisor.fact, &host.container.fact, &host.platform.fact,
-		&host.libc.fact, &host.libc_static.fact, &host.boot.fact, &host.invariant_tsc.fact,
-		&host.counter_disabled.fact, &host.tracer.fact, &host.seccomp.fact,
-		&host.tsc_flags.fact, &host.kvm_clock_offered.fact, &host.kvm_clock_stable.fact,
-		&host.xen_tsc_mode.fact, &host.xen_tsc_emulated.fact, &host.xen_tsc_reliable.fact,
-		&host.boot_tool.fact};
+	const struct fact *facts[] = {HOST_FACTS(FACT_OF)};
 
 	(void)state;
 	assert_true(root_open(&root, "/", &why));
 	host_collect(&root, &host);
+	host_collect_identity(&root, &host);
 	root_close(&root);
 	assert_true(fact_is_known(&host.kernel.fact) && fact_is_known(&host.arch.fact));
 	for (size_t i = 0; i < COUNT(facts); i++) {
