@@ -127,7 +127,7 @@ DEMANGLER_PROBE = echo 'char *rust_demangle(); int main(void) { return !rust_dem
 	$(CC) $(CFLAGS) $(LDFLAGS) -x c - -liberty -o /dev/null 2>/dev/null && echo -liberty
 DEMANGLER = $(eval DEMANGLER := $(shell $(DEMANGLER_PROBE)))$(DEMANGLER)
 
-# It reads source lines by libdw, which a static program has inside, and another loads when a report needs it. The
+# It names functions by libdw, which a static program has inside, and another loads when a report needs it. The
 # static one of Debian 13 (0.192) lacks functions that it calls.
 LIBDW_USE = $(if $(STATIC),dwfl_begin(0) && dwarf_begin(0, DWARF_C_READ),sizeof(Dwarf_Die))
 LIBDW_PROBE = for libraries in $(if $(STATIC),'-ldw -lelf -lz -llzma -lbz2' '-ldw -lelf -lz -llzma -lbz2 -lzstd',-ldl); do \

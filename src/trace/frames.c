@@ -27,7 +27,7 @@ struct known {
 	uint64_t file, offset; /* inode and place in the file; or number and address of made code */
 	uint64_t address;      /* in the file */
 	char name[sizeof(((struct found *)NULL)->names[0])];
-	bool is_c; /* by its name it is one of the C library */
+	bool is_c; /* by its name it is one of the C library, or of Go's runtime */
 };
 
 struct made_function {
@@ -77,6 +77,20 @@ void name_read(struct span symbol, char *to, size_t size)
 #endif
 	text_clean_span(to, size, name ? text_span(name) : symbol);
 	free(name);
+}
+
+/* The functions of Go's runtime that call the vDSO, on another stack than that of their caller. */
+static bool is_go_clock(struct span name)
+{
+	static const char *const names[] = {"runtime.nanotime1", "runtime.walltime", "time.now"};
+	bool is_found = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct span rest = name;
+
+		is_found |= text_take_prefix(&rest, names[i]) && (!rest.length || *rest.at == '.');
+	}
+	return is_found;
 }
 
 /* Of run-time code, the last line of a map that has an address counts. */
@@ -399,7 +413,7 @@ static void name_function(struct known *known, uint64_t at)
 	/* The linker writes "clock_gettime@@GLIBC_2.17". */
 	name = text_span(symbol);
 	name = text_take_until(&name, '@');
-	known->is_c = take_c_name(&name);
+	known->is_c = take_c_name(&name) || is_go_clock(name);
 	name_read(name, known->name, sizeof(known->name));
 }
 
@@ -506,6 +520,27 @@ void frames_begin(int root, const struct perf_map *perf_maps)
 	now.why_not = load();
 }
 
+/* A sample has the other stack: the callers are those in the chain. A stub took that of the caller.
+ */
+static void leave_stack(const struct stack *stack, size_t frame, const char *function)
+{
+	const uint64_t *chain = stack->sample.chain;
+
+	if (!is_go_clock(text_span(function)) || stack->row / TRACE_ROW_MAX != PLACES_BY_SAMPLE)
+		return;
+	now.frame_count = frame + 1;
+	for (size_t i = 1; i < STACK_CHAIN && chain[i]; i++) {
+		const struct place_mapping *mapping = maps_find(&stack->image->maps, chain[i] - 1);
+
+		if (!mapping || mapping->map.is_vdso ||
+			strcmp(find_function(stack->image, mapping, chain[i] - 1)->name,
+				function) == 0)
+			continue;
+		if (now.frame_count < FRAMES_MOST)
+			now.frames[now.frame_count++] = chain[i];
+	}
+}
+
 /* Leaves out the C library's functions before another one, and those that started it. */
 void frames_find(const struct stack *stack, struct found *found)
 {
@@ -539,6 +574,8 @@ void frames_find(const struct stack *stack, struct found *found)
 			found->address = known->address;
 		}
 		text_clean(found->names[kept], sizeof(found->names[0]), name);
+		if (!kept)
+			leave_stack(stack, i, found->names[0]);
 		kept += !(is_c && !kept && i + 1 < now.frame_count);
 	}
 }

@@ -21,6 +21,9 @@ struct stack_sample {
 	uint64_t registers[STACK_REGISTERS]; /* 0: not known; a function may change it */
 	uint32_t size;                       /* bytes of the stack */
 	unsigned char bytes[256];
+	/* What the kernel found by frame pointers: the instruction, and addresses behind calls. */
+#define STACK_CHAIN 8
+	uint64_t chain[STACK_CHAIN]; /* 0: no more */
 };
 
 /*

@@ -314,22 +314,35 @@ static unsigned place_of(unsigned number)
 
 void trace_stacks_ask(struct perf_event_attr *attributes)
 {
-	attributes->sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attributes->sample_type =
+		PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attributes->exclude_callchain_kernel = true;
+	attributes->sample_max_stack = STACK_CHAIN;
 	attributes->sample_regs_user = ASKED_REGISTERS;
 	attributes->sample_stack_user = sizeof(((struct stack_sample *)NULL)->bytes);
 }
 
 /*
- * Takes the words of a sample: 1 or 2 for what the registers are of, these, the bytes of the stack
- * that were asked for, these, and how many of them were copied. A process of 32 bits has others.
+ * Takes the words of a sample: how many addresses the chain has, these, 1 or 2 for what the
+ * registers are of, these, the bytes of the stack that were asked for, these, and how many of them
+ * were copied. A process of 32 bits has others.
  */
 static bool take_stack(const uint64_t *words, struct stack_sample *sample)
 {
-	const uint64_t *stack = words + 1 + STACK_REGISTERS;
-	const size_t room = sizeof(sample->bytes);
+	const size_t room = sizeof(sample->bytes), chain = (size_t)*words++;
+	const uint64_t *stack = words + chain + 1 + STACK_REGISTERS;
+	size_t count = 0;
 	uint64_t size;
 
 	*sample = (struct stack_sample){.size = 0};
+	/* With the address, and a mark that it is one of the process. */
+	if (chain > 1 + STACK_CHAIN)
+		return false;
+	for (size_t i = 0; i < chain && count < STACK_CHAIN; i++) {
+		if (words[i] < PERF_CONTEXT_MAX)
+			sample->chain[count++] = words[i];
+	}
+	words += chain;
 	if (words[0] != PERF_SAMPLE_REGS_ABI_64 || stack[0] != room)
 		return false;
 	for (unsigned i = 0; i < STACK_REGISTERS; i++)
