@@ -79,20 +79,6 @@ void name_read(struct span symbol, char *to, size_t size)
 	free(name);
 }
 
-/* The functions of Go's runtime that call the vDSO, on another stack than that of their caller. */
-static bool is_go_clock(struct span name)
-{
-	static const char *const names[] = {"runtime.nanotime1", "runtime.walltime", "time.now"};
-	bool is_found = false;
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		struct span rest = name;
-
-		is_found |= text_take_prefix(&rest, names[i]) && (!rest.length || *rest.at == '.');
-	}
-	return is_found;
-}
-
 /* Of run-time code, the last line of a map that has an address counts. */
 static void name_made_code(struct known *known)
 {
@@ -171,19 +157,6 @@ static struct {
 
 /* ---- libdwfl's questions about files ---- */
 
-/* All processes have the same vDSO as we. */
-static Elf *copy_vdso(const struct mapping *mapping)
-{
-	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
-	static char copy[65536] __attribute__((aligned(16)));
-	const size_t size = (size_t)(mapping->end - mapping->start);
-
-	if (!image || mapping->end - mapping->start > sizeof(copy))
-		return NULL;
-	memcpy(copy, image, size);
-	return lib.elf_memory(copy, size);
-}
-
 static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr start,
 	char **path, Elf **elf)
 {
@@ -194,8 +167,10 @@ static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Ad
 	(void)module;
 	(void)name;
 	(void)start;
+	/* All processes have the same vDSO as we. */
 	if (mapping->is_vdso) {
-		*elf = copy_vdso(mapping);
+		*elf = lib.elf_memory((char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR),
+			(size_t)(mapping->end - mapping->start));
 		return -1;
 	}
 	snprintf(text, sizeof(text), "%.*s", (int)mapping->path.length, mapping->path.at);
@@ -269,14 +244,6 @@ static pid_t next_thread(Dwfl *dwfl, void *argument, void **thread)
 	return 1;
 }
 
-static bool get_thread(Dwfl *dwfl, pid_t id, void *argument, void **thread)
-{
-	(void)argument;
-	(void)id;
-	*thread = dwfl;
-	return true;
-}
-
 static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *argument)
 {
 	const struct stack_sample *sample = &now.stack->sample;
@@ -331,7 +298,6 @@ static void begin_image(const struct image *image)
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = find_elf, .find_debuginfo = find_debuginfo};
 	static const Dwfl_Thread_Callbacks threads = {.next_thread = next_thread,
-		.get_thread = get_thread,
 		.memory_read = read_memory,
 		.set_initial_registers = set_registers};
 	const struct place_mapping *mapping = image->maps.list, *end = mapping + image->maps.count;
@@ -371,16 +337,18 @@ static void unwind(void)
 }
 
 /*
- * The C library's functions that read the clock or start a program's, as a static one has them:
- * takes off what is before their names.
+ * The C library's functions that read the clock or start a program's, as a static one has them,
+ * and those of Go's runtime that call the vDSO: takes off what is around their names.
  */
 static bool take_c_name(struct span *symbol)
 {
 	static const char *const names[] = {"clock_gettime", "gettimeofday", "time", "timespec_get",
 		"clock", "clock_getres", "getcpu", "sched_getcpu", "ftime", "libc_start_call_main",
-		"libc_start_main", "start_thread", "clone", "clone3"};
+		"libc_start_main", "start_thread", "clone", "clone3", "runtime.nanotime1",
+		"runtime.walltime", "time.now"};
 	struct span name = *symbol;
 
+	text_take_suffix(&name, ".abi0");
 	while (text_take_prefix(&name, "_"))
 		;
 	(void)(text_take_prefix(&name, "GI_") || text_take_prefix(&name, "vdso_"));
@@ -413,7 +381,7 @@ static void name_function(struct known *known, uint64_t at)
 	/* The linker writes "clock_gettime@@GLIBC_2.17". */
 	name = text_span(symbol);
 	name = text_take_until(&name, '@');
-	known->is_c = take_c_name(&name) || is_go_clock(name);
+	known->is_c = take_c_name(&name);
 	name_read(name, known->name, sizeof(known->name));
 }
 
@@ -520,13 +488,15 @@ void frames_begin(int root, const struct perf_map *perf_maps)
 	now.why_not = load();
 }
 
-/* A sample has the other stack: the callers are those in the chain. A stub took that of the caller.
+/*
+ * Go's runtime calls the vDSO on another stack than that of its caller, which a sample has: the
+ * callers are those in the chain. A stub took that of the caller.
  */
 static void leave_stack(const struct stack *stack, size_t frame, const char *function)
 {
 	const uint64_t *chain = stack->sample.chain;
 
-	if (!is_go_clock(text_span(function)) || stack->row / TRACE_ROW_MAX != PLACES_BY_SAMPLE)
+	if (!strchr(function, '.') || stack->row / TRACE_ROW_MAX != PLACES_BY_SAMPLE)
 		return;
 	now.frame_count = frame + 1;
 	for (size_t i = 1; i < STACK_CHAIN && chain[i]; i++) {
@@ -574,7 +544,7 @@ void frames_find(const struct stack *stack, struct found *found)
 			found->address = known->address;
 		}
 		text_clean(found->names[kept], sizeof(found->names[0]), name);
-		if (!kept)
+		if (!kept && known->is_c)
 			leave_stack(stack, i, found->names[0]);
 		kept += !(is_c && !kept && i + 1 < now.frame_count);
 	}

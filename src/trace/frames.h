@@ -7,6 +7,7 @@
 
 /* The memory map of some processes. */
 struct image {
+	struct image *next;
 	struct span text; /* owned */
 	struct maps maps; /* of the text */
 	size_t perf_map;  /* of their run-time code; 0: none */

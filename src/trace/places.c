@@ -30,58 +30,27 @@
 struct place_stacks {
 	struct stack *list;
 	size_t count, room;
-	struct image **images; /* owned */
-	size_t image_count, image_room;
+	struct image *images;                 /* owned, the last one first */
 	struct perf_map perf_maps[MAPS_MOST]; /* the first one stands for code without a map */
 	size_t perf_map_count;
-	int root; /* directory: paths of files begin there; 0: at our root */
-	/* Each stack is kept with a half of the chance before, for twice as many. */
-	unsigned halvings;
-	uint64_t seen;
+	int root;      /* directory: paths of files begin there; 0: at our root */
+	uint64_t seen; /* stacks, of which the list may have a part */
 };
-
-void places_free(struct trace_places *places)
-{
-	struct place_stacks *stacks = places->stacks;
-
-	for (size_t i = 1; stacks && i < stacks->perf_map_count; i++) {
-		close(stacks->perf_maps[i].root);
-		close(stacks->perf_maps[i].mounts);
-	}
-	for (size_t i = 0; stacks && i < stacks->image_count; i++) {
-		maps_free(&stacks->images[i]->maps);
-		span_free(stacks->images[i]->text);
-		free(stacks->images[i]);
-	}
-	if (stacks && stacks->root > 0)
-		close(stacks->root);
-	if (stacks) {
-		free(stacks->images);
-		free(stacks->list);
-	}
-	free(stacks);
-	free(places->list);
-	*places = (struct trace_places){.count = 0};
-}
-
-/* ---- what is kept ---- */
 
 static void begin(struct place_stacks *stacks, struct span maps, size_t perf_map)
 {
-	const struct image *last =
-		stacks->image_count ? stacks->images[stacks->image_count - 1] : NULL;
-	struct image image = {.text = span_copy(maps), .perf_map = perf_map};
+	struct image image = {
+		.next = stacks->images, .text = span_copy(maps), .perf_map = perf_map};
 
 	(void)maps_keep_code(&image.text);
-	if (last && last->perf_map == perf_map && span_compare(last->text, image.text) == 0) {
+	if (image.next && image.next->perf_map == perf_map &&
+		span_compare(image.next->text, image.text) == 0) {
 		span_free(image.text);
 		return;
 	}
 	image.maps = maps_parse(image.text);
-	stacks->images = array_grow(
-		stacks->images, stacks->image_count, &stacks->image_room, sizeof(*stacks->images));
-	stacks->images[stacks->image_count] = xcalloc(1, sizeof(image));
-	*stacks->images[stacks->image_count++] = image;
+	stacks->images = xcalloc(1, sizeof(image));
+	*stacks->images = image;
 }
 
 static struct place_stacks *stacks_of(struct trace_places *places)
@@ -120,61 +89,60 @@ void places_open_root(struct trace_places *places, pid_t pid)
 	stacks_of(places)->root = files_open_root(pid);
 }
 
-static struct stack *add(struct place_stacks *stacks, size_t row, double weight)
+static void add(struct place_stacks *stacks, size_t at, const struct stack *stack)
 {
-	struct stack *stack;
-
-	stacks->list =
-		array_grow(stacks->list, stacks->count, &stacks->room, sizeof(*stacks->list));
-	stack = &stacks->list[stacks->count++];
-	*stack = (struct stack){
-		.image = stacks->images[stacks->image_count - 1], .row = row, .weight = weight};
-	return stack;
+	if (at == stacks->count)
+		stacks->list = array_grow(
+			stacks->list, stacks->count++, &stacks->room, sizeof(*stacks->list));
+	stacks->list[at] = *stack;
+	stacks->list[at].image = stacks->images;
 }
 
 /* The byte before the address is one of the instruction. */
 void places_add(struct trace_places *places, size_t row, uint64_t calls, uint64_t address)
 {
-	struct stack *stack = add(stacks_of(places), row, (double)calls);
+	struct place_stacks *stacks = stacks_of(places);
+	struct stack stack = {.row = row, .weight = (double)calls, .is_exact = true};
 
-	stack->is_exact = true;
-	stack->sample.registers[STACK_PLACE] = address - 1;
+	stack.sample.registers[STACK_PLACE] = address - 1;
+	add(stacks, stacks->count, &stack);
 }
 
-/* A hash of a number: whether one is kept is not in step with anything. */
-static bool is_kept(uint64_t number, unsigned halvings)
-{
-	number = (number + 1) * 0x9e3779b97f4a7c15;
-	number = (number ^ number >> 32) * 0x9e3779b97f4a7c15;
-	return !halvings || !(number >> (64 - halvings));
-}
-
-static void halve(struct place_stacks *stacks)
-{
-	size_t kept = 0;
-
-	stacks->halvings++;
-	for (size_t i = 0; i < stacks->count; i++) {
-		struct stack *stack = &stacks->list[i];
-
-		if (!is_kept(i + stacks->seen, 1))
-			continue;
-		stack->weight *= 2;
-		stacks->list[kept++] = *stack;
-	}
-	stacks->count = kept;
-}
-
+/* Of more than there is room for, each is kept with the same chance, which has no period. */
 void places_add_stack(
 	struct trace_places *places, size_t row, double weight, const struct stack_sample *sample)
 {
 	struct place_stacks *stacks = stacks_of(places);
+	uint64_t at = ++stacks->seen * 0x9e3779b97f4a7c15;
 
-	if (!is_kept(stacks->seen++, stacks->halvings))
-		return;
-	if (stacks->count == STACKS_MOST)
-		halve(stacks);
-	add(stacks, row, weight * (double)(UINT64_C(1) << stacks->halvings))->sample = *sample;
+	at = (at ^ at >> 32) * 0x9e3779b97f4a7c15;
+	at = stacks->count < STACKS_MOST ? stacks->count : (at >> 32) % stacks->seen;
+	if (at < STACKS_MOST)
+		add(stacks, (size_t)at,
+			&(struct stack){.row = row, .weight = weight, .sample = *sample});
+}
+
+void places_free(struct trace_places *places)
+{
+	struct place_stacks *stacks = places->stacks;
+
+	while (stacks && --stacks->perf_map_count) {
+		close(stacks->perf_maps[stacks->perf_map_count].root);
+		close(stacks->perf_maps[stacks->perf_map_count].mounts);
+	}
+	for (struct image *image = stacks ? stacks->images : NULL, *next; image; image = next) {
+		next = image->next;
+		maps_free(&image->maps);
+		span_free(image->text);
+		free(image);
+	}
+	if (stacks && stacks->root > 0)
+		close(stacks->root);
+	if (stacks)
+		free(stacks->list);
+	free(stacks);
+	free(places->list);
+	*places = (struct trace_places){.count = 0};
 }
 
 /* ---- the places ---- */
@@ -194,27 +162,31 @@ static struct span module_of(const struct found *found)
 	                                             : found->mapping->map.path;
 }
 
-static int by_address(const void *left, const void *right)
+static int by_functions(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
-	const struct found *one = a->found, *other = b->found;
 	int order = (a->stack->row > b->stack->row) - (a->stack->row < b->stack->row);
 
-	order = order ? order : span_compare(module_of(one), module_of(other));
+	order = order ? order : span_compare(module_of(a->found), module_of(b->found));
 	for (size_t i = 0; i < PLACE_FRAMES && !order; i++)
-		order = strcmp(one->names[i], other->names[i]);
+		order = strcmp(a->found->names[i], b->found->names[i]);
+	return order;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct found *one = ((const struct place *)left)->found;
+	const struct found *other = ((const struct place *)right)->found;
+	const int order = by_functions(left, right);
+
 	return order ? order : (one->address > other->address) - (one->address < other->address);
 }
 
-/* Says whether two places in order are the same one: that of the same functions, if they are known.
- */
-static bool is_same(const struct place *one, const struct place *other)
+static int by_image(const void *left, const void *right)
 {
-	struct found found = *other->found;
+	const struct stack *a = left, *b = right;
 
-	if (*found.names[0])
-		found.address = one->found->address;
-	return by_address(one, &(struct place){.stack = other->stack, .found = &found}) == 0;
+	return (a->image > b->image) - (a->image < b->image);
 }
 
 static int by_calls(const void *left, const void *right)
@@ -234,38 +206,42 @@ struct search {
 	size_t shown;
 };
 
-/* Makes the list of places, those with the most calls first. Returns their number. */
+/*
+ * Makes the list of places, those with the most calls first. Returns their number. One function is
+ * one place, at the address with the most calls; without a name each address is one.
+ */
 static size_t choose(const struct search *search)
 {
-	struct place *places = search->places, *last = places, *same = places;
+	struct place *places = search->places, *last = NULL;
+	const size_t count = search->stacks->count;
+	size_t made = 0;
+	double here = 0;
 
-	for (size_t i = 0; i < search->stacks->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct stack *stack = &search->stacks->list[i];
 
-		places[i] = (struct place){stack->weight, stack->weight, stack, &search->found[i]};
+		places[i] = (struct place){stack->weight, 0, stack, &search->found[i]};
 	}
-	qsort(places, search->stacks->count, sizeof(*places), by_address);
-	/* Those at the same address are added up at the first of them, `same`. */
-	for (struct place *place = places + 1; place < places + search->stacks->count; place++) {
-		if (by_address(place, same) == 0)
-			same->most = same->calls += place->calls;
-		else
-			*++same = *place;
-	}
-	for (struct place *place = places + 1; place <= same; place++) {
-		if (!is_same(place, last)) {
-			*++last = *place;
-			continue;
+	qsort(places, count, sizeof(*places), by_address);
+	for (size_t i = 0; i < count; i++) {
+		const struct place place = places[i];
+		const bool is_here = i && by_address(&place, &places[i - 1]) == 0;
+
+		here = is_here ? here + place.calls : place.calls;
+		if (is_here || (i && *place.found->names[0] && by_functions(&place, last) == 0)) {
+			last->calls += place.calls;
+		} else {
+			last = &places[made++];
+			*last = place;
 		}
-		if (place->most > last->most) {
-			last->most = place->most;
-			last->stack = place->stack;
-			last->found = place->found;
+		if (here > last->most) {
+			last->most = here;
+			last->stack = place.stack;
+			last->found = place.found;
 		}
-		last->calls += place->calls;
 	}
-	qsort(places, (size_t)(last - places) + 1, sizeof(*places), by_calls);
-	return (size_t)(last - places) + 1;
+	qsort(places, made, sizeof(*places), by_calls);
+	return made;
 }
 
 /* It reads files of programs that may be hostile, and may shrink or not answer. */
@@ -355,26 +331,29 @@ static void make_place(struct trace_place *to, const struct trace_plan *plan,
 static void finish(const struct trace_evidence *trace, struct trace_places *places, uint64_t top)
 {
 	struct deadline deadline = deadline_after(SEARCH_NS);
-	const struct place_stacks *stacks = places->stacks;
+	struct place_stacks *stacks = places->stacks;
 	const size_t count = stacks ? stacks->count : 0, shown = top < count ? (size_t)top : count;
 	const size_t size = count * sizeof(struct found) + shown * sizeof(struct place_source);
 	struct row_sum rows[TRACE_ROW_MAX] = {{0, 0}};
 	struct search search = {.stacks = stacks, .shown = shown};
-	struct fact why;
+	struct fact why = {0};
 	double sum = 0;
 
 	if (!count || !(search.found = child_share(size, &why)))
 		return;
 	search.sources = (struct place_source *)(search.found + count);
 	search.places = xcalloc(count, sizeof(*search.places));
+	qsort(stacks->list, count, sizeof(*stacks->list), by_image);
 	for (size_t i = 0; i < count; i++) {
-		const uint64_t at = stacks->list[i].sample.registers[STACK_PLACE];
+		struct stack *stack = &stacks->list[i];
 		struct found *found = &search.found[i];
 
-		found->at = at;
-		found->mapping = maps_find(&stacks->list[i].image->maps, at);
+		if (stacks->seen > STACKS_MOST)
+			stack->weight *= (double)stacks->seen / STACKS_MOST;
+		found->at = stack->sample.registers[STACK_PLACE];
+		found->mapping = maps_find(&stack->image->maps, found->at);
 		if (found->mapping && found->mapping->map.inode)
-			found->address = at - found->mapping->load;
+			found->address = found->at - found->mapping->load;
 	}
 	/* What it has found by its end counts. */
 	(void)child_run(work, NULL, &search, &deadline, &why);
