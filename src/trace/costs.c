@@ -34,6 +34,17 @@ static bool is_served(const struct call_evidence *call)
 	return vdso->available && vdso->attempts > 0 && vdso->entered == 0 && !vdso->failed;
 }
 
+uint64_t trace_line_calls(const struct trace_line *line)
+{
+	return line->count + (uint64_t)line->served.value + line->unproven;
+}
+
+/* The cost of one call need not be known where there is none. */
+static double all_seconds(uint64_t calls, double ns)
+{
+	return calls ? cost_seconds((double)calls, ns, 0) : 0;
+}
+
 /* Returns the calls of a row of the plan with their costs. */
 static struct trace_line make_line(const struct trace_evidence *trace, size_t row)
 {
@@ -48,8 +59,7 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 	struct trace_line line = {.call = planned->call->name,
 		.clock = planned->clock,
 		.reads_clock = served_calls[kind].reads_clock,
-		.count = trace->counts[TRACE_NATIVE][row] + trace->counts[TRACE_COMPAT][row],
-		.count_32_bit = trace->counts[TRACE_COMPAT][row],
+		.count = trace->counts[row],
 		.counted = trace->method_fact,
 		.served = {.fact = trace->served},
 		.syscall_ns = NAN,
@@ -97,35 +107,16 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 		line.syscall_ns = host->timing.syscall_floor_ns.value;
 		line.is_minimum = true;
 	}
+	line.spent_s = all_seconds(line.count, line.syscall_ns) +
+	               all_seconds((uint64_t)line.served.value, line.vdso_ns) +
+	               all_seconds(line.unproven, NAN);
+	line.fallback_s = all_seconds(trace_line_calls(&line), line.syscall_ns);
 	return line;
 }
 
 bool trace_row_is_avoidable(const struct trace_evidence *trace, size_t row)
 {
 	return make_line(trace, row).avoidable;
-}
-
-uint64_t trace_line_calls(const struct trace_line *line)
-{
-	return line->count + (uint64_t)line->served.value + line->unproven;
-}
-
-/* The cost of one call need not be known where there is none. */
-static double all_seconds(uint64_t calls, double ns)
-{
-	return calls ? cost_seconds((double)calls, ns, 0) : 0;
-}
-
-double trace_line_s(const struct trace_line *line)
-{
-	return all_seconds(line->count, line->syscall_ns) +
-	       all_seconds((uint64_t)line->served.value, line->vdso_ns) +
-	       all_seconds(line->unproven, NAN);
-}
-
-double trace_line_fallback_s(const struct trace_line *line)
-{
-	return all_seconds(trace_line_calls(line), line->syscall_ns);
 }
 
 /* Adds a row to the sums, and to the lines if calls were made. */
@@ -142,8 +133,8 @@ static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line 
 		sums->reads += trace_line_calls(line);
 		sums->reads_by_call += line->count;
 		sums->reads_unproven += line->unproven;
-		sums->reads_s += trace_line_s(line);
-		sums->fallback_s += trace_line_fallback_s(line);
+		sums->reads_s += line->spent_s;
+		sums->fallback_s += line->fallback_s;
 	}
 	if (line->avoidable)
 		sums->avoidable += line->count;
@@ -153,66 +144,67 @@ static void add_line(struct trace_diagnosis *diagnosis, const struct trace_line 
 	}
 }
 
+/* Sets the cost of the cheapest read in the vDSO, and of the dearest by system call; NAN: unknown.
+ */
+static void find_read_costs(const struct evidence *host, double *read_ns, double *call_ns)
+{
+	const struct real_fact *floor = &host->timing.syscall_floor_ns;
+
+	*read_ns = NAN;
+	*call_ns = fact_is_known(&floor->fact) ? floor->value : NAN;
+	for (size_t i = 0; i < host->call_count; i++) {
+		const struct call_evidence *call = &host->calls[i];
+
+		if (call->decides && is_served(call) && fact_is_known(&call->path[PATH_VDSO].fact))
+			*read_ns = fmin(*read_ns, call->path[PATH_VDSO].min_ns);
+		if (call->decides && fact_is_known(&call->path[PATH_SYSCALL].fact))
+			*call_ns = fmax(*call_ns, call->path[PATH_SYSCALL].min_ns);
+	}
+}
+
 /*
  * The number of samples has the error of a Poisson distribution, its square root; more than three
  * times that, it is seldom off. A read takes at least as long as in a loop of reads: in a program
- * it waits for the instructions before it, too.
+ * it waits for the instructions before it, too. Children have a CPU time of their own.
  */
 static void judge_inside(const struct trace_evidence *trace, struct trace_inside *inside)
 {
-	const struct real_fact *base =
-		trace->request->target == TARGET_HOST ? &trace->duration_s : &trace->cpu_s;
-	const struct timing_evidence *timing = &trace->host.timing;
+	const bool is_host = trace->request->target == TARGET_HOST;
+	const bool is_tree = !is_host && trace->sampled.of_others;
+	const struct real_fact *base = is_host ? &trace->duration_s : &trace->cpu_s;
 	const double sample_s = (double)TRACE_SAMPLE_NS / NS_PER_SECOND;
-	const double all = (double)trace->sampled.taken, lost = (double)trace->sampled.lost;
-	const double found = (double)trace->sampled.in_vdso;
-	const double of_32_bit = (double)trace->sampled.of_32_bit;
-	const double most = found + 3 * sqrt(found) + 3 + lost + of_32_bit;
-	/* Children have a CPU time of their own. */
-	const bool is_tree = trace->request->target != TARGET_HOST && trace->sampled.of_others;
-	double read_ns = NAN, call_ns = NAN, scale = 1,
-	       base_s = is_tree ? all * sample_s : base->value;
+	const double all = (double)trace->sampled.taken, found = (double)trace->sampled.in_vdso;
+	const double lost = (double)trace_missed_count(&trace->missed, MISSED_SAMPLES);
+	const double of_32_bit = (double)trace_missed_count(&trace->missed, MISSED_SAMPLES_32_BIT);
+	const double most_s = (found + 3 * sqrt(found) + 3 + lost + of_32_bit) * sample_s;
+	const double base_s = is_tree ? all * sample_s : base->value;
+	double read_ns, call_ns, scale = 1, fallback_s;
 
 	*inside = (struct trace_inside){trace->sampled.fact, NAN, NAN, NAN, NAN, NAN};
 	if (!fact_is_known(&inside->fact))
 		return;
-	if (!is_tree && (!fact_is_known(&base->fact) || base_s < sample_s)) {
+	if (!is_tree && (!fact_is_known(&base->fact) || base_s < sample_s))
 		fact_set(&inside->fact, FACT_ABSENT, "it used no CPU time");
-		return;
-	}
-	if (lost > all) {
+	else if (lost > all)
 		fact_set(&inside->fact, FACT_FAILED, "%s samples were lost, more than were taken",
-			as_count(trace->sampled.lost));
-		return;
-	}
-	if (of_32_bit > 0 && trace->request->target != TARGET_HOST) {
+			as_count((uint64_t)lost));
+	else if (of_32_bit > 0 && !is_host)
 		fact_set(&inside->fact, FACT_ABSENT, "32-bit code ran, whose vDSO is another");
+	else if (most_s >= base_s && found < TRACE_FEW_SAMPLES)
+		fact_set(&inside->fact, FACT_ABSENT, "it used too little CPU time to be sampled");
+	if (!fact_is_known(&inside->fact))
 		return;
-	}
-	if (fact_is_known(&timing->syscall_floor_ns.fact))
-		call_ns = timing->syscall_floor_ns.value;
-	for (size_t i = 0; i < trace->host.call_count; i++) {
-		const struct call_evidence *call = &trace->host.calls[i];
-		const struct path_evidence *vdso = &call->path[PATH_VDSO];
-
-		if (call->decides && is_served(call) && fact_is_known(&vdso->fact))
-			read_ns = fmin(read_ns, vdso->min_ns);
-		if (call->decides && fact_is_known(&call->path[PATH_SYSCALL].fact))
-			call_ns = fmax(call_ns, call->path[PATH_SYSCALL].min_ns);
-	}
+	find_read_costs(&trace->host, &read_ns, &call_ns);
 	/* Samples that were lost are like the others, but all of them may be in the vDSO. */
 	if (all > 0)
 		scale = fmin(1 + lost / all, fmax(base_s / (all * sample_s), 1));
 	inside->share_percent = 100 * found * scale * sample_s / base_s;
 	inside->error_percent = 100 * (found > 0 ? sqrt(found) : 3) * scale * sample_s / base_s;
-	inside->most_percent = 100 * most * sample_s / base_s;
-	if (inside->most_percent >= 100 && found < TRACE_FEW_SAMPLES) {
-		fact_set(&inside->fact, FACT_ABSENT, "it used too little CPU time to be sampled");
-		return;
-	}
-	inside->reads_per_s_most =
-		most * sample_s * NS_PER_SECOND / read_ns / trace->duration_s.value;
-	inside->fallback_percent_most = 100 * inside->reads_per_s_most * call_ns / NS_PER_SECOND;
+	inside->most_percent = 100 * most_s / base_s;
+	inside->reads_per_s_most = most_s * NS_PER_SECOND / read_ns / trace->duration_s.value;
+	fallback_s = most_s / read_ns * call_ns;
+	inside->fallback_percent_most =
+		100 * fallback_s / (is_host ? base_s : fmax(base_s - most_s, 0) + fallback_s);
 }
 
 void trace_costs_judge(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)

@@ -581,7 +581,6 @@ static void add_calls(
 	struct trace_evidence *trace = events->run->trace;
 	const struct trace_request *request = trace->request;
 	const size_t row = events->rows[key->call % EVENT_INDEXES];
-	const enum trace_arch arch = key->call & EVENT_IS_COMPAT ? TRACE_COMPAT : TRACE_NATIVE;
 	const size_t kind = key->call & EVENT_IS_COMPAT     ? PLACES_OF_32_BIT
 	                    : key->call & EVENT_BY_FUNCTION ? PLACES_BY_FUNCTION
 	                                                    : 0;
@@ -592,7 +591,7 @@ static void add_calls(
 		trace->sampled.in_vdso += count;
 		return;
 	}
-	trace->counts[arch][row] += count;
+	trace->counts[row] += count;
 	if (request->target == TARGET_PROCESS)
 		trace->cpu_is_partial |= count && key->maker;
 	if (count && request->locates_calls &&
@@ -732,13 +731,16 @@ static void read_all(struct trace_events *events)
 		read_last_maps(events);
 	if (!add_counts(events) || !use_shared(events, BPF_MAP_LOOKUP_ELEM))
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
-	trace->threads_uncounted = shared->unfollowed;
 	trace->sampled.taken = shared->samples;
 	trace->sampled.of_others = shared->samples_of_others;
-	trace->sampled.of_32_bit = shared->samples_compat;
 	for (uint16_t call = 0; call < ARRAY_SIZE(shared->rest); call++)
 		add_calls(events, &(struct event_key){.call = call}, shared->rest[call]);
-	trace->calls_missed = count_missed(events);
+	trace_miss(&trace->missed, MISSED_THREADS, shared->unfollowed,
+		"more ran than can be followed at once");
+	trace_miss(&trace->missed, MISSED_CALLS, count_missed(events),
+		"other threads were preempted in the BPF programs, which were not run");
+	trace_miss(&trace->missed, MISSED_SAMPLES_32_BIT, shared->samples_compat,
+		"32-bit code ran, whose vDSO is another");
 	check_rate(&trace->sampled.fact);
 }
 

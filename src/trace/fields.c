@@ -51,61 +51,54 @@ static void trace_print_name(const char *call, const char *clock, FILE *out)
 /* ---- the calls ---- */
 
 /* ">" marks what rests on the cost of the cheapest system call. */
-static void print_cost(bool is_minimum, const char *(*as)(double), double cost, FILE *out)
+static void print_cost(const struct trace_line *line, bool is_minimum, const char *cost, FILE *out)
 {
-	if (!isnan(cost))
-		fprintf(out, "%s%s", is_minimum ? ">" : "", as(cost));
+	fprintf(out, "%s%s", line->is_minimum && is_minimum ? ">" : "", cost);
 }
 
-static void print_rate(const void *object, const void *whole, FILE *out)
-{
-	double duration_s = ((const struct trace_report *)whole)->trace.duration_s.value;
-
-	if (duration_s > 0)
-		fputs(as_short((double)trace_line_calls(object) / duration_s), out);
-}
-
-/* If the served calls were not counted, all calls in the table are system calls. */
-static bool has_served(const struct trace_line *line)
-{
-	return fact_is_known(&line->served.fact) || line->unproven;
-}
-
-CELL(print_all, struct trace_line, fputs(as_short((double)trace_line_calls(row)), out))
-CELL(print_served, struct trace_line,
-	if (fact_is_known(&row->served.fact)) fputs(as_short((double)row->served.value), out))
-CELL(print_system_calls, struct trace_line,
-	if (has_served(row) && fact_is_known(&row->counted))
-		fputs(as_short((double)row->count), out))
-CELL(print_each, struct trace_line,
-	print_cost(row->is_minimum && row->count, as_ns,
-		trace_line_s(row) * NS_PER_SECOND / (double)trace_line_calls(row), out))
-CELL(print_total, struct trace_line,
-	print_cost(row->is_minimum && row->count, as_seconds, trace_line_s(row), out))
-CELL(print_fallback, struct trace_line,
-	if (has_served(row))
-		print_cost(row->is_minimum, as_seconds, trace_line_fallback_s(row), out))
-CELL(print_with_vdso, struct trace_line,
-	if (!has_served(row)) print_cost(
-		false, as_seconds, (double)row->count * row->vdso_ns / NS_PER_SECOND, out))
 CELL(print_clock, struct trace_line, trace_print_name(row->call, row->clock, out))
+CELL(print_all, struct trace_line, fputs(as_short((double)trace_line_calls(row)), out))
+CELL(print_rate, struct trace_line,
+	const double duration_s = ((const struct trace_report *)whole)->trace.duration_s.value;
+	if (duration_s > 0) fputs(as_short((double)trace_line_calls(row) / duration_s), out))
+CELL(print_spent, struct trace_line,
+	if (!isnan(row->spent_s)) print_cost(row, row->count, as_seconds(row->spent_s), out))
+CELL(print_system_calls, struct trace_line,
+	if (fact_is_known(&row->counted)) fputs(as_short((double)row->count), out))
+CELL(print_each, struct trace_line,
+	if (!isnan(row->spent_s)) print_cost(row, row->count,
+		as_ns(row->spent_s *NS_PER_SECOND / (double)trace_line_calls(row)), out))
+CELL(print_fallback, struct trace_line,
+	if (!isnan(row->fallback_s)) print_cost(row, true, as_seconds(row->fallback_s), out))
 
-#define COLUMN(heading, more, function)                                                            \
-	.key = heading, .options = FIELD_COLUMN | (more), .title = heading, .cell = function
+#define COLUMN(heading, function)                                                                  \
+	.key = heading, .options = FIELD_COLUMN, .title = heading, .cell = function
+
+const struct field trace_line_columns[] = {
+	{COLUMN("clock or call", print_clock), .left = true, .width = 22},
+	{COLUMN("count", print_all), .width = 8},
+	{COLUMN("per s", print_rate), .width = 8},
+	{COLUMN("cost", print_spent), .width = 10},
+	{0},
+};
+
+const struct field trace_line_details[] = {
+	{.key = "", .kind = FIELD_INLINE, .fields = trace_line_columns},
+	{COLUMN("ns each", print_each), .width = 9},
+	{COLUMN("system calls", print_system_calls)},
+	{COLUMN("fallback", print_fallback), .width = 9},
+	{0},
+};
+
 #define OF struct trace_line
 
-const struct field trace_line_fields[] = {
+static const struct field line_fields[] = {
 	{STRING("call", call), .options = FIELD_FILLED, .doc = "name of the system call"},
 	{STRING("clock", clock),
 		.doc = "clock that the calls name, or \"other\"; null: the call takes none"},
-	{COLUMN("count", 0, print_all), .width = 7},
-	{COLUMN("per s", FIELD_SPARE, print_rate), .width = 7},
 	{INTEGER("count", count, INT64_MAX), .fact = FACT(counted), .reason = NO_REASON,
 		.doc = "system calls; null: not counted"},
-	{INTEGER("count_32_bit", count_32_bit, INT64_MAX), .fact = FACT(counted),
-		.reason = NO_REASON, .doc = "how many of these were made by 32-bit code"},
-	{NUMBER_FACT("served", served, INT64_MAX), .reason = NO_REASON, .title = "served",
-		.options = FIELD_RARE, .width = 7, .cell = print_served,
+	{NUMBER_FACT("served", served, INT64_MAX), .reason = NO_REASON,
 		.doc = "calls that the vDSO served, which are not in count; null: not known"},
 	{FLAG("avoidable", avoidable),
 		.doc = "whether the vDSO serves the call on this host, or could"},
@@ -113,12 +106,6 @@ const struct field trace_line_fields[] = {
 	{FLAG("syscall_ns_is_minimum", is_minimum),
 		.doc = "whether that is of the cheapest system call, as this one was not timed"},
 	{NS("vdso_ns", vdso_ns), .doc = "ns per call when served by the vDSO; null: unknown"},
-	{COLUMN("system calls", FIELD_RARE, print_system_calls)},
-	{COLUMN("ns each", FIELD_SPARE, print_each)},
-	{COLUMN("total", 0, print_total), .width = 8},
-	{COLUMN("fallback", FIELD_RARE, print_fallback)},
-	{COLUMN("with vDSO", FIELD_RARE, print_with_vdso)},
-	{COLUMN("clock or call", 0, print_clock), .left = true},
 	{0},
 };
 
@@ -177,8 +164,7 @@ static const struct field caller_element[] = {
 };
 
 const struct field trace_place_fields[] = {
-	{WORD("origin", origin, origin_names), .options = FIELD_RARE, .title = "system call by",
-		.left = true,
+	{WORD("origin", origin, origin_names),
 		.doc = "what made the system call: vdso, which could not read the clock itself; "
 		       "syscall-function: syscall(2) of libc; libc: another function of it; code: "
 		       "any other code; null: unknown, or a call into the vDSO"},
@@ -243,6 +229,22 @@ static const struct field text_element[] = {
 	{0},
 };
 
+#define OF struct trace_missed
+
+static const struct field missed_fields[] = {
+	{WORD("kind", kind, trace_missed_names), .options = FIELD_FILLED,
+		.doc = "system-calls and served-calls (into the vDSO): all; programs: executed "
+		       "ones, whose calls into the vDSO; children: those of such programs; "
+		       "threads: their system calls; calls: system calls; samples, and "
+		       "32-bit-samples in code whose vDSO is not looked for; privileges: "
+		       "programs that ran without those of their files"},
+	{INTEGER("count", count, INT64_MAX), .given = GIVEN(count),
+		.doc = "how many; null: all of the run"},
+	{TEXT("reason", reason), .options = FIELD_FILLED, .doc = "why"},
+	{0},
+};
+
+#undef OF
 #define OF struct trace_inside
 
 static const struct field inside_fields[] = {
@@ -260,6 +262,8 @@ static const struct field inside_fields[] = {
 #define OF struct trace_report
 
 const struct field trace_fields[] = {
+	{STRING("rule", report.rule), .options = FIELD_FILLED,
+		.doc = "id of the rule that gave the verdict"},
 	{INTEGER("clock_system_calls", diagnosis.sums.avoidable, INT64_MAX),
 		.fact = FACT(diagnosis.counted), .reason = "reason",
 		.doc = "clock system calls that the vDSO serves or could"},
@@ -279,8 +283,8 @@ const struct field trace_fields[] = {
 		.doc = "why only this program makes them, as far as it can be seen from outside"},
 	{WORD("method", trace.method, trace_method_names), .fact = FACT(trace.method_fact),
 		.reason = "reason", .doc = "how system calls were counted: by a BPF program"},
-	{LIST("notes", diagnosis.notes.list, diagnosis.notes.count, text_element),
-		.doc = "what else was not counted, or did not go as it would without vdsocheck"},
+	{LIST("not_counted", diagnosis.missed.list, diagnosis.missed.count, missed_fields),
+		.doc = "what was not counted, or did not go as it would without vdsocheck"},
 	{TEXT("program", trace.program.path),
 		.doc = "path of the program; null: unknown, or the whole host was traced"},
 	{INTEGER("pid", trace.program.pid, INT32_MAX), .given = GIVEN(trace.program.pid),
@@ -290,10 +294,6 @@ const struct field trace_fields[] = {
 	{REAL("cpu_s", trace.cpu_s.value, 3), .fact = FACT(trace.cpu_s.fact), .reason = "reason",
 		.doc = "seconds of CPU time of the program and the children it waited for"},
 	{REASON("served_reason"), .doc = "why served calls were not counted; null: they were"},
-	{INTEGER("programs_uncounted", trace.uncounted, INT64_MAX),
-		.doc = "programs that were executed and whose served calls were not counted"},
-	{TEXT("programs_uncounted_reason", trace.uncounted_why.reason),
-		.doc = "why, of the last of them; null: there was none"},
 	{FLAG("as_if_fallback", request.as_if_fallback),
 		.doc = "whether the program ran as if this host fell back"},
 	{INTEGER("refused_calls", trace.refused, INT64_MAX), .given = GIVEN(request.as_if_fallback),
@@ -317,7 +317,7 @@ const struct field trace_fields[] = {
 		.given = GIVEN(request.lists_groups),
 		.doc = "control groups that made the most calls, in this order; null: not asked "
 		       "for"},
-	{LIST("calls", diagnosis.lines, diagnosis.line_count, trace_line_fields),
+	{LIST("calls", diagnosis.lines, diagnosis.line_count, line_fields),
 		.fact = FACT(diagnosis.listed), .reason = "reason",
 		.doc = "calls that were counted"},
 	{0},

@@ -167,8 +167,34 @@ struct trace_sampled {
 	uint64_t taken;
 	uint64_t in_vdso;   /* of these */
 	uint64_t of_others; /* of these: of processes that the process started */
-	uint64_t of_32_bit; /* of these: in 32-bit code, whose vDSO is not looked for */
-	uint64_t lost;
+};
+
+/* The kinds of what was not counted, or did not go as it would without us. */
+enum trace_missed_kind {
+	MISSED_SYSTEM_CALLS,   /* all of the run */
+	MISSED_SERVED_CALLS,   /* all calls into the vDSO of the run */
+	MISSED_PROGRAMS,       /* executed ones: their calls into the vDSO */
+	MISSED_CHILDREN,       /* what a program starts that was let go */
+	MISSED_THREADS,        /* their system calls */
+	MISSED_CALLS,          /* single system calls, of any process of the host */
+	MISSED_TIME,           /* that what ran already spends in the vDSO */
+	MISSED_SAMPLES,        /* of this time */
+	MISSED_SAMPLES_32_BIT, /* samples in 32-bit code, which were taken */
+	MISSED_PRIVILEGES,     /* programs that did not get those of their files */
+};
+
+#define TRACE_MISSED_MAX 16
+#define TRACE_REASON_SIZE 256
+
+struct trace_missed {
+	enum trace_missed_kind kind;
+	uint64_t count; /* 0: all of the run */
+	char reason[TRACE_REASON_SIZE];
+};
+
+struct trace_missed_list {
+	size_t count;
+	struct trace_missed list[TRACE_MISSED_MAX];
 };
 
 struct trace_evidence {
@@ -184,9 +210,7 @@ struct trace_evidence {
 	/* The system calls. */
 	struct fact method_fact; /* why they were not counted; known: they were */
 	enum trace_method method;
-	uint64_t threads_uncounted; /* that these could not follow: too many run at once */
-	uint64_t calls_missed;      /* of the host: that the kernel did not run them for */
-	uint64_t counts[TRACE_ARCH_COUNT][TRACE_ROW_MAX];
+	uint64_t counts[TRACE_ROW_MAX];
 	struct trace_places call_places; /* of these, where they are known; not of a whole host */
 	struct trace_callers callers;    /* of a whole host; at the end those with the most calls */
 
@@ -194,11 +218,9 @@ struct trace_evidence {
 	struct fact served;                 /* known: those of at least one program were counted */
 	uint64_t vdso_calls[TRACE_ROW_MAX]; /* also of those that fell back */
 	struct trace_places places;         /* that they come from */
-	uint64_t uncounted;                 /* executed programs whose calls were not counted */
-	struct fact uncounted_why;          /* of the last of them */
-	uint64_t let_go;                    /* programs that call ptrace(2) themselves */
-	uint64_t weakened;            /* programs that did not get the privileges of their files */
-	struct trace_sampled sampled; /* of what ran already */
+	struct trace_sampled sampled;       /* of what ran already */
+
+	struct trace_missed_list missed; /* parts of what was counted */
 
 	/* The program's own filters. */
 	uint64_t refused; /* system calls as if this host fell back that they refused */
@@ -211,13 +233,14 @@ struct trace_line {
 	const char *call;
 	const char *clock;
 	bool reads_clock;
-	bool avoidable;               /* the vDSO serves it here, or could */
-	struct fact counted;          /* known: so are the next two */
-	uint64_t count, count_32_bit; /* system calls, and those by 32-bit code among them */
-	struct number_fact served;    /* calls that the vDSO served */
-	uint64_t unproven;            /* calls into it that may have failed, or be system calls */
-	double syscall_ns, vdso_ns;   /* cost of one call by each */
-	bool is_minimum;              /* syscall_ns is the cost of the cheapest system call */
+	bool avoidable;             /* the vDSO serves it here, or could */
+	struct fact counted;        /* known: so is the next one */
+	uint64_t count;             /* system calls */
+	struct number_fact served;  /* calls that the vDSO served */
+	uint64_t unproven;          /* calls into it that may have failed, or be system calls */
+	double syscall_ns, vdso_ns; /* cost of one call by each */
+	bool is_minimum;            /* syscall_ns is the cost of the cheapest system call */
+	double spent_s, fallback_s; /* cost of all; and if they were system calls */
 };
 
 /* The places of the command's answers. */
@@ -228,7 +251,7 @@ enum trace_verdict { TRACE_UNKNOWN, TRACE_OK, TRACE_FALLBACK, TRACE_SERVED, TRAC
 
 struct trace_texts {
 	size_t count;
-	char list[8][TRACE_TEXT_SIZE];
+	char list[2][TRACE_TEXT_SIZE];
 };
 
 struct trace_sums {
@@ -249,7 +272,7 @@ struct trace_inside {
 	double share_percent, error_percent; /* of the CPU time, or of one CPU for a whole host */
 	double most_percent;                 /* bounds the share, where that has a large error */
 	double reads_per_s_most;
-	double fallback_percent_most; /* of one CPU, if the reads were system calls */
+	double fallback_percent_most; /* bounds the share, if the reads were system calls */
 };
 
 struct trace_diagnosis {
@@ -262,7 +285,8 @@ struct trace_diagnosis {
 	struct trace_sums sums;
 	struct trace_inside inside;
 	char sigsys_call[128]; /* "clock_gettime(CLOCK_MONOTONIC)"; "": it got no SIGSYS for one */
-	struct trace_texts notes; /* on what was not counted, or not as it would be without us */
+	struct trace_missed_list
+		missed;           /* those of the evidence, and what was not counted at all */
 	struct trace_texts hints; /* why only this program is affected */
 	bool has_call_places;     /* those of the system calls are worth a table */
 };
@@ -281,15 +305,29 @@ size_t trace_plan_row(
 size_t trace_plan_find(
 	const struct trace_plan *plan, uint32_t arch, uint64_t number, uint64_t first_argument);
 
+/* ---- missed.c: pure ---- */
+
+/* The words of the kinds. */
+extern const char *const trace_missed_names[];
+
+/* Adds so many to the entry of this kind and reason. None are no entry. */
+void trace_miss(struct trace_missed_list *missed, enum trace_missed_kind kind, uint64_t count,
+	const char *reason);
+
+/* Returns how many of this kind were not counted. */
+uint64_t trace_missed_count(const struct trace_missed_list *missed, enum trace_missed_kind kind);
+
+/* Returns what may have been made that is in no count: by it, a number is the least. */
+enum { HIDES_CALLS = 1 << 0, HIDES_READS = 1 << 1 };
+unsigned trace_missed_hides(const struct trace_missed_list *missed);
+
+/* Writes the entry as a line of the text. */
+void trace_missed_describe(const struct trace_missed *missed, char *text, size_t size);
+
 /* ---- costs.c: pure ---- */
 
-/*
- * Return how many of these calls were made, both ways, what they took, and what they would take if
- * all were system calls; NAN: that is not known.
- */
+/* Returns how many of these calls were made, both ways. */
 uint64_t trace_line_calls(const struct trace_line *line);
-double trace_line_s(const struct trace_line *line);
-double trace_line_fallback_s(const struct trace_line *line);
 
 /* Says whether calls of a row of the plan are such that the vDSO serves here, or could. */
 bool trace_row_is_avoidable(const struct trace_evidence *trace, size_t row);
@@ -314,7 +352,10 @@ void trace_judge(struct trace_report *report);
 /* ---- fields.c: of a struct trace_report, and of its lists ---- */
 
 extern const struct field trace_fields[];
-extern const struct field trace_line_fields[], trace_place_fields[], trace_caller_fields[];
+extern const struct field trace_place_fields[], trace_caller_fields[];
+
+/* The four columns of a call, and these with the ones of --verbose. */
+extern const struct field trace_line_columns[], trace_line_details[];
 extern const char *const trace_method_names[];
 
 /* The name of a file, behind the last slash of its path. */

@@ -80,7 +80,8 @@ void tracer_let_go(struct tracer *tracer, struct traced *thread, int signal)
 {
 	served_lock(thread->table); /* we see nothing that it starts from then on */
 	ptrace(PTRACE_DETACH, thread->id, NULL, (void *)(uintptr_t)signal);
-	tracer->run->trace->let_go++;
+	trace_miss(&tracer->run->trace->missed, MISSED_CHILDREN, 1,
+		"it may call ptrace(2), and was let go");
 	if (thread->id == tracer->run->program)
 		tracer->run->is_traced = false;
 	*tracer_find(tracer, thread->id) = thread->next;

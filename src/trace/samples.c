@@ -193,7 +193,8 @@ static void take_record(
 	const pid_t process = run->trace->program.pid;
 
 	if (record->type == PERF_RECORD_LOST) {
-		sampled->lost += record->words[1];
+		trace_miss(&run->trace->missed, MISSED_SAMPLES, record->words[1],
+			"more were taken than could be read in time");
 	} else if (record->type == PERF_RECORD_THROTTLE) {
 		/* How many are missing is not known. */
 		fact_set(&sampled->fact, FACT_FAILED,

@@ -115,12 +115,12 @@ enum injected served_open(
 	struct trace_evidence *trace, pid_t thread, uint64_t around, struct served_table **table)
 {
 	enum injected result = INJECTED_NOT;
+	struct fact why = {0};
 	int file = -1;
 
 	*table = NULL;
-	if (!may_have_own_filter(thread, around, &trace->uncounted_why) &&
-		!has_limited_space(thread, &trace->uncounted_why))
-		result = served_inject(trace, thread, &file, &trace->uncounted_why);
+	if (!may_have_own_filter(thread, around, &why) && !has_limited_space(thread, &why))
+		result = served_inject(trace, thread, &file, &why);
 	if (result == INJECTED) {
 		fact_set_known(&trace->served);
 		*table = xcalloc(1, sizeof(**table));
@@ -129,9 +129,9 @@ enum injected served_open(
 		read_map(*table, thread);
 		write_stack_end(*table);
 	} else if (result != INJECTED_GONE) {
-		trace->uncounted++;
+		trace_miss(&trace->missed, MISSED_PROGRAMS, 1, why.reason);
 		if (!fact_is_known(&trace->served))
-			trace->served = trace->uncounted_why;
+			trace->served = why;
 	}
 	return result;
 }

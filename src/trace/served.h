@@ -152,7 +152,7 @@ uint64_t served_count_filters(pid_t pid);
 /*
  * Calls served_inject(), unless the process has more than `around` seccomp filters: its own may end
  * it for our system calls; or it has a limit of address space. *table is NULL without INJECTED, and
- * trace->uncounted is one more, with the reason beside it, if the program goes on.
+ * trace->missed has one more program, with the reason, if the program goes on.
  */
 enum injected served_open(
 	struct trace_evidence *trace, pid_t thread, uint64_t around, struct served_table **table);

@@ -128,7 +128,9 @@ static void note_privileges(const struct tracer *tracer, pid_t id)
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", id);
-	tracer->run->trace->weakened += tracer->is_weak && trace_program_gains(path);
+	if (tracer->is_weak && trace_program_gains(path))
+		trace_miss(&tracer->run->trace->missed, MISSED_PRIVILEGES, 1,
+			"being traced, it ran without them; run it as root");
 }
 
 /*

@@ -231,7 +231,7 @@ static const struct option_row options[] = {
 
 static const struct report_type type = {.schema = "vdsocheck-trace/1",
 	.fields = trace_fields,
-	.indent = 13,
+	.indent = 15,
 	.measure = trace_measure,
 	.text = trace_text,
 	.release = trace_release};

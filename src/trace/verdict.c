@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Judges the counts: the first rule that applies gives the verdict and the sentence. Where only
- * this program is affected, it says what made the system calls.
+ * this program is affected, it says what made the system calls. Nothing is OK where calls that
+ * were not counted could make it another verdict.
  */
 #include <math.h>
 #include <string.h>
@@ -23,7 +24,7 @@ const struct answer trace_answers[] = {
 	{0},
 };
 
-/* The summary, and what its parts and the rules ask. */
+/* What the rules and the parts of the sentence ask. */
 struct view {
 	const struct trace_evidence *trace;
 	const struct trace_diagnosis *diagnosis;
@@ -31,98 +32,15 @@ struct view {
 	const char *subject;           /* "this program" */
 	const struct real_fact *time;  /* that costs are a part of */
 	const char *of_time;           /* " of its CPU time" */
-	bool host_is_ok;
-	bool has_reads;    /* those that the vDSO served were counted */
-	bool misses_calls; /* some system calls may not have been counted */
+	bool is_host, host_is_ok;
+	bool counts_calls, counts_reads; /* system calls; all reads, also those in the vDSO */
+	unsigned hides;                  /* what may be in no count */
 	char *summary;
 };
 
-/* Adds a sentence. */
-#define ADD(texts, ...) text_append((texts)->list[(texts)->count++], TRACE_TEXT_SIZE, __VA_ARGS__)
-
-/* ---- why only this program is affected ---- */
-
-/* Says what made the most of the avoidable system calls; unknown, and no text, if it cannot. */
-static enum trace_origin describe_origin(
-	const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
-{
-	static const char *const makers[] = {
-		[TRACE_FROM_VDSO] = "the vDSO, which could not read the clock itself: the cause is "
-				    "not the program, but what it runs in. Run 'vdsocheck' there.",
-		[TRACE_FROM_SYSCALL_FUNCTION] =
-			"syscall(2) of libc, which the program calls in place of clock_gettime(3) "
-			"or gettimeofday(2): these use the vDSO.",
-		[TRACE_FROM_LIBC] = "libc, which does not use the vDSO here",
-		[TRACE_FROM_CODE] = "code that does not call libc for it",
-	};
-	const struct trace_place *first[ARRAY_SIZE(makers)] = {NULL}, *place;
-	const uint64_t all = diagnosis->sums.avoidable;
-	uint64_t sums[ARRAY_SIZE(makers)] = {0};
-	enum trace_origin origin = TRACE_FROM_UNKNOWN;
-	char share[64] = "They";
-
-	for (size_t i = 0; i < trace->call_places.count; i++) {
-		place = &trace->call_places.list[i];
-		if (!diagnosis->avoidable[place->row])
-			continue;
-		if (!first[place->origin])
-			first[place->origin] = place;
-		sums[place->origin] += place->count;
-		if (sums[place->origin] > sums[origin])
-			origin = place->origin;
-	}
-	/* The list has those places only that are shown. */
-	if (origin == TRACE_FROM_UNKNOWN || sums[origin] < all / 2)
-		return TRACE_FROM_UNKNOWN;
-	place = first[origin];
-	diagnosis->has_call_places = origin != TRACE_FROM_VDSO;
-	if (sums[origin] != all)
-		snprintf(share, sizeof(share), "Most of them (%.0f%%)",
-			100 * (double)sums[origin] / (double)all);
-	ADD(&diagnosis->hints, "%s were made by %s", share, makers[origin]);
-	if (origin == TRACE_FROM_LIBC || origin == TRACE_FROM_CODE)
-		text_append(diagnosis->hints.list[0], TRACE_TEXT_SIZE, ": %s%s%s.", place->function,
-			*place->function ? " in " : "",
-			*place->module ? place->module : "code of no file");
-	return origin;
-}
-
-/* What made the calls, or else what is seen from outside. */
-static void find_hints(const struct view *v, struct trace_diagnosis *diagnosis)
-{
-	const struct trace_evidence *trace = v->trace;
-	const enum trace_origin origin = describe_origin(trace, diagnosis);
-	struct trace_texts *hints = &diagnosis->hints;
-
-	if (origin != TRACE_FROM_VDSO && origin != TRACE_FROM_SYSCALL_FUNCTION &&
-		trace->program.is_static)
-		ADD(hints,
-			trace->program.has_glibc
-				? "It is statically linked: glibc before 2.31 does not use the "
-				  "vDSO then. Link it against a newer one."
-				: "It is statically linked, without glibc: its runtime makes the "
-				  "calls itself. clock_gettime() of a C library uses the vDSO.");
-	if (!hints->count)
-		ADD(hints, v->has_reads && !trace->uncounted
-				   ? "They did not go through the vDSO, which the program has: it "
-				     "calls syscall(2) directly, or its runtime bypasses the vDSO."
-				   : "No cause is visible from outside. The program may call "
-				     "syscall(2) directly, its runtime may bypass the vDSO, or its "
-				     "environment may hide the vDSO.");
-}
-
 /* ---- the sentence, in parts ---- */
 
-/* What counts the system calls of a program, stops it at each, and needs no privileges. */
-#define COUNTS_THEM "strace -f -c -e trace=clock_gettime,gettimeofday"
-
 #define SAY(view, ...) text_append((view)->summary, REPORT_SENTENCE_SIZE, __VA_ARGS__)
-
-/* Calls that were not counted make a count the least. */
-static const char *at_least(const struct view *v)
-{
-	return v->misses_calls ? "at least " : "";
-}
 
 /* The digits behind the point of two that count, of which four are printed at most. */
 static int digits_of(double percent)
@@ -133,122 +51,105 @@ static int digits_of(double percent)
 /* Less than this has no digit that is printed. */
 #define LEAST_PERCENT 0.0001
 
+static const char *at_least(const struct view *v, unsigned hidden)
+{
+	return v->hides & hidden ? "at least " : "";
+}
+
+/* Adds a number of calls and their rate. */
+static void say_count(const struct view *v, uint64_t count, const char *what)
+{
+	const double duration_s = v->trace->duration_s.value;
+
+	SAY(v, "%s %s%s", as_count(count), what, count == 1 ? "" : "s");
+	if (duration_s > 0)
+		SAY(v, " (%s per s)", as_short((double)count / duration_s));
+}
+
 /*
- * Adds " (1.1% of its CPU time)", which `more_s` are added to, if all that made the calls is part
- * of that time.
+ * Adds what part of its time that took, or the seconds if not all that was counted is in that time.
+ * Where it would be so, a program runs for `more_s` longer.
  */
-static void say_share(const struct view *v, double seconds, double more_s, const char *of)
+static void say_time(const struct view *v, double seconds, double more_s)
 {
-	const double percent = 100 * seconds / (v->time->value + more_s);
+	const double time_s = v->time->value + (v->is_host ? 0 : more_s);
+	const double percent = 100 * seconds / time_s;
 
-	if (v->time == &v->trace->cpu_s && (v->trace->cpu_is_partial || percent > 100))
-		return;
-	if (fact_is_known(&v->time->fact) && v->time->value > 0 && percent >= LEAST_PERCENT)
-		SAY(v, " (%.*f%%%s)", digits_of(percent), percent, of);
+	if (fact_is_known(&v->time->fact) && percent >= LEAST_PERCENT &&
+		(v->is_host || (!v->trace->cpu_is_partial && percent <= 100)))
+		SAY(v, "%.*f%%%s", digits_of(percent), percent, more_s == 0 ? v->of_time : "");
+	else
+		SAY(v, "%s", as_seconds(seconds));
 }
 
-/* Adds what the avoidable calls took. */
-static void say_loss(const struct view *v)
-{
-	const struct trace_sums *sums = v->sums;
-
-	if (!sums->avoidable || !fact_is_known(&sums->lost_s.fact))
-		return;
-	SAY(v, " %s took about %s", sums->avoidable == 1 ? "It" : "They",
-		as_seconds(sums->avoidable_s));
-	say_share(v, sums->avoidable_s, 0, v->of_time);
-	SAY(v, "; the vDSO would save %s.", as_seconds(sums->lost_s.value));
-}
-
-/* Rounds a bound up to three digits: its last ones say nothing. */
-static uint64_t round_up(double bound)
-{
-	double unit = fmax(1, pow(10, floor(log10(fmax(bound, 1))) - 2));
-
-	return (uint64_t)(ceil(bound / unit) * unit);
-}
-
-/* Adds what the samples mean, a part of a sentence; false: there are none. */
-static bool say_inside(const struct view *v)
+/* Adds what the samples mean; false: there are none. */
+static bool say_inside(const struct view *v, const char *subject)
 {
 	const struct trace_inside *inside = &v->diagnosis->inside;
 	/* One digit more than the error has. */
-	int digits = inside->error_percent < 0.1 ? 2 : 1;
+	const int digits = inside->error_percent < 0.1 ? 2 : 1;
 
 	if (!fact_is_known(&inside->fact))
 		return false;
 	if (v->trace->sampled.in_vdso >= TRACE_FEW_SAMPLES)
-		SAY(v, "%.*f%% +/- %.*f%%", digits, inside->share_percent, digits,
+		SAY(v, "%s spent %.*f%% +/- %.*f%%", subject, digits, inside->share_percent, digits,
 			inside->error_percent);
 	else
-		SAY(v, "less than %.*f%%", digits_of(inside->most_percent),
+		SAY(v, "%s spent less than %.*f%%", subject, digits_of(inside->most_percent),
 			fmax(inside->most_percent, LEAST_PERCENT));
-	SAY(v, "%s is spent reading the clock in the vDSO", v->of_time);
-	if (!isnan(inside->reads_per_s_most))
-		SAY(v, ", at most %s reads per s", as_count(round_up(inside->reads_per_s_most)));
+	SAY(v, "%s reading the clock in the vDSO", v->of_time);
+	if (!isnan(inside->fallback_percent_most))
+		SAY(v, ", and would spend at most %.*f%% on a host that falls back",
+			digits_of(inside->fallback_percent_most), inside->fallback_percent_most);
 	return true;
 }
 
-/* Adds how often the program read the clock. */
-static void say_reads(const struct view *v)
-{
-	double duration_s = v->trace->duration_s.value;
-
-	if (!v->sums->reads) {
-		SAY(v, "this program did not read the clock");
-		return;
-	}
-	SAY(v, "this program read the clock %s%s time%s",
-		v->trace->uncounted || v->trace->let_go ? "at least " : at_least(v),
-		as_count(v->sums->reads), v->sums->reads == 1 ? "" : "s");
-	if (duration_s > 0)
-		SAY(v, " (%s per s)",
-			as_count((uint64_t)((double)v->sums->reads / duration_s + 0.5)));
-}
-
-/* Adds that, and how many of the reads were system calls. */
-static void say_read_calls(const struct view *v)
-{
-	const uint64_t by_call = v->sums->reads_by_call;
-
-	say_reads(v);
-	if (v->sums->reads)
-		SAY(v, ", %s by system call",
-			by_call == 0                ? "never"
-			: by_call == v->sums->reads ? "always"
-						    : as_count(by_call));
-}
-
-/* Adds what the reads cost here, and would without the vDSO. */
-static void say_costs(const struct view *v)
+/*
+ * Adds what the calls that the vDSO could serve cost, and would cost if it did. As if the host fell
+ * back, they are the calls into the vDSO.
+ */
+static void say_calls(const struct view *v)
 {
 	const struct trace_sums *sums = v->sums;
+	const bool has_cost = fact_is_known(&sums->lost_s.fact) && sums->avoidable_s > 0;
+	const double lost_s = sums->lost_s.value;
 
-	if (!sums->reads || isnan(sums->reads_s) || isnan(sums->fallback_s))
-		return;
-	SAY(v, ". That took about %s", as_seconds(sums->reads_s));
-	say_share(v, sums->reads_s, 0, v->of_time);
-	SAY(v, "; where the vDSO cannot be used: %s", as_seconds(sums->fallback_s));
-	say_share(v, sums->fallback_s, sums->fallback_s - sums->reads_s, "");
+	SAY(v, "%s %s ", v->subject, has_cost ? "spent about" : "made");
+	if (has_cost) {
+		say_time(v, sums->avoidable_s, 0);
+		SAY(v, " on ");
+	}
+	SAY(v, "%s", at_least(v, v->trace->request->as_if_fallback ? HIDES_READS : HIDES_CALLS));
+	say_count(v, sums->avoidable, "clock system call");
+	if (has_cost) {
+		SAY(v, ", and would spend ");
+		say_time(v, sums->avoidable_s - lost_s, -lost_s);
+	}
+	SAY(v, has_cost ? " if the vDSO served them." : " that the vDSO could serve.");
 }
 
-/* Adds the subject of what the calls are: the reads first, where they were counted. */
-static void say_subject(const struct view *v)
+/* Adds what the reads cost, and would cost where the vDSO cannot be used. */
+static void say_reads(const struct view *v)
 {
-	if (v->has_reads && v->sums->reads) {
-		say_reads(v);
-		SAY(v, ", and");
-	} else {
-		SAY(v, "%s", v->subject);
+	const struct trace_sums *sums = v->sums;
+	const bool has_cost = !isnan(sums->reads_s) && !isnan(sums->fallback_s);
+
+	SAY(v, "%s %s ", v->subject, has_cost ? "spent about" : "made");
+	if (has_cost) {
+		say_time(v, sums->reads_s, 0);
+		SAY(v, " reading the clock, and would spend ");
+		say_time(v, sums->fallback_s, sums->fallback_s - sums->reads_s);
+		SAY(v, " on a host that falls back: ");
 	}
+	SAY(v, "%s", at_least(v, HIDES_READS));
+	say_count(v, sums->reads, has_cost ? "read" : "read of the clock");
 }
 
 /* ---- the answers ---- */
 
 static void say_not_simulated(const struct view *v)
 {
-	SAY(v, "this program did not run as if this host fell back: %s.",
-		v->has_reads ? v->trace->uncounted_why.reason : v->trace->served.reason);
+	SAY(v, "%s did not run as if this host fell back.", v->subject);
 }
 
 /* What the program does where the vDSO cannot be used. */
@@ -257,9 +158,10 @@ static void say_simulated(const struct view *v)
 	const struct trace_evidence *trace = v->trace;
 
 	SAY(v, "as if this host fell back, ");
-	say_read_calls(v);
-	SAY(v, ".");
-	say_loss(v);
+	if (v->sums->avoidable)
+		say_calls(v);
+	else
+		SAY(v, "%s did not read the clock.", v->subject);
 	if (*v->diagnosis->sigsys_call)
 		SAY(v,
 			" It got %s for %s: its seccomp %s does not allow this system call, which "
@@ -271,191 +173,231 @@ static void say_simulated(const struct view *v)
 			as_count(trace->refused));
 }
 
-static void say_not_counted(const struct view *v)
+/* What is asked of a host that the vDSO serves is the host. */
+static void say_host(const struct view *v)
 {
-	if (say_inside(v))
-		SAY(v, "; ");
-	SAY(v, "the system calls of %s were not counted: %s.", v->subject,
-		v->trace->method_fact.reason);
-	if (v->trace->request->target == TARGET_PROGRAM)
-		SAY(v, " '%s' counts them.", COUNTS_THEM);
+	const uint64_t count = v->trace->callers.bypassing, calls = v->sums->avoidable;
+
+	if (calls) {
+		SAY(v, "the vDSO serves this host; %s process%s it (%s%s calls, ", as_count(count),
+			count == 1 ? " bypasses" : "es bypass", at_least(v, HIDES_CALLS),
+			as_count(calls));
+		say_time(v, v->sums->avoidable_s, 0);
+		SAY(v, ").");
+	} else {
+		SAY(v, "the vDSO serves this host; no process bypasses it%s.",
+			v->hides & HIDES_CALLS ? ", as far as calls were counted" : "");
+	}
+	SAY(v, fact_is_known(&v->diagnosis->inside.fact) ? " " : "");
+	SAY(v, say_inside(v, "Programs") ? "." : "");
+}
+
+static void say_fallback(const struct view *v)
+{
+	say_calls(v);
+	SAY(v, v->host_is_ok ? " It serves this host: only this program is affected."
+			     : " Run 'vdsocheck' for why it does not.");
 }
 
 /* The calls that bypass the vDSO may be many. */
-static void say_served_alone(const struct view *v)
+static void say_served(const struct view *v)
 {
 	const uint64_t unproven = v->sums->reads_unproven;
 
 	say_reads(v);
-	SAY(v, " through the vDSO, which serves ");
 	if (unproven)
-		SAY(v, "%s of them; whether it serves the others is not known",
+		SAY(v, ", %s of them served by the vDSO: whether it serves the others is not known",
 			as_count(v->sums->reads - unproven));
 	else
-		SAY(v, "them");
-	say_costs(v);
+		SAY(v, ", served by the vDSO");
 	SAY(v, ". System calls that bypass it were not counted.");
+}
+
+static void say_not_counted(const struct view *v)
+{
+	if (say_inside(v, v->subject))
+		SAY(v, "; its system calls were not counted.");
+	else
+		SAY(v, "the system calls of %s were not counted.", v->subject);
 }
 
 static void say_not_proven(const struct view *v)
 {
-	say_subject(v);
-	SAY(v,
-		" made %s%s clock system calls; whether the vDSO serves them on this host is "
-		"not proven: %s.",
-		at_least(v), as_count(v->sums->avoidable ? v->sums->avoidable : v->sums->calls),
+	SAY(v, "%s made %s", v->subject, at_least(v, HIDES_CALLS));
+	say_count(v, v->sums->avoidable ? v->sums->avoidable : v->sums->calls, "clock system call");
+	SAY(v, "; whether the vDSO serves them on this host is not proven: %s.",
 		v->trace->host.proof.fact.reason);
 }
 
-static void say_avoidable(const struct view *v)
+static void say_good(const struct view *v)
 {
-	say_subject(v);
-	SAY(v, " made %s%s clock system call%s that the vDSO %s.", at_least(v),
-		as_count(v->sums->avoidable), v->sums->avoidable == 1 ? "" : "s",
-		!v->host_is_ok ? "does not serve on this host; run 'vdsocheck' for why"
-			       : "serves on this host: only this program is affected");
-	say_loss(v);
+	const uint64_t by_call = v->sums->reads_by_call;
+
+	if (v->counts_reads && v->sums->reads) {
+		say_reads(v);
+		SAY(v, ", %s by system call", by_call ? as_count(by_call) : "none");
+	} else if (v->counts_reads && !v->hides) {
+		SAY(v, "%s did not read the clock", v->subject);
+	} else {
+		SAY(v, "%s made no clock system call that the vDSO could serve",
+			say_inside(v, v->subject) ? "; it" : v->subject);
+	}
+	SAY(v, v->hides & HIDES_CALLS ? ", as far as calls were counted." : ".");
 }
 
-/* What is asked of a host that the vDSO serves is the host. */
-static void say_bypassed(const struct view *v)
-{
-	const uint64_t count = v->trace->callers.bypassing;
-
-	SAY(v, "the vDSO serves this host; %s process%s it (%s%s calls", as_count(count),
-		count == 1 ? " bypasses" : "es bypass", at_least(v), as_count(v->sums->avoidable));
-	if (v->sums->avoidable_s > 0 && v->time->value > 0)
-		SAY(v, ", %.*f%%%s", digits_of(100 * v->sums->avoidable_s / v->time->value),
-			100 * v->sums->avoidable_s / v->time->value, v->of_time);
-	SAY(v, ")");
-	if (fact_is_known(&v->diagnosis->inside.fact))
-		SAY(v, "; ");
-	(void)say_inside(v);
-	SAY(v, ".");
-}
-
-static void say_served(const struct view *v)
-{
-	say_read_calls(v);
-	say_costs(v);
-	SAY(v, ".");
-}
-
-static void say_none(const struct view *v)
-{
-	say_subject(v);
-	if (v->misses_calls)
-		SAY(v, " may have made clock system calls that the vDSO could serve: not all "
-		       "system calls were counted");
-	else
-		SAY(v, " made no clock system call that the vDSO could serve%s",
-			v->host_is_ok ? ""
-				      : "; clock_gettime() and gettimeofday() fall back on this "
-					"host, but were not called");
-	if (fact_is_known(&v->diagnosis->inside.fact))
-		SAY(v, "; ");
-	(void)say_inside(v);
-	SAY(v, ".");
-}
+/* ---- the rules ---- */
 
 /* Static C libraries make some before they know their vDSO. */
 #define START_CALLS 10
 
 /* The first rule that applies decides. */
-static void answer(struct report *report, const struct view *v)
+static void find_answer(struct report *report, const struct view *v)
 {
-	const struct trace_evidence *trace = v->trace;
-	const bool as_if = trace->request->as_if_fallback;
-	const bool is_proven = fact_is_known(&trace->host.proof.fact);
-	const bool is_counted = fact_is_known(&trace->method_fact);
-	const bool knows_reads =
-		v->has_reads &&
-		(v->sums->reads || (v->host_is_ok && !trace->uncounted && !trace->let_go));
-	const bool may_be_start =
-		v->host_is_ok && v->has_reads && !trace->uncounted && trace->program.is_static;
+	const struct trace_sums *sums = v->sums;
+	const bool as_if = v->trace->request->as_if_fallback;
+	const bool is_proven = fact_is_known(&v->trace->host.proof.fact);
+	const bool hides_reads = !v->counts_reads || v->hides & HIDES_READS;
+	const bool may_be_start = v->host_is_ok && v->trace->program.is_static && !hides_reads &&
+	                          sums->avoidable <= START_CALLS;
 	const struct rule {
+		const char *id;
 		bool applies;
 		enum trace_verdict verdict;
 		void (*say)(const struct view *v);
 	} rules[] = {
-		{as_if && (!v->has_reads || (trace->uncounted && !v->sums->reads)), TRACE_UNKNOWN,
-			say_not_simulated},
-		{as_if, TRACE_SIMULATED, say_simulated},
-		{!is_counted && v->has_reads && is_proven && v->sums->avoidable, TRACE_FALLBACK,
-			say_avoidable},
-		{!is_counted && v->has_reads && is_proven && v->host_is_ok && v->sums->served,
-			TRACE_SERVED, say_served_alone},
-		{!is_counted, TRACE_UNKNOWN, say_not_counted},
-		{!is_proven, TRACE_UNKNOWN, say_not_proven},
-		{v->sums->avoidable && v->host_is_ok && trace->request->target == TARGET_HOST,
-			TRACE_OK, say_bypassed},
-		{v->sums->avoidable > (may_be_start ? START_CALLS : 0), TRACE_FALLBACK,
-			say_avoidable},
-		{v->misses_calls, TRACE_UNKNOWN, say_none},
-		{knows_reads, TRACE_OK, say_served},
-		{true, TRACE_OK, say_none},
+		{"not-simulated", as_if && (!v->counts_reads || (hides_reads && !sums->reads)),
+			TRACE_UNKNOWN, say_not_simulated},
+		{"simulated", as_if, TRACE_SIMULATED, say_simulated},
+		{"host-served", is_proven && v->host_is_ok && v->is_host && v->counts_calls,
+			TRACE_OK, say_host},
+		{"system-calls", is_proven && sums->avoidable && !may_be_start, TRACE_FALLBACK,
+			say_fallback},
+		{"reads-served", is_proven && v->host_is_ok && sums->served && !v->counts_calls,
+			TRACE_SERVED, say_served},
+		{"not-counted", !v->counts_calls, TRACE_UNKNOWN, say_not_counted},
+		{"not-proven", !is_proven, TRACE_UNKNOWN, say_not_proven},
+		{"partly-counted", v->hides & HIDES_CALLS, TRACE_UNKNOWN, say_good},
+		{"no-system-calls", true, TRACE_OK, say_good},
 	};
 	const struct rule *rule = rules;
 
 	while (!rule->applies)
 		rule++;
-	report_answer(report, &trace_answers[rule->verdict], NULL, NULL, "%s", "");
+	report_answer(report, &trace_answers[rule->verdict], rule->id, NULL, "%s", "");
 	rule->say(v);
 }
 
-/* ---- what was not counted, or not as it would be without us ---- */
+/* ---- why only this program is affected ---- */
 
-static const struct {
-	size_t member;            /* of struct trace_evidence, a uint64_t */
-	const char *one, *plural; /* "process", "es" */
-	const char *text;
-} notes[] = {
-	{offsetof(struct trace_evidence, let_go), "program", "s",
-		"may call ptrace(2) and had to be let go: what was started from there is not "
-		"counted"},
-	{offsetof(struct trace_evidence, threads_uncounted), "thread", "s",
-		"could not be counted: more ran than can be followed at once"},
-	{offsetof(struct trace_evidence, calls_missed), "system call", "s",
-		"of this host did not reach the BPF programs, in which other threads were "
-		"preempted: counts may be too low"},
-	{offsetof(struct trace_evidence, weakened), "program", "s",
-		"ran without the privileges of set-user-ID or of file capabilities, being traced: "
-		"run it as root"},
-};
-
-_Static_assert(ARRAY_SIZE(notes) + 1 < ARRAY_SIZE(((struct trace_texts *)NULL)->list),
-	"there are two more, of system calls and of served ones");
-
-static void find_notes(const struct view *v, struct trace_texts *texts)
+/*
+ * Finds the origin of the most of the avoidable system calls, how many these are, and the first of
+ * their places. Unknown if it cannot: the list has those places only that are shown.
+ */
+static enum trace_origin find_origin(
+	const struct view *v, const struct trace_place **place, uint64_t *count)
 {
-	const struct trace_evidence *trace = v->trace;
+	const struct trace_places *places = &v->trace->call_places;
+	const struct trace_place *first[TRACE_FROM_CODE + 1] = {NULL};
+	uint64_t sums[ARRAY_SIZE(first)] = {0};
+	enum trace_origin most = TRACE_FROM_UNKNOWN;
 
-	if (v->has_reads && v->sums->reads && !fact_is_known(&trace->method_fact))
-		ADD(texts, "system calls are not counted: %s. %s'%s' counts them.",
-			trace->method_fact.reason,
-			v->sums->avoidable
-				? "Those in the vDSO are known: each call into it is one. "
-				: "",
-			COUNTS_THEM);
-	if (!v->has_reads && trace->request->target == TARGET_PROGRAM)
-		ADD(texts, "served calls are not counted: %s", trace->served.reason);
-	else if (trace->uncounted)
-		ADD(texts, "served calls of %s executed program%s are not counted: %s",
-			as_count(trace->uncounted), trace->uncounted == 1 ? "" : "s",
-			trace->uncounted_why.reason);
-	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
-		uint64_t count = *(const uint64_t *)((const char *)trace + notes[i].member);
+	for (size_t i = 0; i < places->count; i++) {
+		const struct trace_place *at = &places->list[i];
 
-		if (count)
-			ADD(texts, "%s %s%s %s", as_count(count), notes[i].one,
-				count == 1 ? "" : notes[i].plural, notes[i].text);
+		if (!v->diagnosis->avoidable[at->row])
+			continue;
+		first[at->origin] = first[at->origin] ? first[at->origin] : at;
+		sums[at->origin] += at->count;
+		if (sums[at->origin] > sums[most])
+			most = at->origin;
 	}
+	*place = first[most];
+	*count = sums[most];
+	return sums[most] < v->sums->avoidable / 2 ? TRACE_FROM_UNKNOWN : most;
+}
+
+/* Adds a sentence. */
+#define ADD(texts, ...) text_append((texts)->list[(texts)->count++], TRACE_TEXT_SIZE, __VA_ARGS__)
+
+/* What made the calls; and why it did, or else what is seen from outside. */
+static void find_hints(const struct view *v, struct trace_diagnosis *diagnosis)
+{
+	static const char *const makers[] = {
+		[TRACE_FROM_VDSO] = "the vDSO, which could not read the clock itself: the cause is "
+				    "not the program, but what it runs in. Run 'vdsocheck' there.",
+		[TRACE_FROM_SYSCALL_FUNCTION] =
+			"syscall(2) of libc: clock_gettime(3) and gettimeofday(2) use the vDSO.",
+		[TRACE_FROM_LIBC] = "libc, which does not use the vDSO here: ",
+		[TRACE_FROM_CODE] = "code that does not call libc for it: ",
+	};
+	const struct trace_program *program = &v->trace->program;
+	const struct trace_place *place;
+	uint64_t count;
+	const enum trace_origin origin = find_origin(v, &place, &count);
+	const bool is_unknown = origin == TRACE_FROM_UNKNOWN;
+	const bool has_place = origin == TRACE_FROM_LIBC || origin == TRACE_FROM_CODE;
+	const struct {
+		bool applies;
+		const char *text;
+	} rows[] = {
+		{(is_unknown || has_place) && program->is_static && program->has_glibc,
+			"It is statically linked: glibc before 2.31 does not use the vDSO then. "
+			"Link it against a newer one."},
+		{(is_unknown || has_place) && program->is_static,
+			"It is statically linked, without glibc: its runtime makes the calls "
+			"itself. clock_gettime() of a C library uses the vDSO."},
+		{is_unknown && v->counts_reads && !(v->hides & HIDES_READS),
+			"They did not go through the vDSO, which the program has: it calls "
+			"syscall(2) directly, or its runtime bypasses the vDSO."},
+		{is_unknown, "No cause is visible from outside. The program may call syscall(2) "
+			     "directly, its runtime may bypass the vDSO, or its environment may "
+			     "hide the vDSO."},
+	};
+	const char *text = NULL;
+	char share[64] = "They";
+
+	diagnosis->has_call_places = !is_unknown && origin != TRACE_FROM_VDSO;
+	if (count != v->sums->avoidable)
+		snprintf(share, sizeof(share), "Most of them (%.0f%%)",
+			100 * (double)count / (double)v->sums->avoidable);
+	if (!is_unknown)
+		ADD(&diagnosis->hints, "%s were made by %s", share, makers[origin]);
+	if (has_place)
+		text_append(diagnosis->hints.list[0], TRACE_TEXT_SIZE, "%s%s%s.", place->function,
+			*place->function ? " in " : "",
+			*place->module ? place->module : "code of no file");
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !text; i++)
+		text = rows[i].applies ? rows[i].text : NULL;
+	if (text)
+		ADD(&diagnosis->hints, "%s", text);
+}
+
+/* ---- all of it ---- */
+
+/* What counts the system calls of a program, stops it at each, and needs no privileges. */
+#define COUNTS_THEM "strace -f -c -e trace=clock_gettime,gettimeofday"
+
+/* Adds what was not counted at all. */
+static void list_missed(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
+{
+	const bool is_program = trace->request->target == TARGET_PROGRAM;
+	struct trace_missed_list *missed = &diagnosis->missed;
+	char reason[TRACE_REASON_SIZE];
+
+	snprintf(reason, sizeof(reason), "%s%s", trace->method_fact.reason,
+		is_program ? "; '" COUNTS_THEM "' counts them" : "");
+	if (!fact_is_known(&trace->method_fact))
+		trace_miss(missed, MISSED_SYSTEM_CALLS, 0, reason);
+	if (is_program && !fact_is_known(&trace->served) &&
+		!trace_missed_count(missed, MISSED_PROGRAMS))
+		trace_miss(missed, MISSED_SERVED_CALLS, 0, trace->served.reason);
+	if (!is_program && !fact_is_known(&diagnosis->inside.fact))
+		trace_miss(missed, MISSED_TIME, 0, diagnosis->inside.fact.reason);
 }
 
 void trace_judge(struct trace_report *report)
 {
 	const struct trace_evidence *trace = &report->trace;
-	const struct trace_plan *plan = trace->request->plan;
 	struct trace_diagnosis *diagnosis = &report->diagnosis;
 	const bool is_host = trace->request->target == TARGET_HOST;
 	const struct entry_counts deciding = counts_deciding(&trace->host);
@@ -465,21 +407,23 @@ void trace_judge(struct trace_report *report)
 		.subject = is_host ? "the programs of this host" : "this program",
 		.time = is_host ? &trace->duration_s : &trace->cpu_s,
 		.of_time = is_host ? " of one CPU" : " of its CPU time",
+		.is_host = is_host,
 		.host_is_ok = deciding.entered == 0 && deciding.failing == 0,
-		.has_reads = fact_is_known(&trace->served),
-		.misses_calls = trace->calls_missed || trace->threads_uncounted,
+		.counts_calls = fact_is_known(&trace->method_fact),
+		.counts_reads = fact_is_known(&trace->served),
 		.summary = report->report.summary};
 
-	*diagnosis = (struct trace_diagnosis){.line_count = 0};
+	*diagnosis = (struct trace_diagnosis){.missed = trace->missed};
 	trace_costs_judge(trace, diagnosis);
+	list_missed(trace, diagnosis);
+	view.hides = trace_missed_hides(&diagnosis->missed);
 	if (fact_is_known(&trace->sigsys_row.fact)) {
-		const struct trace_row *row = &plan->rows[trace->sigsys_row.value];
+		const struct trace_row *row = &trace->request->plan->rows[trace->sigsys_row.value];
 
 		text_append(diagnosis->sigsys_call, sizeof(diagnosis->sigsys_call), "%s(%s)",
 			row->call->name, row->clock);
 	}
-	answer(&report->report, &view);
-	find_notes(&view, &diagnosis->notes);
+	find_answer(&report->report, &view);
 	if (report->report.answer == &trace_answers[TRACE_FALLBACK] && view.host_is_ok && !is_host)
 		find_hints(&view, diagnosis);
 }

@@ -95,7 +95,7 @@ static void set_count(const char *name, uint64_t count)
 {
 	for (size_t row = 0; row < plan.row_count; row++) {
 		if (strcmp(plan.rows[row].call->name, name) == 0) {
-			trace->counts[TRACE_NATIVE][row] = count;
+			trace->counts[row] = count;
 			return;
 		}
 	}
@@ -147,14 +147,20 @@ static void without_counts_of_system_calls_reads_say_what_the_proof_allows(void 
 			rows[i].verdict == TRACE_FALLBACK ? rows[i].reads : 0);
 		assert_int_equal(
 			fact_is_known(&diagnosis->counted), rows[i].verdict == TRACE_FALLBACK);
-		assert_int_equal(diagnosis->notes.count, rows[i].reads > 0);
+		/* Each has the reason, and what counts them. */
+		assert_int_equal(diagnosis->missed.count, 1);
+		assert_string_equal(diagnosis->missed.list[0].reason,
+			"bpf(2) is refused; 'strace -f -c -e trace=clock_gettime,gettimeofday' "
+			"counts them");
 	}
 	/* What was not even served has no verdict. */
 	fact_set(&trace->served, FACT_DENIED, "ptrace: Operation not permitted");
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_UNKNOWN);
-	assert_non_null(
-		strstr(run.report.summary, "not counted: bpf(2) is refused. 'strace -f -c"));
+	assert_string_equal(
+		run.report.summary, "the system calls of this program were not counted.");
+	assert_int_equal(diagnosis->missed.count, 2);
+	assert_string_equal(diagnosis->missed.list[1].reason, "ptrace: Operation not permitted");
 }
 
 /* The stubs count a call before it returns, which may be an error. */
@@ -195,7 +201,7 @@ static void calls_that_were_not_proven_to_succeed_are_not_said_to_be_served(void
 	trace->vdso_calls[trace_plan_call(&plan, "time")->row] = 3;
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_SERVED);
-	assert_non_null(strstr(run.report.summary, "which serves 500 of them; whether"));
+	assert_non_null(strstr(run.report.summary, ", 500 of them served by the vDSO: whether"));
 }
 
 /* The CPU time is that of the program and of what it waited for, or of a process alone. */
@@ -205,10 +211,15 @@ static void there_is_no_share_of_a_time_that_others_are_not_in(void **state)
 	for (int is_partial = 0; is_partial < 2; is_partial++) {
 		make_host(false);
 		set_count("gettimeofday", 100000);
-		fact_set_real(&trace->cpu_s, is_partial ? 2.2 : 0.05);
+		fact_set_real(&trace->cpu_s, is_partial ? 2.2 : 0.08);
 		trace->cpu_is_partial = is_partial;
 		trace_judge(&run);
-		assert_non_null(strstr(run.report.summary, "took about 53.0 ms; the vDSO"));
+		assert_non_null(strstr(run.report.summary,
+			is_partial
+				? "this program spent about 53.0 ms on 100,000 clock system calls, and would "
+				  "spend 2.80 ms if the vDSO served them."
+				: "this program spent about 66% of its CPU time on 100,000 clock system calls, "
+				  "and would spend 9.4% if the vDSO served them."));
 	}
 	/* The seconds of a whole host are those of one CPU. */
 	request->target = TARGET_HOST;
@@ -232,16 +243,27 @@ static void programs_that_bypass_the_vdso_of_a_host_are_said_and_it_is_ok(void *
 		"the vDSO serves this host; 1 process bypasses it (100,000 calls, 0.053% of one "
 		"CPU).");
 	trace->callers.bypassing = 2;
-	trace->calls_missed = 1;
+	trace_miss(&trace->missed, MISSED_CALLS, 1, "preempted");
 	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_OK);
 	assert_non_null(
 		strstr(run.report.summary, "; 2 processes bypass it (at least 100,000 calls,"));
-	trace->calls_missed = 0;
+	/* Calls that were not counted do not change what the host does. */
+	memset(trace->counts, 0, sizeof(trace->counts));
+	trace_judge(&run);
+	assert_int_equal(verdict(), TRACE_OK);
+	assert_string_equal(run.report.summary,
+		"the vDSO serves this host; no process bypasses it, as far as calls were counted.");
 	make_host(true);
+	request->target = TARGET_HOST;
 	set_count("gettimeofday", 100000);
+	fact_set_real(&trace->duration_s, 100);
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_FALLBACK);
-	trace->callers.bypassing = 0;
+	assert_string_equal(run.report.summary,
+		"the programs of this host spent about 0.053% of one CPU on 100,000 clock system calls "
+		"(1,000 per s), and would spend 0.0028% if the vDSO served them. Run 'vdsocheck' for "
+		"why it does not.");
 	request->target = TARGET_PROCESS;
 }
 
@@ -257,7 +279,7 @@ static void no_system_calls_are_the_good_news(void **state)
 	make_host(true);
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_OK);
-	assert_non_null(strstr(run.report.summary, "were not called"));
+	assert_non_null(strstr(run.report.summary, "made no clock system call"));
 }
 
 /* 16,000 samples of a process that has 80% of a CPU, on a host where a read takes 28 ns. */
@@ -284,12 +306,13 @@ static void samples_in_the_vdso_are_a_share_with_its_error(void **state)
 	/* 8% of a CPU and three errors of 0.2%, by 28 ns. */
 	assert_true(diagnosis->inside.reads_per_s_most > (0.08 + 0.006) / 28e-9);
 	assert_true(diagnosis->inside.reads_per_s_most < (0.08 + 0.0064) / 28e-9);
-	assert_non_null(strstr(run.report.summary,
-		"; 10.0% +/- 0.2% of its CPU time is spent reading the clock in the vDSO, at most "
-		"3,080,000 reads per s."));
-	/* A system call takes 530 ns. */
+	/* 10.8% of the time as system calls of 530 ns, beside the other 89.2%. */
 	assert_true(fabs(diagnosis->inside.fallback_percent_most -
-			    diagnosis->inside.reads_per_s_most * 530e-9 * 100) < 1e-6);
+			    100 / (1 + 0.8923 / (0.1077 * 530 / 28))) < 0.01);
+	assert_string_equal(run.report.summary,
+		"this program spent 10.0% +/- 0.2% of its CPU time reading the clock in the vDSO, "
+		"and would spend at most 70% on a host that falls back; it made no clock system "
+		"call that the vDSO could serve.");
 }
 
 static void lost_samples_are_like_the_others_and_bound_by_all(void **state)
@@ -297,14 +320,14 @@ static void lost_samples_are_like_the_others_and_bound_by_all(void **state)
 	(void)state;
 	set_samples(1600);
 	trace->sampled.taken = 10000;
-	trace->sampled.lost = 6000;
+	trace_miss(&trace->missed, MISSED_SAMPLES, 6000, "a full ring");
 	trace_judge(&run);
 	assert_true(fabs(diagnosis->inside.share_percent - 16) < 1e-9);
 	assert_true(fabs(diagnosis->inside.error_percent - 0.4) < 1e-9);
 	/* 7,600 samples and three errors in 20,000, by 28 ns. */
 	assert_true(diagnosis->inside.reads_per_s_most > (0.38 + 0.006) / 28e-9);
 	/* Where more are lost than taken, a bound says nothing. */
-	trace->sampled.lost = 10001;
+	trace_miss(&trace->missed, MISSED_SAMPLES, 4001, "a full ring");
 	trace_judge(&run);
 	assert_false(fact_is_known(&diagnosis->inside.fact));
 	assert_null(strstr(run.report.summary, "at most"));
@@ -320,10 +343,10 @@ static void a_bound_is_below_all_and_has_no_exponent(void **state)
 		"this program made no clock system call that the vDSO could serve.");
 	fact_set_real(&trace->cpu_s, 4 * sample_s);
 	trace_judge(&run);
-	assert_non_null(strstr(run.report.summary, "; less than 75% of its CPU time"));
+	assert_non_null(strstr(run.report.summary, " spent less than 75% of its CPU time"));
 	fact_set_real(&trace->cpu_s, 1e7 * sample_s);
 	trace_judge(&run);
-	assert_non_null(strstr(run.report.summary, "; less than 0.0001% of its CPU time"));
+	assert_non_null(strstr(run.report.summary, " spent less than 0.0001% of its CPU time"));
 }
 
 /* Their CPU time is not in that of the process. */
@@ -345,7 +368,7 @@ static void samples_in_32_bit_code_are_no_share(void **state)
 {
 	(void)state;
 	set_samples(0);
-	trace->sampled.of_32_bit = 1;
+	trace_miss(&trace->missed, MISSED_SAMPLES_32_BIT, 1, "another vDSO");
 	trace_judge(&run);
 	assert_false(fact_is_known(&diagnosis->inside.fact));
 	request->target = TARGET_HOST;
@@ -370,11 +393,11 @@ static void few_samples_in_the_vdso_are_a_bound_alone(void **state)
 	(void)state;
 	set_samples(0);
 	assert_true(diagnosis->inside.share_percent == 0);
-	assert_non_null(strstr(run.report.summary, "; less than 0.019% of its CPU time"));
+	assert_non_null(strstr(run.report.summary, " spent less than 0.019% of its CPU time"));
 	set_samples(4);
-	assert_non_null(strstr(run.report.summary, "; less than 0.081% of its CPU time"));
+	assert_non_null(strstr(run.report.summary, " spent less than 0.081% of its CPU time"));
 	set_samples(5);
-	assert_non_null(strstr(run.report.summary, "; 0.03% +/- 0.01% of its CPU time"));
+	assert_non_null(strstr(run.report.summary, " spent 0.03% +/- 0.01% of its CPU time"));
 	fact_set_real(&trace->cpu_s, 0);
 	trace_judge(&run);
 	assert_false(fact_is_known(&diagnosis->inside.fact));
@@ -389,7 +412,8 @@ static void samples_alone_are_no_verdict(void **state)
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_UNKNOWN);
 	assert_non_null(strstr(run.report.summary, "10.0% +/- 0.2% of its CPU time"));
-	assert_non_null(strstr(run.report.summary, "not counted: bpf(2) is refused."));
+	assert_non_null(strstr(run.report.summary, "; its system calls were not counted."));
+	assert_string_equal(diagnosis->missed.list[0].reason, "bpf(2) is refused");
 	/* A host whose reads were not measured has no bound. */
 	trace->host.call_count = 0;
 	trace_judge(&run);
@@ -404,8 +428,9 @@ static void a_program_that_was_not_counted_is_unknown(void **state)
 	fact_set(&trace->method_fact, FACT_DENIED, "ptrace: refused");
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_UNKNOWN);
-	assert_string_equal(run.report.summary,
-		"the system calls of this program were not counted: ptrace: refused.");
+	assert_string_equal(
+		run.report.summary, "the system calls of this program were not counted.");
+	assert_string_equal(diagnosis->missed.list[0].reason, "ptrace: refused");
 }
 
 static void why_only_this_program(void **state)
@@ -442,7 +467,8 @@ static void what_made_the_calls_is_the_cause(void **state)
 		size_t hints;
 	} cases[] = {
 		{TRACE_FROM_VDSO, "They were made by the vDSO, which could not", 1},
-		{TRACE_FROM_SYSCALL_FUNCTION, "They were made by syscall(2) of libc, which", 1},
+		{TRACE_FROM_SYSCALL_FUNCTION,
+			"They were made by syscall(2) of libc: clock_gettime(3)", 1},
 		{TRACE_FROM_LIBC, "libc, which does not use the vDSO here: f in /opt/thing", 2},
 		{TRACE_FROM_CODE, "code that does not call libc for it: f in /opt/thing.", 2},
 		{TRACE_FROM_UNKNOWN, "It is statically linked", 1},
@@ -458,7 +484,7 @@ static void what_made_the_calls_is_the_cause(void **state)
 		trace->program.is_static = true;
 		trace->call_places = (struct trace_places){.list = places, .count = 1};
 		for (size_t row = 0; row < plan.row_count; row++) {
-			if (trace->counts[TRACE_NATIVE][row])
+			if (trace->counts[row])
 				places[0].row = places[1].row = row;
 		}
 		places[0].origin = cases[i].origin;
@@ -545,41 +571,67 @@ static void calls_that_were_not_timed_cost_at_least_the_cheapest(void **state)
 	set_count("clock_gettime", 20000000);
 	trace_judge(&run);
 	assert_true(diagnosis->lines[0].is_minimum);
-	assert_true(trace_line_s(diagnosis->lines) > 1.59 && trace_line_s(diagnosis->lines) < 1.61);
+	assert_true(diagnosis->lines[0].spent_s > 1.59 && diagnosis->lines[0].spent_s < 1.61);
 }
 
-static void what_was_not_counted_is_a_note(void **state)
+static void what_was_not_counted_has_its_kind_its_count_and_the_reason(void **state)
 {
-	static const char *const texts[] = {
-		"served calls of 1 executed program are not counted: a 32-bit program",
-		"1 program may call ptrace(2) and had to be let go: what was started from there is "
-		"not counted",
-		"1,234 threads could not be counted: more ran than can be followed at once",
-		"1 system call of this host did not reach the BPF programs, in which other threads "
-		"were preempted: counts may be too low",
-		"3 programs ran without the privileges of set-user-ID or of file capabilities, "
-		"being traced: run it as root",
+	static const struct {
+		enum trace_missed_kind kind;
+		uint64_t count;
+		const char *reason, *text;
+		enum trace_verdict verdict; /* where that alone was missed, and no call was made */
+	} rows[] = {
+		{MISSED_PROGRAMS, 1, "a 32-bit program",
+			"calls into the vDSO of 1 executed program: a 32-bit program", TRACE_OK},
+		{MISSED_PROGRAMS, 2, "no vDSO",
+			"calls into the vDSO of 2 executed programs: no vDSO", TRACE_OK},
+		{MISSED_CHILDREN, 1, "it was let go",
+			"calls into the vDSO of the children of 1 program: it was let go",
+			TRACE_OK},
+		{MISSED_THREADS, 1234, "too many", "system calls of 1,234 threads: too many",
+			TRACE_UNKNOWN},
+		{MISSED_CALLS, 1, "preempted", "1 system call: preempted", TRACE_UNKNOWN},
+		{MISSED_SAMPLES, 3, "a full ring", "3 samples: a full ring", TRACE_OK},
+		{MISSED_PRIVILEGES, 3, "they ran without",
+			"runs with the privileges of their files: 3 programs: they ran without",
+			TRACE_OK},
 	};
 
 	(void)state;
-	make_host(false);
-	fact_set_known(&trace->served);
-	trace_judge(&run);
-	assert_int_equal(diagnosis->notes.count, 0);
-	trace->uncounted = trace->let_go = 1;
-	fact_set(&trace->uncounted_why, FACT_ABSENT, "a 32-bit program");
-	trace->threads_uncounted = 1234;
-	trace->calls_missed = 1;
-	trace->weakened = 3;
-	trace_judge(&run);
-	assert_int_equal(diagnosis->notes.count, COUNT(texts));
-	for (size_t i = 0; i < COUNT(texts); i++)
-		assert_string_equal(diagnosis->notes.list[i], texts[i]);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char text[TRACE_TEXT_SIZE];
+
+		make_host(false);
+		request->target = TARGET_PROGRAM;
+		fact_set_known(&trace->served);
+		trace_miss(&trace->missed, rows[i].kind, 0, rows[i].reason);
+		assert_int_equal(trace->missed.count, 0);
+		trace_miss(&trace->missed, rows[i].kind, rows[i].count - 1, rows[i].reason);
+		trace_miss(&trace->missed, rows[i].kind, 1, rows[i].reason);
+		trace_judge(&run);
+		assert_int_equal(verdict(), rows[i].verdict);
+		assert_int_equal(diagnosis->missed.count, 1);
+		assert_int_equal(
+			trace_missed_count(&diagnosis->missed, rows[i].kind), rows[i].count);
+		trace_missed_describe(diagnosis->missed.list, text, sizeof(text));
+		assert_string_equal(text, rows[i].text);
+	}
+	/* The last entry stands for more reasons than there is room for: no count is lost. */
+	trace->missed.count = 0;
+	for (unsigned i = 0; i < 2 * TRACE_MISSED_MAX; i++) {
+		char reason[16];
+
+		snprintf(reason, sizeof(reason), "error %u", i);
+		trace_miss(&trace->missed, MISSED_PROGRAMS, 1, reason);
+	}
+	assert_int_equal(trace_missed_count(&trace->missed, MISSED_PROGRAMS), 2 * TRACE_MISSED_MAX);
+	trace->missed.count = 0;
 	fact_set(&trace->served, FACT_ABSENT, "--no-served is given");
-	request->target = TARGET_PROGRAM;
 	trace_judge(&run);
-	assert_string_equal(
-		diagnosis->notes.list[0], "served calls are not counted: --no-served is given");
+	assert_int_equal(diagnosis->missed.list[0].kind, MISSED_SERVED_CALLS);
+	assert_string_equal(diagnosis->missed.list[0].reason, "--no-served is given");
+	request->target = TARGET_PROCESS;
 }
 
 static void where_calls_were_missed_counts_are_the_least(void **state)
@@ -589,16 +641,15 @@ static void where_calls_were_missed_counts_are_the_least(void **state)
 	fact_set_known(&trace->served);
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_OK);
-	trace->calls_missed = 1;
+	trace_miss(&trace->missed, MISSED_CALLS, 1, "preempted");
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_UNKNOWN);
 	assert_string_equal(run.report.summary,
-		"this program may have made clock system calls that the vDSO could serve: not all "
-		"system calls were counted.");
+		"this program made no clock system call that the vDSO could serve, as far as calls "
+		"were counted.");
 	set_count("clock_gettime", 5000);
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_FALLBACK);
-	assert_non_null(strstr(run.report.summary, "this program read the clock at least 5,000"));
 	assert_non_null(strstr(run.report.summary, " made at least 5,000 clock system calls"));
 }
 
@@ -607,50 +658,72 @@ static void a_program_that_did_not_run_as_if_it_fell_back_is_unknown(void **stat
 	(void)state;
 	for (int is_first = 0; is_first < 2; is_first++) {
 		make_host(false);
+		request->target = TARGET_PROGRAM;
 		request->as_if_fallback = true;
-		fact_set(&trace->uncounted_why, FACT_ABSENT, "its address space is limited");
-		trace->uncounted = 1;
-		trace->served = trace->uncounted_why;
+		trace_miss(&trace->missed, MISSED_PROGRAMS, 1, "its address space is limited");
+		fact_set(&trace->served, FACT_ABSENT, "its address space is limited");
 		if (!is_first)
 			fact_set_known(&trace->served);
 		trace_judge(&run);
 		assert_int_equal(verdict(), TRACE_UNKNOWN);
-		assert_string_equal(run.report.summary,
-			"this program did not run as if this host fell back: its address space is "
-			"limited.");
+		assert_string_equal(
+			run.report.summary, "this program did not run as if this host fell back.");
+		assert_int_equal(diagnosis->missed.count, 1);
 	}
 }
 
-/* 80 columns and 24 lines, with as many rows as there can be. */
-static void the_answer_on_a_whole_host_fits_a_screen(void **state)
+/* 80 columns and 24 lines, with as many rows as there can be, and names that are too long. */
+static void the_answer_fits_a_screen(void **state)
 {
-	struct trace_caller callers[5] = {{.calls = 9999999, .pid = 4194303, .name = "server"}};
+	static struct trace_caller callers[5] = {
+		{.calls = 9999999, .pid = 4194303, .name = "server"}};
+	static struct trace_place places[5];
 	const struct style style = {.color = false};
-	struct memory_stream stream;
-	FILE *out = memory_stream_open(&stream);
-	size_t lines = 0;
 
 	(void)state;
-	set_samples(1600);
-	request->target = TARGET_HOST;
-	request->lists_processes = true;
-	request->shown = 5;
-	for (size_t row = 0; row < plan.row_count; row++)
-		trace->counts[TRACE_NATIVE][row] = 100 * (row + 1);
-	trace->callers = (struct trace_callers){.list = callers, .count = COUNT(callers)};
-	run.report.type = trace_command.report;
-	trace_judge(&run);
-	trace_formats[0].write(&run, &style, out);
-	memory_stream_close(&stream);
-	for (const char *at = stream.text, *end; *at; at = end + 1) {
-		end = strchr(at, '\n');
-		assert_true(end && end - at <= 80);
-		lines++;
+	for (int is_host = 0; is_host < 2; is_host++) {
+		struct memory_stream stream;
+		size_t lines = 0;
+
+		set_samples(1600);
+		request->target = is_host ? TARGET_HOST : TARGET_PROGRAM;
+		request->lists_processes = is_host;
+		request->shown = 5;
+		for (size_t row = 0; row < plan.row_count; row++)
+			trace->counts[row] = 100 * (row + 1);
+		for (size_t i = 0; i < COUNT(places); i++) {
+			places[i] = (struct trace_place){.call = "clock_gettime",
+				.clock = "CLOCK_MONOTONIC",
+				.count = 1000000,
+				.share_percent = 20,
+				.origin = TRACE_FROM_SYSCALL_FUNCTION,
+				.row = trace_plan_call(&plan, "gettimeofday")->row};
+			memset(places[i].function, 'f', sizeof(places[i].function) - 1);
+		}
+		memset(callers[1].name, 'n', sizeof(callers[1].name) - 1);
+		if (is_host)
+			trace->callers =
+				(struct trace_callers){.list = callers, .count = COUNT(callers)};
+		else
+			trace->call_places =
+				(struct trace_places){.list = places, .count = COUNT(places)};
+		trace_miss(&trace->missed, MISSED_CALLS, 1, "preempted");
+		run.report.type = trace_command.report;
+		trace_judge(&run);
+		trace_formats[0].write(&run, &style, memory_stream_open(&stream));
+		memory_stream_close(&stream);
+		for (const char *at = stream.text, *end; *at; at = end + 1) {
+			end = strchr(at, '\n');
+			assert_true(end && end - at <= 80);
+			lines++;
+		}
+		assert_in_range(lines, 15, 24);
+		assert_non_null(strstr(stream.text, "\n  others "));
+		assert_non_null(strstr(stream.text, is_host ? "nnn...\n" : "fff...\n"));
+		free(stream.text);
+		trace->callers.count = trace->call_places.count = 0;
 	}
-	assert_in_range(lines, 15, 24);
-	assert_non_null(strstr(stream.text, "  others\n"));
-	free(stream.text);
-	trace->callers.count = 0;
+	request->target = TARGET_PROCESS;
 }
 
 /* ---- the loop ---- */
@@ -748,10 +821,10 @@ int main(void)
 		cmocka_unit_test(a_few_calls_are_those_of_a_static_library_that_starts),
 		cmocka_unit_test(a_source_is_started_called_in_time_and_finished),
 		cmocka_unit_test(calls_that_were_not_timed_cost_at_least_the_cheapest),
-		cmocka_unit_test(what_was_not_counted_is_a_note),
+		cmocka_unit_test(what_was_not_counted_has_its_kind_its_count_and_the_reason),
 		cmocka_unit_test(where_calls_were_missed_counts_are_the_least),
 		cmocka_unit_test(a_program_that_did_not_run_as_if_it_fell_back_is_unknown),
-		cmocka_unit_test(the_answer_on_a_whole_host_fits_a_screen),
+		cmocka_unit_test(the_answer_fits_a_screen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
