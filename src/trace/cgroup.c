@@ -131,7 +131,7 @@ void cgroup_read(pid_t pid, char path[CGROUP_SIZE])
 
 /* A look at all groups may take so long, and looks for those that are not found so much of our
  * time. */
-#define LISTING_NS 200000000
+#define LISTING_NS NS_PER_SECOND
 #define LISTING_PART 20
 
 struct cgroups {

@@ -550,6 +550,9 @@ static int64_t events_tick(struct trace_source *source)
 		return events->next_ns - begin_ns;
 	look_for_processes(events);
 	end_ns = trace_clock_ns(CLOCK_MONOTONIC);
+	/* It takes longer only while another process has our CPU. */
+	if (end_ns - begin_ns > LOOKING_MOST_NS)
+		end_ns = begin_ns + LOOKING_MOST_NS;
 	events->next_ns = end_ns + LOOKING_LEAST_NS + LOOKING_PART * (end_ns - begin_ns);
 	return events->next_ns - end_ns;
 }
