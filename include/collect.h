@@ -59,7 +59,7 @@ void kernel_log_collect(const struct root *root, struct kernel_log_evidence *log
  * Completes the facts about the host by what its log says: the hypervisor where no file names it
  * precisely, and the boot parameters where /proc/cmdline could not be read.
  */
-void host_take_log(struct host_evidence *host, const struct kernel_log_evidence *log);
+void host_collect_log(struct host_evidence *host, const struct kernel_log_evidence *log);
 
 /*
  * Opens the live host's /dev/kmsg for each later kernel_log_collect() of a process that gives up

@@ -178,7 +178,7 @@ struct kernel_log_line {
 struct kernel_log_evidence {
 	struct fact fact;            /* known: the log was read, though its beginning may be lost */
 	char source[32];             /* place: "/dev/kmsg", "syslog(2)", KERNEL_LOG_AT_BOOT, ... */
-	struct text_fact hypervisor; /* that it names, for host_take_log(): not in a document */
+	struct text_fact hypervisor; /* that it names, for host_collect_log(): not in a document */
 	struct text_fact boot;       /* the same of its command line */
 	size_t count;
 	struct kernel_log_line lines[KERNEL_LOG_MAX];

@@ -52,7 +52,7 @@ static const struct {
 	{"xen_timer_slop", EARLY}, /* arch/x86/xen/time.c */
 };
 
-static bool is_blank(char byte)
+static bool parameter_is_blank(char byte)
 {
 	return byte == ' ' || (byte >= '\t' && byte <= '\r') || byte == '\0';
 }
@@ -64,7 +64,8 @@ static size_t find_end(struct span line, const char **equals)
 	size_t length = 0;
 
 	*equals = NULL;
-	for (; length < line.length && (in_quotes || !is_blank(line.at[length])); length++) {
+	for (; length < line.length && (in_quotes || !parameter_is_blank(line.at[length]));
+		length++) {
 		if (line.at[length] == '"')
 			in_quotes = !in_quotes;
 		if (line.at[length] == '=' && length && !*equals)
@@ -79,7 +80,7 @@ bool parameter_next(struct span *line, struct parameter *parameter)
 	const char *equals;
 	size_t length;
 
-	while (left.length && is_blank(*left.at))
+	while (left.length && parameter_is_blank(*left.at))
 		left = (struct span){left.at + 1, left.length - 1};
 	length = find_end(left, &equals);
 	*line = text_skip(left, length);
@@ -105,7 +106,7 @@ static bool is_dash(char byte)
 	return byte == '-' || byte == '_';
 }
 
-static bool is_same(struct span name, const char *other)
+static bool parameter_is_same(struct span name, const char *other)
 {
 	for (size_t i = 0; i < name.length; i++) {
 		if (name.at[i] != other[i] && !(is_dash(name.at[i]) && is_dash(other[i])))
@@ -120,7 +121,7 @@ static bool is_row(const struct parameter *parameter, size_t row)
 	size_t length = strlen(name);
 
 	if (parameter->name.length < length ||
-		!is_same((struct span){parameter->name.at, length}, name))
+		!parameter_is_same((struct span){parameter->name.at, length}, name))
 		return false;
 	return parameters[row].how == SETUP ||
 	       (parameter->name.length == length &&

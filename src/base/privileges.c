@@ -17,7 +17,7 @@
 
 #include "base/memory.h"
 
-static void drop(uint64_t kept)
+static void privileges_drop(uint64_t kept)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
@@ -70,7 +70,7 @@ static bool may_drop(void)
 	pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_DUMPABLE, 0);
-		drop(PRIVILEGES_NONE);
+		privileges_drop(PRIVILEGES_NONE);
 		_exit(0);
 	}
 	while (pid > 0 && waitpid(pid, &status, WUNTRACED) < 0 && errno == EINTR)
@@ -87,7 +87,7 @@ static bool may_drop(void)
 void privileges_keep(uint64_t kept)
 {
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) <= 0 || may_drop())
-		drop(kept);
+		privileges_drop(kept);
 }
 
 bool privileges_are_filtered(void)

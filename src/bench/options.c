@@ -114,7 +114,7 @@ static bool is_named(
 }
 
 /* Without names, --calls takes gettimeofday, the screen the deciding calls. */
-static bool is_wanted(const struct bench_plan *plan, const struct call_row *row)
+static bool bench_is_wanted(const struct bench_plan *plan, const struct call_row *row)
 {
 	bool calls = plan->names[LIST_CALLS].count, clocks = plan->names[LIST_CLOCKS].count;
 
@@ -138,8 +138,8 @@ static const struct span *find_unmatched(
 		for (size_t k = 0; k < plan->calls->count && !matched; k++) {
 			const struct call_row *row = &plan->calls->rows[k];
 
-			matched =
-				matches(row, list, *word) && (!only_wanted || is_wanted(plan, row));
+			matched = matches(row, list, *word) &&
+			          (!only_wanted || bench_is_wanted(plan, row));
 		}
 		if (!matched)
 			return word;
@@ -195,7 +195,7 @@ const struct call *bench_next(
 		enum call_path path = (enum call_path)(*place % PATH_COUNT);
 
 		++*place;
-		if (is_wanted(plan, row) && (!plan->paths || plan->paths & 1u << path)) {
+		if (bench_is_wanted(plan, row) && (!plan->paths || plan->paths & 1u << path)) {
 			*subject = (struct bench_subject){row->call, row->clock, path};
 			return &row->path[path];
 		}

@@ -113,7 +113,7 @@ static void write_shared_cpu(const struct bench *bench, const struct page *page)
 		write_noisy(false, text, page);
 }
 
-static void write_heading(const struct bench_report *report, struct page *page)
+static void bench_write_heading(const struct bench_report *report, struct page *page)
 {
 	const struct text_fact *time = &report->report.timestamp.time;
 
@@ -160,7 +160,7 @@ void bench_text(const void *data, struct page *page)
 	const struct bench *bench = report->bench;
 	char heading[32] = "ns per call";
 
-	write_heading(report, page);
+	bench_write_heading(report, page);
 	if (fact_is_known(&bench->cpu.fact))
 		text_append(heading, sizeof(heading), " on CPU %d", (int)bench->cpu.value);
 	if (bench->row_count)

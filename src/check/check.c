@@ -161,7 +161,7 @@ static int check_run(struct cli *cli)
 					"interrupted before it was read");
 			else
 				kernel_log_collect(&cli->root, &evidence->kernel_log);
-			host_take_log(&evidence->host, &evidence->kernel_log);
+			host_collect_log(&evidence->host, &evidence->kernel_log);
 			diagnose(evidence, &request->diagnosis);
 		}
 		if (request->identity || cli->format->needs & NEEDS_IDENTITY)

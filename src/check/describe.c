@@ -109,13 +109,13 @@ void check_add_timestamp(const struct timestamp_evidence *timestamp, struct strb
 		strbuf_add(sb, ", %s after boot", as_age(timestamp->uptime_s.value));
 }
 
-static void add_clocksource(const struct evidence *evidence, bool all, struct strbuf *sb)
+static void describe_clocksource(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	(void)all;
 	strbuf_add_clocksource(evidence, sb);
 }
 
-static void add_vdso(const struct evidence *evidence, bool all, struct strbuf *sb)
+static void describe_vdso(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct vdso_evidence *vdso = &evidence->vdso;
 
@@ -141,7 +141,7 @@ static void add_vdso(const struct evidence *evidence, bool all, struct strbuf *s
 			vdso->export_count ? ";" : "", vdso->led_away);
 }
 
-static void add_vclock(const struct evidence *evidence, bool all, struct strbuf *sb)
+static void describe_vclock(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct vclock_evidence *vclock = &evidence->vclock;
 
@@ -176,7 +176,7 @@ const char *check_mode_word(const struct vclock_evidence *vclock)
 	return *vclock->name ? vclock->name : "other";
 }
 
-static void add_host(const struct evidence *evidence, bool all, struct strbuf *sb)
+static void describe_host(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct host_evidence *host = &evidence->host;
 
@@ -194,7 +194,7 @@ static void add_host(const struct evidence *evidence, bool all, struct strbuf *s
 }
 
 /* The values that no sentence has. */
-static void add_details(const struct evidence *evidence, bool all, struct strbuf *sb)
+static void describe_details(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	struct memory_stream stream;
 
@@ -208,7 +208,7 @@ static void add_details(const struct evidence *evidence, bool all, struct strbuf
 }
 
 /* The paths share one number, unless theirs differ. */
-static void add_counts(const struct evidence *evidence, struct strbuf *sb)
+static void describe_counts(const struct evidence *evidence, struct strbuf *sb)
 {
 	struct entry_counts vdso = counts_by_path(evidence, PATH_VDSO);
 	struct entry_counts libc = counts_by_path(evidence, PATH_LIBC);
@@ -222,12 +222,12 @@ static void add_counts(const struct evidence *evidence, struct strbuf *sb)
 }
 
 /* True if no call met a clocksource that the vDSO does not support, though it kept changing. */
-static bool is_changing(const struct evidence *evidence)
+static bool kept_changing(const struct evidence *evidence)
 {
 	return evidence->clocksource.changes > 1 && !counts_deciding(evidence).entered;
 }
 
-static void add_proof(const struct evidence *evidence, bool all, struct strbuf *sb)
+static void describe_proof(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct proof_evidence *proof = &evidence->proof;
 	int signal = counts_deciding(evidence).signal;
@@ -243,9 +243,9 @@ static void add_proof(const struct evidence *evidence, bool all, struct strbuf *
 		strbuf_add(sb, "the calls end with %s", fault_signal_name(signal));
 		return;
 	}
-	if (is_changing(evidence))
+	if (kept_changing(evidence))
 		strbuf_add(sb, "not conclusive, since the clocksource changed: ");
-	add_counts(evidence, sb);
+	describe_counts(evidence, sb);
 	strbuf_add(sb, " calls entered the kernel (%s)",
 		proof->method == PROOF_SECCOMP ? "seccomp" : "ptrace");
 	if (all && *proof->note)
@@ -253,7 +253,7 @@ static void add_proof(const struct evidence *evidence, bool all, struct strbuf *
 }
 
 /* Names the calls that differ; else how many were compared. */
-static void add_values(const struct evidence *evidence, bool all, struct strbuf *sb)
+static void describe_values(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	unsigned agreeing = 0;
 
@@ -270,7 +270,7 @@ static void add_values(const struct evidence *evidence, bool all, struct strbuf 
 		strbuf_add(sb, "%u calls by the vDSO agree with system calls", agreeing);
 }
 
-static void add_timing(const struct evidence *evidence, bool all, struct strbuf *sb)
+static void describe_timing(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	const struct timing_evidence *timing = &evidence->timing;
 	const struct fact *fact =
@@ -282,22 +282,22 @@ static void add_timing(const struct evidence *evidence, bool all, struct strbuf 
 			sb, "not taken: %s", *fact->reason ? fact->reason : "nothing was measured");
 }
 
-static void add_ntp(const struct evidence *evidence, bool all, struct strbuf *sb)
+static void describe_ntp(const struct evidence *evidence, bool all, struct strbuf *sb)
 {
 	if (all && evidence->live && evidence->ntp.fact.state != FACT_UNREAD)
 		strbuf_add_ntp(&evidence->ntp, sb);
 }
 
 const struct evidence_line evidence_lines[] = {
-	[LINE_CLOCKSOURCE] = {"clocksource", add_clocksource},
-	[LINE_VDSO] = {"vDSO", add_vdso},
-	[LINE_VCLOCK] = {"vclock mode", add_vclock},
-	[LINE_PROOF] = {"proof", add_proof},
-	[LINE_VALUES] = {"values", add_values},
-	[LINE_TIMING] = {"timing", add_timing},
-	[LINE_NTP] = {"NTP", add_ntp},
-	[LINE_HOST] = {"host", add_host},
-	[LINE_DETAILS] = {"details", add_details},
+	[LINE_CLOCKSOURCE] = {"clocksource", describe_clocksource},
+	[LINE_VDSO] = {"vDSO", describe_vdso},
+	[LINE_VCLOCK] = {"vclock mode", describe_vclock},
+	[LINE_PROOF] = {"proof", describe_proof},
+	[LINE_VALUES] = {"values", describe_values},
+	[LINE_TIMING] = {"timing", describe_timing},
+	[LINE_NTP] = {"NTP", describe_ntp},
+	[LINE_HOST] = {"host", describe_host},
+	[LINE_DETAILS] = {"details", describe_details},
 };
 
 /* ---- the cost ---- */
@@ -403,7 +403,7 @@ static void print_remark(const void *object, const void *whole, FILE *out)
 		remark = short_words ? "not libc" : "libc fails";
 	else if (fact_is_flag(&call->libc_agrees, false))
 		remark = short_words ? "not libc" : libc;
-	else if (is_changing(&table->request->evidence))
+	else if (kept_changing(&table->request->evidence))
 		remark = "changing";
 	else if (judged == PATH_VDSO)
 		remark = short_words ? "vDSO" : "served by the vDSO";

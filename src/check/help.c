@@ -136,7 +136,7 @@ static bool find_advice(const char *id, struct advice *advice)
 	return false;
 }
 
-static void write_cause(const struct cause_explanation *cause, struct page *page)
+static void help_write_cause(const struct cause_explanation *cause, struct page *page)
 {
 	struct advice advice;
 
@@ -184,7 +184,7 @@ void help_explain(const char *topic, FILE *out)
 	while (explain_cause(place, &cause) && strcmp(cause.id, topic) != 0)
 		place++;
 	if (explain_cause(place, &cause)) {
-		write_cause(&cause, &page);
+		help_write_cause(&cause, &page);
 	} else if (find_advice(topic, &advice)) {
 		write_advice(&advice, &page);
 	} else if (strcmp(topic, "causes") == 0) {

@@ -12,7 +12,7 @@
 #include "base/version.h"
 #include "cli/text.h"
 
-static void write_heading(const struct diagnosis *diagnosis, FILE *out)
+static void markdown_write_heading(const struct diagnosis *diagnosis, FILE *out)
 {
 	const char *question = NULL;
 	char word[ANSWER_WORD_SIZE];
@@ -127,7 +127,7 @@ void check_report_markdown(const void *result, const struct style *style, FILE *
 
 	(void)style;
 	check_report_write_file(request, out);
-	write_heading(&request->diagnosis, out);
+	markdown_write_heading(&request->diagnosis, out);
 	fputs("```text\n", out);
 	check_write_whole(request, out);
 	fputs("```\n", out);

@@ -30,7 +30,7 @@ static void write_harmless(FILE *out, const char *text)
 		fputc(*text == '|' ? '/' : *text, out);
 }
 
-static void write_status(const struct check_request *request, FILE *out)
+static void nagios_write_status(const struct check_request *request, FILE *out)
 {
 	static const char *const states[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
 	enum verdict_kind verdict = request->diagnosis.verdict.kind;
@@ -94,7 +94,7 @@ void check_report_nagios(const void *result, const struct style *style, FILE *ou
 	const struct diagnosis *diagnosis = &request->diagnosis;
 
 	(void)style;
-	write_status(request, out);
+	nagios_write_status(request, out);
 	write_perfdata(request, out);
 	for (size_t i = 0; i < diagnosis->contradiction_count; i++)
 		write_long(out, "But", diagnosis->contradictions[i].text, NULL);

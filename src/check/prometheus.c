@@ -44,7 +44,7 @@ static void write_seconds(FILE *out, double ns)
 	fprintf(out, " %.1fe-9\n", ns);
 }
 
-static void write_verdict(enum verdict_kind verdict, FILE *out)
+static void prometheus_write_verdict(enum verdict_kind verdict, FILE *out)
 {
 	struct metric metric = {.name = "verdict",
 		.help = "Whether the vDSO serves the clock calls: 1 for the verdict, 0 for the others."};
@@ -164,7 +164,7 @@ void check_report_prometheus(const void *result, const struct style *style, FILE
 
 	begin_sample(out, &build);
 	fprintf(out, "{version=\"%s\"} 1\n", vdsocheck_version);
-	write_verdict(request->diagnosis.verdict.kind, out);
+	prometheus_write_verdict(request->diagnosis.verdict.kind, out);
 	write_clocksource(&request->evidence, out);
 	prometheus_write_calls(request, style->verbose, out);
 	write_costs(request, out);

@@ -55,7 +55,7 @@ void check_report_write_file(const struct check_request *request, FILE *out)
 	fprintf(out, "%s==> %s <==\n", request->printed ? "\n" : "", name);
 }
 
-static void write_verdict(struct screen *screen)
+static void screen_write_verdict(struct screen *screen)
 {
 	static const struct answer not_met = {.word = "not met", .color = COLOR_RED};
 	const struct diagnosis *diagnosis = &screen->request->diagnosis;
@@ -177,7 +177,7 @@ static int shown_length(const struct screen *screen, enum part part, const char 
 }
 
 /* Each of several causes has a dash. */
-static void write_cause(
+static void screen_write_cause(
 	struct screen *screen, const struct cause *cause, const char *label, bool dash)
 {
 	struct page *page = &screen->page;
@@ -220,8 +220,8 @@ static void write_why(struct screen *screen)
 		count--;
 	shown = shows(screen, PART_OTHERS) || !count ? count : 1;
 	for (size_t i = 0; i < shown; i++)
-		write_cause(screen, &diagnosis->causes[i], i ? "" : check_why(screen->request),
-			shown > 1);
+		screen_write_cause(screen, &diagnosis->causes[i],
+			i ? "" : check_why(screen->request), shown > 1);
 	screen->left_out |= shown < count;
 }
 
@@ -455,7 +455,7 @@ static void write_screen(struct screen *screen)
 	const char *bold = page->color ? COLOR_BOLD : "";
 
 	screen->left_out = false;
-	write_verdict(screen);
+	screen_write_verdict(screen);
 	/* Where something is wrong, the cause and the fix matter more than the evidence. */
 	wrap_set_styles(
 		bold, page->color && diagnosis->verdict.kind != VERDICT_OK ? COLOR_DIM : "");

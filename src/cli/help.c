@@ -39,7 +39,7 @@ static void write_option(
 }
 
 /* "0 MEANING, 1 MEANING, MEANING or MEANING, 2 MEANING, ...", or with the words of the answers. */
-static void write_status(const struct command *command, bool by_word, FILE *out)
+static void help_write_status(const struct command *command, bool by_word, FILE *out)
 {
 	const struct answer *answers = command->answers;
 	char text[LINE_SIZE] = "";
@@ -88,7 +88,7 @@ void cli_write_overview(const struct command *const *commands, FILE *out)
 		if (row->id < OPTION_FORMAT && strchr("Joqv", row->id))
 			write_option(commands[0], row, OVERVIEW_INDENT, out);
 	}
-	write_status(commands[0], true, out);
+	help_write_status(commands[0], true, out);
 }
 
 void cli_write_help(const struct command *command, bool first, FILE *out)
@@ -111,5 +111,5 @@ void cli_write_help(const struct command *command, bool first, FILE *out)
 	if (!first)
 		wrap_print(out, "and", 6,
 			"-J, -o FILE, --color WHEN, -q, -v, -h, -V: see 'vdsocheck help check'");
-	write_status(command, false, out);
+	help_write_status(command, false, out);
 }

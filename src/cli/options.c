@@ -228,7 +228,7 @@ static bool add_operand(struct cli *cli, const char *word)
 	return true;
 }
 
-static bool take_option(struct cli *cli, int id, const char *value)
+static bool cli_take_option(struct cli *cli, int id, const char *value)
 {
 	const struct option_row *files = operand_row(cli->command);
 
@@ -339,7 +339,7 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 		else if (id == 1)
 			failed = !take_operand(cli, value);
 		else
-			failed = !take_option(cli, id, value);
+			failed = !cli_take_option(cli, id, value);
 	}
 	while (optind < argc && !failed)
 		failed = !take_operand(cli, argv[optind++]);

@@ -204,7 +204,7 @@ static void do_nothing(void *unused)
 
 /* A filter that kills for prctl(2), which this process and its children call, kills a child first.
  */
-static bool may_run(const struct deadline *run)
+static bool cli_may_run(const struct deadline *run)
 {
 	struct deadline deadline = deadline_within(run, CHILD_PROBE_NS);
 	struct fact why = {0};
@@ -247,7 +247,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	}
 	if (parsed && cli.command->limit_ns)
 		cli.deadline = deadline_after(cli.command->limit_ns);
-	if (!parsed || (!cli.help && !cli.version && !may_run(&cli.deadline))) {
+	if (!parsed || (!cli.help && !cli.version && !cli_may_run(&cli.deadline))) {
 		status = cli_trouble(&cli);
 	} else if (cli.help || cli.version) {
 		status = write_output(&cli, print_information(&cli, commands));

@@ -65,7 +65,7 @@ static const char *read_base(uint32_t base, cpuid_leaf_reader *read, uint32_t fi
 	return NULL;
 }
 
-void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
+void cpuid_read_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read)
 {
 	uint32_t registers[4], found_base = 0;
 
@@ -115,7 +115,7 @@ static void cpuid_execute(void *argument)
 	}
 	cpu_exec_cpuid(1, registers);
 	if (registers[2] >> 31) /* the hypervisor bit */
-		cpuid_take_hypervisor(answer, cpu_exec_cpuid);
+		cpuid_read_hypervisor(answer, cpu_exec_cpuid);
 	answer->answered = true;
 }
 

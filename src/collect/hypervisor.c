@@ -156,7 +156,7 @@ static const char *word_by_lscpu(const struct root *root)
 	return NULL;
 }
 
-static const char *find_word(const struct root *root)
+static const char *hypervisor_find_word(const struct root *root)
 {
 	const struct dmi_name *dmi = find_in_dmi(root);
 	char buffer[FILE_SIZE];
@@ -207,7 +207,7 @@ static bool would_show(const struct root *root)
 
 void hypervisor_collect(const struct root *root, struct text_fact *hypervisor)
 {
-	const char *word = find_word(root);
+	const char *word = hypervisor_find_word(root);
 
 	if (!word && !would_show(root))
 		fact_set(&hypervisor->fact, FACT_UNREAD, "no file that would show a hypervisor");

@@ -183,7 +183,7 @@ static void copy_line(char *to, size_t size, struct span from)
 	}
 }
 
-static bool is_kept(const struct kernel_log_evidence *log, const char *text)
+static bool log_keeps(const struct kernel_log_evidence *log, const char *text)
 {
 	for (size_t i = 0; i < log->count; i++) {
 		if (strstr(log->lines[i].text, text))
@@ -193,14 +193,14 @@ static bool is_kept(const struct kernel_log_evidence *log, const char *text)
 }
 
 /* Returns true if the line is worth keeping. */
-static bool add_line(struct kernel_log_evidence *log, double seconds, struct span text)
+static bool log_add_line(struct kernel_log_evidence *log, double seconds, struct span text)
 {
 	struct kernel_log_line *line;
 
 	log_host_take(log, text);
 	if (!is_about_clocks(text))
 		return false;
-	if (text_contains(text, TRAPPING) && is_kept(log, TRAPPING))
+	if (text_contains(text, TRAPPING) && log_keeps(log, TRAPPING))
 		return true;
 	/* Boot and what came last matter most: the middle makes room. */
 	if (log->count == KERNEL_LOG_MAX)
@@ -224,11 +224,11 @@ void kernel_log_add_record(struct kernel_log_evidence *log, struct span record)
 		return;
 	text_take_until(&head, ',');
 	is_timed = number_parse(text_take_until(&head, ','), &microseconds);
-	add_line(log, is_timed ? log_seconds((double)microseconds / 1e6) : NAN, line);
+	log_add_line(log, is_timed ? log_seconds((double)microseconds / 1e6) : NAN, line);
 }
 
 /* Reads the lines of a file, and remembers which forms they had. */
-struct reader {
+struct log_reader {
 	struct kernel_log_evidence *log;
 	bool is_dmesg;       /* the kernel's lines alone, which need not have a stamp */
 	bool is_understood;  /* a line is the kernel's */
@@ -265,7 +265,7 @@ static bool is_cut(struct span text, bool is_kept)
 }
 
 /* Reads a line, and adds it if it is the kernel's. Returns true for the first line of a boot. */
-static bool read_line(struct reader *reader, struct span text)
+static bool log_read_line(struct log_reader *reader, struct span text)
 {
 	struct log_line line = log_line_parse(text);
 	bool is_bare = line.kind == LOG_LINE_BARE || line.kind == LOG_LINE_REST;
@@ -279,7 +279,7 @@ static bool read_line(struct reader *reader, struct span text)
 	/* The first line of a boot begins a new log. */
 	if (is_first)
 		*reader->log = (struct kernel_log_evidence){.fact = reader->log->fact};
-	is_kept = may_be_kernels && add_line(reader->log, line.seconds, line.text);
+	is_kept = may_be_kernels && log_add_line(reader->log, line.seconds, line.text);
 	reader->has_prefixes |= !is_bare;
 	reader->is_understood |= line.kind == LOG_LINE_KERNEL || is_first || is_kept;
 	reader->mentions_clock = line.kind != LOG_LINE_OTHER && mentions_clock(line.text);
@@ -290,7 +290,7 @@ static bool read_line(struct reader *reader, struct span text)
 }
 
 /* A log from whose silence nothing follows: in another form, broken into lines, or about others. */
-static bool is_unclear(const struct reader *reader)
+static bool is_unclear(const struct log_reader *reader)
 {
 	return !reader->is_understood || (reader->has_prefixes && reader->has_bare) ||
 	       reader->is_cut || (!reader->log->count && reader->has_mention);
@@ -298,11 +298,11 @@ static bool is_unclear(const struct reader *reader)
 
 void kernel_log_add_dmesg(struct kernel_log_evidence *log, struct span dmesg)
 {
-	struct reader reader = {.log = log, .is_dmesg = true};
+	struct log_reader reader = {.log = log, .is_dmesg = true};
 	struct span line;
 
 	while (text_next_line(&dmesg, &line))
-		read_line(&reader, line);
+		log_read_line(&reader, line);
 }
 
 /* The descriptor of the live host's /dev/kmsg; -1: not open. */
@@ -396,7 +396,7 @@ static bool is_since_boot(int file)
 static void read_lines(FILE *file, const struct place *place, const char *release,
 	struct content *content, char text[LINE_SIZE])
 {
-	struct reader reader = {.log = &content->log, .is_dmesg = place->kind == PLACE_DMESG};
+	struct log_reader reader = {.log = &content->log, .is_dmesg = place->kind == PLACE_DMESG};
 	bool begins = ftello(file) == 0; /* the text begins where a line does */
 
 	while (ftello(file) < FILE_SIZE_MOST && fgets(text, LINE_SIZE, file)) {
@@ -405,7 +405,7 @@ static void read_lines(FILE *file, const struct place *place, const char *releas
 
 		/* A journal's last line may be cut. */
 		if (begins && (ends || reader.is_dmesg))
-			is_first = read_line(&reader, (struct span){text, length});
+			is_first = log_read_line(&reader, (struct span){text, length});
 		if (is_first || (reader.is_dmesg && strstr(text, FIRST_LINE)))
 			content->names_kernel = strstr(text, release);
 		begins = ends;

@@ -50,7 +50,7 @@ static const struct {
 	{"Machine model: XENVM", "", "xen"},
 };
 
-static const char *find_word(struct span text)
+static const char *log_find_word(struct span text)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		struct span rest = text;
@@ -63,7 +63,7 @@ static const char *find_word(struct span text)
 
 static void take_hypervisor(struct text_fact *hypervisor, struct span text)
 {
-	const char *word = find_word(text);
+	const char *word = log_find_word(text);
 
 	/* The first one is the most precise but for this word, and says more than no name. */
 	if (!fact_is_known(&hypervisor->fact) || fact_is_text(hypervisor, "vm-other")) {
@@ -101,7 +101,7 @@ void log_host_take(struct kernel_log_evidence *log, struct span text)
 	take_boot(&log->boot, text);
 }
 
-void host_take_log(struct host_evidence *host, const struct kernel_log_evidence *log)
+void host_collect_log(struct host_evidence *host, const struct kernel_log_evidence *log)
 {
 	const struct text_fact *named = &log->hypervisor;
 	bool is_vague = fact_is_text(&host->hypervisor, "vm-other") ||

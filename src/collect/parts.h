@@ -113,6 +113,6 @@ bool cpuid_ask(struct cpuid_answer *answer);
 typedef void cpuid_leaf_reader(uint32_t leaf, uint32_t registers[4]);
 
 /* Fills the members from the hypervisor's leaves, where the hypervisor bit is set. */
-void cpuid_take_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read);
+void cpuid_read_hypervisor(struct cpuid_answer *answer, cpuid_leaf_reader *read);
 
 #endif

@@ -167,7 +167,7 @@ static const struct mark containers[] = {
 static const char container_words[] =
 	"openvz lxc lxc-libvirt systemd-nspawn docker podman rkt wsl proot pouch";
 
-static bool take_word(const char *word, struct text_fact *container)
+static bool set_container(const char *word, struct text_fact *container)
 {
 	bool is_known = text_has_word(text_span(container_words), word);
 
@@ -180,7 +180,7 @@ static bool take_word(const char *word, struct text_fact *container)
  * Takes the container manager's word, where it keeps to systemd's container interface: in a file,
  * or in the environment of what it starts, which may have been set for another reason.
  */
-static bool take_declared(const struct root *root, struct text_fact *container)
+static bool collect_declared(const struct root *root, struct text_fact *container)
 {
 	static const char *const declared[] = {
 		"/run/host/container-manager", "/run/systemd/container"};
@@ -189,16 +189,16 @@ static bool take_declared(const struct root *root, struct text_fact *container)
 
 	for (size_t i = 0; i < ARRAY_SIZE(declared); i++) {
 		root_read_line(root, declared[i], &word);
-		if (fact_is_known(&word.fact) && take_word(word.value, container))
+		if (fact_is_known(&word.fact) && set_container(word.value, container))
 			return true;
 	}
-	return variable && take_word(variable, container) &&
+	return variable && set_container(variable, container) &&
 	       strcmp(container->value, "container-other") != 0;
 }
 
 void container_collect(const struct root *root, struct text_fact *container)
 {
-	if (!take_declared(root, container))
+	if (!collect_declared(root, container))
 		fact_set_found(container, mark_find(root, containers, ARRAY_SIZE(containers)),
 			"no sign of a container");
 }

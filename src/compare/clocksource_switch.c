@@ -65,7 +65,7 @@ static int open_record(const struct root *root, struct fact *why)
 }
 
 /* One run at a time: the children inherit the lock, which is free when the last of them ends. */
-static enum switch_result take_hold(struct clocksource_switch *sw, struct fact *why)
+static enum switch_result hold_clocksource(struct clocksource_switch *sw, struct fact *why)
 {
 	if (flock(sw->record, LOCK_EX | LOCK_NB) < 0) {
 		int error = errno;
@@ -94,7 +94,7 @@ enum switch_result clocksource_switch_open(
 		.record = -1};
 	if (sw->file >= 0)
 		sw->record = open_record(root, why);
-	opened = sw->record < 0 ? SWITCH_CLOSED : take_hold(sw, why);
+	opened = sw->record < 0 ? SWITCH_CLOSED : hold_clocksource(sw, why);
 	if (opened != SWITCH_DONE)
 		clocksource_switch_close(sw);
 	return opened;

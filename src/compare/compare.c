@@ -165,7 +165,7 @@ static void try_candidates(struct cli *cli, struct compare *compare)
 }
 
 /* Who may not switch is told so before anything else. */
-static bool may_run(struct cli *cli, struct compare *compare)
+static bool compare_may_run(struct cli *cli, struct compare *compare)
 {
 	const struct clocksource_evidence *offered = &compare->host.clocksource;
 	struct fact why = {0};
@@ -193,7 +193,7 @@ static bool compare_measure(struct cli *cli)
 	host->live = true;
 	clocksource_collect(&cli->root, &host->clocksource);
 	host_collect(&cli->root, &host->host);
-	if (!may_run(cli, compare))
+	if (!compare_may_run(cli, compare))
 		return false;
 	/* The files are open: user ID 0 alone restores the clocksource and removes the record. */
 	privileges_keep(cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE);

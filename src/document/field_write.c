@@ -98,7 +98,7 @@ const char *field_word(const struct field *field, unsigned value)
 	return field->answers ? field->answers[value].word : field->words[value];
 }
 
-static const char *word_at(const struct field *field, const void *object)
+static const char *field_word_at(const struct field *field, const void *object)
 {
 	return field_word(field, *(const unsigned *)field_member(field, object));
 }
@@ -119,7 +119,7 @@ static bool is_none(const struct field *field, const void *object)
 	case FIELD_REAL:
 		return !isfinite(real_at(field, object));
 	case FIELD_WORD:
-		return !*word_at(field, object);
+		return !*field_word_at(field, object);
 	default:
 		return false;
 	}
@@ -182,7 +182,7 @@ json_t *field_value(const struct field *fields, const struct field *field, const
 	case FIELD_REAL:
 		return field_real(real_at(field, object), field->decimals);
 	case FIELD_WORD:
-		return json_string(word_at(field, object));
+		return json_string(field_word_at(field, object));
 	case FIELD_OBJECT:
 		return field_write(field->fields, field_member(field, object), whole);
 	case FIELD_LIST:
@@ -208,7 +208,7 @@ json_t *field_list(
 }
 
 /* Takes the first unknown fact among the reason's own and those of the rows that name it. */
-static json_t *write_reason(
+static json_t *put_reason(
 	const struct field *fields, const struct field *reason, const void *object)
 {
 	const struct fact *unknown = field_unknown(fields, reason, object);
@@ -234,7 +234,7 @@ static void write_into(
 			continue;
 		unknown = field_unknown(fields, field, object);
 		if (field_is_reason(field) && !field->compute)
-			field_put(to, field->key, write_reason(fields, field, object));
+			field_put(to, field->key, put_reason(fields, field, object));
 		else
 			field_put(to, field->key, field_value(fields, field, object, whole));
 		if (unknown && field_has_own_reason(field))

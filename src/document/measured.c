@@ -191,7 +191,7 @@ static json_t *call_reason(const void *object, const void *whole)
 	return json_null();
 }
 
-static uint32_t take_count(const json_t *from, const char *key)
+static uint32_t read_count(const json_t *from, const char *key)
 {
 	return (uint32_t)json_integer_value(json_object_get(from, key));
 }
@@ -215,14 +215,14 @@ const char *settle_call(void *object, const json_t *from)
 	call->path[PATH_LIBC].available = true;
 	call->path[PATH_SYSCALL].available = !reason || strcmp(reason, no_such_call) != 0;
 	if (judged == &call->path[PATH_LIBC] &&
-		(judged->entered != take_count(from, "entered_kernel") ||
-			judged->attempts != take_count(from, "attempts")))
+		(judged->entered != read_count(from, "entered_kernel") ||
+			judged->attempts != read_count(from, "attempts")))
 		return "is judged by libc, but its counts differ from libc's";
-	judged->entered = take_count(from, "entered_kernel");
-	judged->attempts = take_count(from, "attempts");
+	judged->entered = read_count(from, "entered_kernel");
+	judged->attempts = read_count(from, "attempts");
 	judged->signal = (int)json_integer_value(json_object_get(from, "signal"));
-	judged->failed = take_count(from, "failed");
-	judged->error = (int)take_count(from, "error");
+	judged->failed = read_count(from, "failed");
+	judged->error = (int)read_count(from, "error");
 	if (judged->attempts && !json_is_integer(json_object_get(from, "entered_kernel")))
 		return "has attempts, but no entered_kernel";
 	for (int path = 0; path < PATH_COUNT; path++) {

@@ -138,7 +138,7 @@ static const struct kernel_log_line *find_line(const struct view *v, const struc
 	return row->log ? log_find(v->evidence, row->log) : NULL;
 }
 
-static void write_text(const struct view *v, const struct cause_row *row,
+static void cite_write_text(const struct view *v, const struct cause_row *row,
 	const struct kernel_log_line *line, char *text)
 {
 	char time[LOG_TIME_SIZE], when[1 + LOG_TIME_SIZE] = "";
@@ -169,7 +169,7 @@ void cause_add(struct cause_list *list, const struct view *v, const struct cause
 		.certainty = is_proven ? CERTAINTY_PROVEN : row->certainty,
 		.follows = row->follows && list->count,
 		.more = row->more};
-	write_text(v, row, line, cause->text);
+	cite_write_text(v, row, line, cause->text);
 	/* The names in a captured tree prove nothing by themselves. */
 	if (!v->evidence->live && cause->certainty == CERTAINTY_PROVEN)
 		cause->certainty = CERTAINTY_LIKELY;

@@ -47,7 +47,7 @@ struct rows {
 	const struct advice_row *rows[ADVICE_ROW_MAX]; /* each once */
 };
 
-static void add_advice(struct rows *list, const struct advice_row *row)
+static void explain_add_advice(struct rows *list, const struct advice_row *row)
 {
 	size_t i = 0;
 
@@ -64,11 +64,11 @@ bool explain_advice(size_t place, struct advice *advice)
 
 	for (size_t i = 0; (cause = cause_row_at(i)); i++) {
 		for (size_t k = 0; k < CAUSE_ADVICE_MAX && cause->advice[k].row; k++)
-			add_advice(&list, cause->advice[k].row);
+			explain_add_advice(&list, cause->advice[k].row);
 	}
 	for (size_t i = 0; advice_general[i].row; i++)
-		add_advice(&list, advice_general[i].row);
-	add_advice(&list, &advice_replace_machine);
-	add_advice(&list, &advice_send_report);
+		explain_add_advice(&list, advice_general[i].row);
+	explain_add_advice(&list, &advice_replace_machine);
+	explain_add_advice(&list, &advice_send_report);
 	return place < list.count && advice_make(NULL, list.rows[place], advice);
 }

@@ -154,7 +154,7 @@ _Static_assert(ROW_COUNT <= CALL_MAX, "evidence has room for every call");
  * The version (LINUX_2.6, LINUX_2.6.39 ...) is one per image, so the name finds the function. On
  * 32-bit C libraries use the function with 64-bit times, or the older one, the only one before 5.3.
  */
-static void *find_function(
+static void *call_find_function(
 	const struct vdso_evidence *vdso, const struct vdso_image *image, enum served_call call)
 {
 	void *found = NULL;
@@ -206,7 +206,7 @@ void call_table_make(const struct vdso_evidence *vdso, const struct vdso_image *
 		row->clock = from->clock;
 		row->decides = call_decides(row->call, row->clock);
 		row->path[PATH_VDSO] = row->path[PATH_LIBC] = from->libc;
-		row->path[PATH_VDSO].function.any = find_function(vdso, image, from->call);
+		row->path[PATH_VDSO].function.any = call_find_function(vdso, image, from->call);
 		row->path[PATH_SYSCALL] = from->raw;
 	}
 }
@@ -314,7 +314,7 @@ int64_t call_make(const struct call *call, union call_result *result)
 
 /* Whether the call wrote both words of a time, or the number of a CPU; time() returns its result.
  */
-static bool is_written(const struct call *call, const union call_result *result)
+static bool call_is_written(const struct call *call, const union call_result *result)
 {
 	long words[2], unwritten;
 
@@ -345,7 +345,7 @@ enum call_end call_try(const struct call *call, int mark, union call_result *res
 	}
 	if (is_time)
 		result->seconds = (time_t)returned;
-	return is_written(call, result) ? CALL_DONE : CALL_SILENT;
+	return call_is_written(call, result) ? CALL_DONE : CALL_SILENT;
 }
 
 int call_error(const struct call *call)

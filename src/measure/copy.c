@@ -166,7 +166,7 @@ static bool make_copy(struct copy *copy, struct fact *why)
 
 /* ---- which word decides ---- */
 
-static volatile uint32_t *word_at(const struct copy *copy, size_t at)
+static volatile uint32_t *copy_word_at(const struct copy *copy, size_t at)
 {
 	return (volatile uint32_t *)(void *)(copy->write + at);
 }
@@ -196,13 +196,13 @@ static bool does(const struct copy *copy, int clock, bool fall_back)
 
 static bool may_be_mode(const struct copy *copy, size_t at)
 {
-	uint32_t value = *word_at(copy, at);
+	uint32_t value = *copy_word_at(copy, at);
 
 	/* The first word of a page is a sequence. Hyper-V's decides, too: 0 makes it invalid. */
 	if (at % copy->page_size == 0)
 		return false;
 	/* The sequence of a time namespace's page, always 1, stands before its mode. */
-	if (*word_at(copy, at + sizeof(uint32_t)) == VCLOCK_MODE_TIMENS)
+	if (*copy_word_at(copy, at + sizeof(uint32_t)) == VCLOCK_MODE_TIMENS)
 		return false;
 	if (copy->answer.falls_back)
 		return value < VVAR_MODE_MAX && value != COUNTER_MODE;
@@ -217,14 +217,14 @@ static void change_word(void *argument)
 
 	if (copy->with_scale)
 		set_scale(scale_at(copy, copy->tried_at));
-	*word_at(copy, copy->tried_at) = falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
+	*copy_word_at(copy, copy->tried_at) = falls_back ? COUNTER_MODE : VCLOCK_MODE_NONE;
 	copy->has_effect = does(copy, REALTIME, !falls_back) && does(copy, MONOTONIC, !falls_back);
 }
 
 /* Counts the word if it decides, and restores it. False if the copy crashed or looped. */
 static bool try_word(struct copy *copy, size_t at, bool with_scale)
 {
-	uint32_t value = *word_at(copy, at);
+	uint32_t value = *copy_word_at(copy, at);
 	unsigned char scale[SCALE_SIZE];
 	bool is_done;
 
@@ -233,7 +233,7 @@ static bool try_word(struct copy *copy, size_t at, bool with_scale)
 	memcpy(scale, scale_at(copy, at), SCALE_SIZE);
 	is_done = run_limited(change_word, copy, TRIAL_LIMIT_US) == 0;
 	memcpy(scale_at(copy, at), scale, SCALE_SIZE);
-	*word_at(copy, at) = value;
+	*copy_word_at(copy, at) = value;
 	if (is_done && copy->has_effect) {
 		copy->found++;
 		copy->found_at = at;
@@ -259,7 +259,7 @@ static bool try_all_words(struct copy *copy)
 	return faults < FAULTS_MAX;
 }
 
-static void find_mode(struct copy *copy)
+static void copy_find_mode(struct copy *copy)
 {
 	struct copy_evidence *answer = &copy->answer;
 
@@ -312,7 +312,7 @@ static void find_cost(struct copy *copy)
 	int signal;
 
 	set_scale(scale_at(copy, copy->found_at));
-	*word_at(copy, copy->found_at) = COUNTER_MODE;
+	*copy_word_at(copy, copy->found_at) = COUNTER_MODE;
 	copy->sampler.cases = &timed;
 	copy->sampler.count = 1;
 	copy->sampler.batch_ticks = (uint64_t)(BATCH_NS / copy->ns_per_tick);
@@ -346,7 +346,7 @@ static void run_copy(void *argument)
 		copy->ns_per_tick = timebase_ns_per_tick(&copy->sampler.timebase);
 	if (!proof_seccomp_set_filter(&answer->fact))
 		return;
-	find_mode(copy);
+	copy_find_mode(copy);
 	if (fact_is_known(&answer->fact) && answer->falls_back)
 		find_cost(copy);
 }

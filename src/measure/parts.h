@@ -74,8 +74,8 @@ void proof_run_all(struct proof_run *run);
  * The methods. Each makes the calls in a child, on a run in shared memory. They return false with
  * the reason if the child was not done by the deadline; the counts hold if run->fact is known.
  */
-bool proof_seccomp_take(struct proof_run *run, const struct deadline *deadline, struct fact *why);
-bool proof_ptrace_take(struct proof_run *run, const struct deadline *deadline, struct fact *why);
+bool proof_by_seccomp(struct proof_run *run, const struct deadline *deadline, struct fact *why);
+bool proof_by_ptrace(struct proof_run *run, const struct deadline *deadline, struct fact *why);
 
 /*
  * Sets the filter on this process, a forked child, for good: from now on every time system call

@@ -20,8 +20,8 @@ struct method {
 
 /* The order is that of preference: seccomp is quicker and disturbs less. */
 static const struct method methods[] = {
-	{PROOF_SECCOMP, proof_seccomp_take},
-	{PROOF_PTRACE, proof_ptrace_take},
+	{PROOF_SECCOMP, proof_by_seccomp},
+	{PROOF_PTRACE, proof_by_ptrace},
 };
 
 /* True if the counts hold and each deciding call was made by all its paths. */
@@ -39,7 +39,7 @@ static bool is_proven(const struct proof_run *run)
 }
 
 /* Copies the counts of a run. ptrace may have seen the entry of a call that was cut short. */
-static void take_counts(const struct proof_run *run, struct call_evidence *calls)
+static void store_counts(const struct proof_run *run, struct call_evidence *calls)
 {
 	memcpy(calls, run->calls, run->table->count * sizeof(*calls));
 	for (size_t i = 0; i < run->table->count; i++) {
@@ -75,7 +75,7 @@ void proof_take(const struct call_table *table, enum proof_place place,
 		memcpy(run->calls, calls, table->count * sizeof(*calls));
 		done = methods[i].take(run, &share, &why);
 		if (is_proven(run)) {
-			take_counts(run, calls);
+			store_counts(run, calls);
 			proof->method = methods[i].id;
 			proof->cpus = run->cpus > proof->cpus ? run->cpus : proof->cpus;
 			fact_set_known(&proof->fact);

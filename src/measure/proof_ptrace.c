@@ -57,7 +57,7 @@ static void count_entry(struct tracing *tracing)
 }
 
 /* Resumes the child from a stop until its next system call begins or ends. */
-static bool take_stop(void *argument, pid_t pid, int status, const struct rusage *usage)
+static bool proof_watch_stop(void *argument, pid_t pid, int status, const struct rusage *usage)
 {
 	struct tracing *tracing = argument;
 	int signal = WSTOPSIG(status);
@@ -85,14 +85,14 @@ static bool take_stop(void *argument, pid_t pid, int status, const struct rusage
 	return false;
 }
 
-bool proof_ptrace_take(struct proof_run *run, const struct deadline *deadline, struct fact *why)
+bool proof_by_ptrace(struct proof_run *run, const struct deadline *deadline, struct fact *why)
 {
 	struct tracing tracing = {.run = run};
 	/* At the deadline the child's own timer ends it: it is never stopped for long. */
 	struct child_wait wait = {.pid = child_start(run_traced, run, deadline, why),
 		.options = WUNTRACED,
 		.deadline = DEADLINE_NONE,
-		.changed = take_stop,
+		.changed = proof_watch_stop,
 		.argument = &tracing};
 	int error;
 

@@ -56,7 +56,7 @@ static void run_seccomp(void *argument)
 	proof_run_all(run);
 }
 
-bool proof_seccomp_take(struct proof_run *run, const struct deadline *deadline, struct fact *why)
+bool proof_by_seccomp(struct proof_run *run, const struct deadline *deadline, struct fact *why)
 {
 	return child_run(run_seccomp, NULL, run, deadline, why);
 }

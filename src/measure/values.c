@@ -62,7 +62,7 @@ static int64_t decode_time(const union call_result *now, int64_t unit_ns)
 }
 
 /* Makes the call, and stores its value. */
-static enum call_end read_value(const struct call *call, int64_t *value, int *error)
+static enum call_end values_read(const struct call *call, int64_t *value, int *error)
 {
 	union call_result now;
 	enum call_end end = call_try(call, 0, &now, error);
@@ -85,11 +85,11 @@ static void compare_values(void *argument)
 		int error = 0;
 		bool fits;
 
-		if (read_value(comparison->kernel, &before, &comparison->kernel_error) ==
+		if (values_read(comparison->kernel, &before, &comparison->kernel_error) ==
 				CALL_FAILED ||
-			(comparison->end = read_value(comparison->call, &value, &error)) !=
+			(comparison->end = values_read(comparison->call, &value, &error)) !=
 				CALL_DONE ||
-			read_value(comparison->kernel, &after, &comparison->kernel_error) ==
+			values_read(comparison->kernel, &after, &comparison->kernel_error) ==
 				CALL_FAILED) {
 			comparison->error = error;
 			return;

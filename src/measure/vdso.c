@@ -47,7 +47,7 @@ bool maps_next(struct span *maps, struct mapping *mapping)
 	return false;
 }
 
-static bool is_in(const struct mapping *mapping, uintptr_t address)
+static bool vdso_is_in(const struct mapping *mapping, uintptr_t address)
 {
 	return mapping->start <= address && address < mapping->end;
 }
@@ -81,15 +81,15 @@ static void read_maps(const struct root *root, struct vdso_image *image, struct 
 	if (!root_read(root, "/proc/self/maps", buffer, MAPS_SIZE, &maps, &replaced->fact))
 		maps = (struct span){0};
 	while (maps_next(&maps, &mapping)) {
-		bool is_image = is_in(&mapping, image->base);
+		bool is_image = vdso_is_in(&mapping, image->base);
 
 		if (is_image && mapping.readable)
 			image->size = (size_t)(mapping.end - image->base);
 		is_seen |= mapping.is_vdso;
 		is_own |= is_image && mapping.is_vdso;
-		if (is_in(&mapping, (uintptr_t)clock_gettime))
+		if (vdso_is_in(&mapping, (uintptr_t)clock_gettime))
 			clock = mapping.path;
-		if (is_in(&mapping, (uintptr_t)getauxval))
+		if (vdso_is_in(&mapping, (uintptr_t)getauxval))
 			libc = mapping.path;
 	}
 	find_wrapper(clock, libc, &vdso->wrapper);

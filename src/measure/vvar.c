@@ -187,7 +187,7 @@ bool vvar_read_again(
 	return vvar_layout_mode(vclock->layout, bytes + (at - start), mode);
 }
 
-static void find_mode(
+static void vvar_find_mode(
 	const struct vdso_image *vdso, const char *clocksource, struct vclock_evidence *vclock)
 {
 	struct page_search search = {.vdso = vdso,
@@ -217,7 +217,7 @@ static void vvar_find(void *argument)
 {
 	struct find_job *job = argument;
 
-	find_mode(job->vdso, job->clocksource, &job->vclock);
+	vvar_find_mode(job->vdso, job->clocksource, &job->vclock);
 }
 
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,

@@ -22,7 +22,7 @@ static bool report_progress(void *argument)
 	return false;
 }
 
-static void run_child(struct warp_job *job, struct warp_evidence *warp)
+static void warp_run_child(struct warp_job *job, struct warp_evidence *warp)
 {
 	size_t size = sizeof(*job->shared);
 	struct deadline deadline =
@@ -54,7 +54,7 @@ void warp_measure(
 	warp->cpu_count = cpus_spread(cpus, warp->allowed, WARP_CPU_MAX);
 	memcpy(warp->cpus, cpus, warp->cpu_count * sizeof(*cpus));
 	if (warp->cpu_count)
-		run_child(&job, warp);
+		warp_run_child(&job, warp);
 	else
 		fact_set(&warp->fact, FACT_FAILED,
 			"cannot read which CPUs are available to this process");

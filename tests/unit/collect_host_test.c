@@ -485,7 +485,7 @@ static struct cpuid_answer ask_fake(
 	fake_cpuid.leaf = leaf;
 	fake_cpuid.eax = eax;
 	fake_cpuid.ebx = ebx;
-	cpuid_take_hypervisor(&answer, read_fake_leaf);
+	cpuid_read_hypervisor(&answer, read_fake_leaf);
 	return answer;
 }
 

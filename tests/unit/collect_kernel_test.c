@@ -785,22 +785,22 @@ static void the_log_completes_the_host(void **state)
 			"[    0.000000] Command line: root=/dev/vda1 notsc pw=x clocksource=hpet\n"
 			"[    0.000000] Hypervisor detected: KVM\n"));
 	fact_set_text(&host.hypervisor, "amazon");
-	host_take_log(&host, &log);
+	host_collect_log(&host, &log);
 	assert_true(fact_is_text(&host.hypervisor, "amazon"));
 	assert_string_equal(host.boot.value, "notsc clocksource=hpet");
 	fact_set_text(&host.hypervisor, "qemu");
 	fact_set_text(&host.boot, "");
-	host_take_log(&host, &log);
+	host_collect_log(&host, &log);
 	assert_true(fact_is_text(&host.hypervisor, "kvm"));
 	assert_string_equal(host.boot.value, "");
 	fact_set(&host.hypervisor.fact, FACT_ABSENT, "no sign");
 	fact_set_text(&host.platform, "bare-metal");
-	host_take_log(&host, &log);
+	host_collect_log(&host, &log);
 	assert_true(fact_is_text(&host.hypervisor, "kvm"));
 	assert_false(fact_is_known(&host.platform.fact));
 	fact_set(&log.hypervisor.fact, FACT_ABSENT, "no name");
 	fact_set(&host.hypervisor.fact, FACT_UNREAD, "no file");
-	host_take_log(&host, &log);
+	host_collect_log(&host, &log);
 	assert_int_equal(host.hypervisor.fact.state, FACT_ABSENT);
 }
 

@@ -273,13 +273,13 @@ static void check_known(take_function *method)
 static void seccomp_counts_what_enters(void **state)
 {
 	(void)state;
-	check_known(proof_seccomp_take);
+	check_known(proof_by_seccomp);
 }
 
 static void ptrace_counts_what_enters(void **state)
 {
 	(void)state;
-	check_known(proof_ptrace_take);
+	check_known(proof_by_ptrace);
 }
 
 static void the_whole_proof_counts_what_enters(void **state)
@@ -376,8 +376,8 @@ static void seccomp_and_ptrace_agree_on_this_host(void **state)
 
 	(void)state;
 	evidence_list_live_calls(&evidence, &image, &calls);
-	seccomp = take(proof_seccomp_take, &evidence, &calls);
-	ptrace = take(proof_ptrace_take, &evidence, &calls);
+	seccomp = take(proof_by_seccomp, &evidence, &calls);
+	ptrace = take(proof_by_ptrace, &evidence, &calls);
 	if (!seccomp || !ptrace)
 		unit_skip("one of the methods is refused here");
 	for (size_t i = 0; i < evidence.call_count; i++) {
