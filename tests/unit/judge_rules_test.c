@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of the tables of judge/: each rule has a host in tests/hosts/index.txt, each advice hosts
- * in tests/hosts/never.txt that must not get it, and no host shows what the program cannot print.
+ * Tests of the tables of judge/: each rule has a host in tests/hosts/index.txt or variants.txt,
+ * each advice a line there with hosts that must not get it, and no host shows what cannot be
+ * printed.
  */
 #include "unit.h"
 
@@ -17,9 +18,9 @@
 #include "measure/vvar_layout.h"
 
 #define INDEX "tests/hosts/index.txt"
-#define NEVER "tests/hosts/never.txt"
+#define VARIANTS "tests/hosts/variants.txt"
 
-static char *index_text, *never_text;
+static char *index_text, *variants_text;
 
 static char *read_whole(const char *path)
 {
@@ -37,7 +38,7 @@ static int read_lists(void **state)
 {
 	(void)state;
 	index_text = read_whole(INDEX);
-	never_text = read_whole(NEVER);
+	variants_text = read_whole(VARIANTS);
 	return 0;
 }
 
@@ -45,7 +46,7 @@ static int free_lists(void **state)
 {
 	(void)state;
 	free(index_text);
-	free(never_text);
+	free(variants_text);
 	return 0;
 }
 
@@ -60,23 +61,33 @@ static const char *find_line(const char *text, const char *word)
 	return line ? line + 1 : NULL;
 }
 
-/* Whether a host has this id in its columns: between blanks and commas. */
-static bool is_shown(const char *id)
+/* Whether a host has this id in its columns: between blanks and commas, in no line of "!". */
+static bool has_word(const char *text, const char *id)
 {
 	size_t length = strlen(id);
 
-	for (const char *at = strstr(index_text, id); at; at = strstr(at + 1, id)) {
-		if (at > index_text && strchr(" ,", at[-1]) && strchr(" ,\n", at[length]))
+	for (const char *at = strstr(text, id); at; at = strstr(at + 1, id)) {
+		const char *line = at;
+
+		while (line > text && line[-1] != '\n')
+			line--;
+		if (*line != '!' && line < at && strchr(" ,", at[-1]) && strchr(" ,\n", at[length]))
 			return true;
 	}
 	return false;
+}
+
+static bool is_shown(const char *id)
+{
+	return has_word(index_text, id) || has_word(variants_text, id);
 }
 
 static unsigned require(const char *kind, const char *id)
 {
 	if (is_shown(id))
 		return 0;
-	print_error("no host of " INDEX " shows the %s %s\n", kind, id);
+	print_error(
+		"no host of " INDEX ", and no line of " VARIANTS ", shows the %s %s\n", kind, id);
 	return 1;
 }
 
@@ -143,6 +154,7 @@ static void every_cause_and_advice_has_a_host(void **state)
 	struct cause_explanation cause;
 	struct advice advice;
 	unsigned missing = 0;
+	char never[64];
 	size_t count;
 
 	(void)state;
@@ -151,8 +163,11 @@ static void every_cause_and_advice_has_a_host(void **state)
 	assert_true(count > 60);
 	for (count = 0; explain_advice(count, &advice); count++) {
 		missing += require("advice", advice.id);
-		if (!find_line(never_text, advice.id)) {
-			print_error(NEVER " lists no host for %s\n", advice.id);
+		snprintf(never, sizeof(never), "! %s", advice.id);
+		if (!find_line(variants_text, never)) {
+			print_error("no line of " VARIANTS " begins with %s: hosts on which it "
+				    "would be wrong\n",
+				never);
 			missing++;
 		}
 	}
@@ -206,12 +221,12 @@ static void no_host_gets_advice_that_is_wrong_for_it(void **state)
 	char id[64], hosts[512], advice[256];
 
 	(void)state;
-	for (const char *line = never_text; line; line = strchr(line, '\n')) {
+	for (const char *line = variants_text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (!*line || *line == '#')
+		if (*line != '!')
 			continue;
 		lines++;
-		assert_int_equal(sscanf(line, "%63s %511s", id, hosts), 2);
+		assert_int_equal(sscanf(line, "! %63s %511s", id, hosts), 2);
 		for (char *rest, *host = strtok_r(hosts, ",", &rest); host;
 			host = strtok_r(NULL, ",", &rest)) {
 			const char *row = find_line(index_text, host);
