@@ -86,6 +86,8 @@ static const struct {
 	{"Kernel compiled with CONFIG_X86_TSC", ""},
 	{"TSC doesn't count", ""},
 	/* The hypervisor's clocks that this kernel knows. */
+	{"Hypervisor detected: KVM", ""},
+	{"Booting paravirtualized kernel on KVM", ""},
 	{"kvm-clock: Using", ""},
 	{"kvm-clock: mask: ", ""},
 	{"xen: mask: ", ""},

@@ -189,6 +189,18 @@ const char *log_switched_to(const struct kernel_log_line *line)
 	return "";
 }
 
+/*
+ * All are of arch/x86/kernel/kvm.c or kvmclock.c, and of the struct hypervisor_x86 that is listed
+ * with CONFIG_KVM_GUEST alone (3.10 to 7.3).
+ */
+bool log_shows_kvm_guest(const struct evidence *evidence)
+{
+	static const char *const lines[] = {
+		"kvm-clock: ", "Hypervisor detected: KVM", "Booting paravirtualized kernel on KVM"};
+
+	return log_find_first(evidence, lines, ARRAY_SIZE(lines));
+}
+
 const struct kernel_log_line *log_find_switch(
 	const struct evidence *evidence, const struct kernel_log_line *after)
 {

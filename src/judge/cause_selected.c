@@ -131,7 +131,7 @@ static bool is_paravirtual_off(const struct view *v)
 	       (on_xen || hypervisor_is(evidence, "microsoft") || offers_kvm_clock(v));
 }
 
-/* A kernel that logged its use was built with it, whatever has become of it since. */
+/* A kernel that logged its support was built with it, whatever has become of the clock since. */
 static bool is_kvm_clock_unused(const struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
@@ -139,7 +139,7 @@ static bool is_kvm_clock_unused(const struct view *v)
 	return v->unsupported_on_x86 && offers_kvm_clock(v) && !v->removed_clock &&
 	       fact_is_known(&evidence->clocksource.available_fact) &&
 	       !clocksource_is_offered(evidence, "kvm-clock") && !v->boot_disables_kvm_clock &&
-	       !is_paravirtual_off(v) && !log_find(evidence, "kvm-clock: Using");
+	       !is_paravirtual_off(v) && !log_shows_kvm_guest(evidence);
 }
 
 static bool lacks_kvm_guest(const struct view *v)
@@ -227,7 +227,8 @@ const struct cause_row causes_selected[] = {
 		"This kernel does not use kvm-clock, which KVM offers to its guests: it was built "
 		"without CONFIG_KVM_GUEST.",
 		.signs = "A guest of KVM does not have kvm-clock available, and the kernel log, "
-			 "from its beginning, does not have \"kvm-clock: Using\".",
+			 "from its beginning, has neither \"kvm-clock: Using\" nor \"Hypervisor "
+			 "detected: KVM\".",
 		.evidence = cite_kvm_clock, .advice = {{&kernel_with_kvm_guest}}},
 	{"kvm-clock-missing", GROUP_KVM, CERTAINTY_POSSIBLE, IF(ASK(may_lack_kvm_guest)),
 		"This kernel was built without CONFIG_KVM_GUEST and cannot use the kvm-clock that "

@@ -333,7 +333,7 @@ static bool lacks_kvm_guest(const struct view *v)
 
 	return may_be_offered && !clocksource_is_offered(evidence, "kvm-clock") &&
 	       !boot_takes(evidence, BOOT_KVM_CLOCK) && log_has_beginning(v) &&
-	       !log_find(evidence, "kvm-clock: ") && !log_find(evidence, "yperv") &&
+	       !log_shows_kvm_guest(evidence) && !log_find(evidence, "yperv") &&
 	       !log_find(evidence, "Hyper-V");
 }
 
@@ -355,8 +355,10 @@ static bool lacks_driver(const struct view *v)
 		       !clocksource_is_offered(evidence, "hyperv_clocksource_msr") &&
 		       !clocksource_is_offered(evidence, "hyperv_clocksource") &&
 		       !log_find(evidence, "hyperv_clocksource");
+	/* Xen starts no dom0 without it. */
 	if (hypervisor_is(evidence, "xen"))
-		return !clocksource_is_offered(evidence, "xen") && !boot_takes(evidence, BOOT_XEN);
+		return !v->on_dom0 && !clocksource_is_offered(evidence, "xen") &&
+		       !boot_takes(evidence, BOOT_XEN);
 	if (hypervisor_is(evidence, "kvm") || hypervisor_is(evidence, "amazon") ||
 		hypervisor_is(evidence, "google"))
 		return lacks_kvm_guest(v);

@@ -289,6 +289,9 @@ const struct kernel_log_line *log_find_first(
 /* Finds the first switch to tsc, and not to tsc-early, or NULL. */
 const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidence);
 
+/* True if a line shows that the kernel was built with CONFIG_KVM_GUEST. */
+bool log_shows_kvm_guest(const struct evidence *evidence);
+
 /* Returns the name of the clocksource to which the kernel switched by this line, "" for none. */
 const char *log_switched_to(const struct kernel_log_line *line);
 
