@@ -64,7 +64,6 @@ struct trace_request {
 	bool as_if_fallback; /* a system call takes the place of each call into the vDSO */
 	uint64_t shown;      /* places of each list, or processes or control groups */
 	int64_t limit_ns;    /* 0: no limit */
-	bool warns;          /* on standard error, where the report goes, too */
 };
 
 enum trace_method { TRACE_BY_NONE, TRACE_BY_BPF };

@@ -186,8 +186,6 @@ static bool trace_measure(struct cli *cli)
 		request->shown = DEFAULT_TOP;
 	if (!cli->operand_count && !request->limit_ns)
 		request->limit_ns = DEFAULT_ATTACH_NS;
-	/* A document on standard error has no line before it. */
-	request->warns = !cli->quiet && !cli->output && cli->format == trace_formats;
 	trace->request = request;
 	run->trace = trace;
 	run->privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
