@@ -165,16 +165,14 @@ static void begin(struct trace_run *run, int number)
 		run->is_over |= number == SIGTERM || !run->program;
 	else if (is_in(STOPS, number) && !run->program)
 		stop_by(number);
+	else if (number == SIGCONT)
+		run->stopped_by = 0; /* the stop was over before we took part in it */
 }
 
 int64_t trace_signals_pass(struct trace_run *run)
 {
-	bool is_waiting = run->stopped_by;
+	bool is_waiting = false;
 
-	if (run->stopped_by && !deadline_left_ns(&run->stopped)) {
-		stop_by(run->stopped_by);
-		run->stopped_by = 0;
-	}
 	for (int number = 1; number < NSIG; number++) {
 		if (signals[number].is_new)
 			begin(run, number);
@@ -184,5 +182,9 @@ int64_t trace_signals_pass(struct trace_run *run)
 		}
 		is_waiting |= signals[number].is_held;
 	}
-	return is_waiting ? HOLD_NS : INT64_MAX;
+	if (run->stopped_by && !deadline_left_ns(&run->stopped)) {
+		stop_by(run->stopped_by);
+		run->stopped_by = 0;
+	}
+	return is_waiting || run->stopped_by ? HOLD_NS : INT64_MAX;
 }

@@ -900,6 +900,18 @@ static int leave_program(const char *how, int terminal, int ends[2], char **word
 	return 0;
 }
 
+/* The program, which prints its ID, is stopped, and its process group is continued at once. */
+static void stop_for_a_moment(int file, pid_t group)
+{
+	const struct timespec moment = {.tv_nsec = 2000000};
+	char text[32] = "";
+
+	(void)!read(file, text, sizeof(text) - 1);
+	kill(atoi(text), SIGSTOP);
+	nanosleep(&moment, NULL);
+	kill(-group, SIGCONT);
+}
+
 static int call_program(const char *how, char **words)
 {
 	int keyboard = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), terminal, status = 0, ends[2];
@@ -937,6 +949,8 @@ static int call_program(const char *how, char **words)
 		(void)!write(keyboard, "\n", 1);
 	} else if (strcmp(how, "stops") == 0) {
 		go_on(terminal, child, child);
+	} else if (strcmp(how, "moment") == 0) {
+		stop_for_a_moment(ends[0], child);
 	} else {
 		tcsetpgrp(terminal, child);
 	}
@@ -948,7 +962,8 @@ static int call_program(const char *how, char **words)
 	} else if (strcmp(how, "keys") == 0) {
 		(void)!write(keyboard, "\032\003", 2);
 		print_next(ends[0]);
-	} else if (strcmp(how, "stops") != 0 && strcmp(how, "reads") != 0) {
+	} else if (strcmp(how, "stops") != 0 && strcmp(how, "reads") != 0 &&
+		   strcmp(how, "moment") != 0) {
 		send_all(child, ends[0]);
 	}
 	kill(strcmp(how, "group") == 0 ? -child : child, SIGTERM);
