@@ -21,9 +21,8 @@
  * counted at the same moment.
  *
  * As if this host fell back, it makes a system call instead, and counts those that a seccomp
- * filter refuses. The kernel itself has no other errors than EFAULT, and EINVAL for a clock that it
- * lacks; a filter may also return 0 without a time, which is seen by a word of the result that is
- * set to -1 before, and put back then, unless its address is one that the kernel refuses.
+ * filter refuses: the kernel itself has no other errors than EFAULT, and EINVAL for a clock that it
+ * lacks.
  *
  * A stub ends with words that served_stub_make() fills in.
  */
@@ -76,7 +75,7 @@ struct words {
 	uint64_t counters; /* of the call, in the first shard */
 	uint64_t target;   /* the function, from the jump on; 0: make the system call instead */
 	uint64_t number, refused; /* for the system call: its number, and the address of a count */
-	uint64_t result;          /* RESULT_... */
+	uint64_t takes_clock;     /* the first argument is one */
 	uint64_t factor;          /* of a hash */
 };
 _Static_assert(sizeof(struct words) == WORDS_SIZE, "the words are the end of a stub");
@@ -93,17 +92,9 @@ _Static_assert(sizeof(struct words) == WORDS_SIZE, "the words are the end of a s
 			    ".Ltarget:	.quad 0\n"                                                  \
 			    ".Lnumber:	.quad 0\n"                                                  \
 			    ".Lrefused:	.quad 0\n"                                                 \
-			    ".Lresult:	.quad 0\n"                                                  \
+			    ".Ltakes_clock: .quad 0\n"                                             \
 			    ".Lfactor:	.quad 0\n"                                                  \
 			    ".popsection\n"
-
-/* The first argument is a clock and the second the result; the first is; the call returns it. */
-#define RESULT_SECOND 1
-#define RESULT_FIRST 2
-#define RESULT_RETURNED 4
-#define SECOND NUMBER(RESULT_SECOND)
-#define FIRST NUMBER(RESULT_FIRST)
-#define RETURNED NUMBER(RESULT_RETURNED)
 
 #if defined(__x86_64__)
 /* No function has more than three arguments: rax, rcx and r8 to r10 are free, and r11 the jump's.
@@ -230,39 +221,16 @@ __asm__(".pushsection .rodata\n"
 	"	movl	$2, (%r8)\n"
 	"8:	pop	%rdx\n"
 	"	jmp	9b\n"
-	"6:	xor	%r9d, %r9d\n" /* as if this host fell back */
-	"	mov	.Lresult(%rip), %r10d\n"
-	"	test	$" SECOND ", %r10b\n"
-	"	cmovnz	%rsi, %r9\n"
-	"	test	$" FIRST ", %r10b\n"
-	"	cmovnz	%rdi, %r9\n"
-	"	lea	-65536(%r9), %rax\n" /* no program has memory in the first 64 KiB */
-	"	shr	$47, %rax\n"         /* nor in the kernel's half */
-	"	jz	8f\n"
-	"	xor	%r9d, %r9d\n"
-	"	jmp	1f\n"
-	"8:\n"
-	"	mov	8(%r9), %rdx\n"
-	"	movq	$-1, 8(%r9)\n"
-	"1:	mov	.Lnumber(%rip), %eax\n"
+	"6:	mov	.Lnumber(%rip), %eax\n" /* as if this host fell back */
 	"	syscall\n"
-	"	test	%r9, %r9\n"
-	"	jz	2f\n"
-	"	cmpq	$-1, 8(%r9)\n"
-	"	jne	5f\n"
-	"	mov	%rdx, 8(%r9)\n" /* nothing was written */
-	"	jmp	3f\n"
-	"2:	test	%rax, %rax\n"
-	"	jg	5f\n"
-	"	jnz	3f\n"
-	"	test	$" RETURNED ", %r10b\n"
-	"	jz	5f\n"
-	"3:	cmp	$-14, %rax\n" /* EFAULT */
+	"	test	%rax, %rax\n"
+	"	jns	5f\n"
+	"	cmp	$-14, %rax\n" /* EFAULT */
 	"	je	5f\n"
 	"	cmp	$-22, %rax\n" /* EINVAL */
 	"	jne	4f\n"
-	"	test	$" SECOND ", %r10b\n"
-	"	jz	4f\n"
+	"	cmpl	$0, .Ltakes_clock(%rip)\n"
+	"	je	4f\n"
 	"	cmp	$7, %edi\n" /* all kernels have these clocks, and CLOCK_TAI */
 	"	jbe	4f\n"
 	"	cmp	$11, %edi\n"
@@ -391,44 +359,21 @@ __asm__(".pushsection .rodata\n"
 	"6:	mov	w5, #2\n"
 	"	stlr	w5, [x6]\n"
 	"	b	9b\n"
-	"4:	ldr	x10, .Lresult\n" /* as if this host fell back */
-	"	mov	x9, #0\n"
-	"	tst	x10, #" SECOND "\n"
-	"	csel	x9, x1, x9, ne\n"
-	"	tst	x10, #" FIRST "\n"
-	"	csel	x9, x0, x9, ne\n"
-	"	mov	w12, w0\n"
-	"	sub	x11, x9, #16, lsl #12\n" /* no program has memory in the first 64 KiB */
-	"	tbz	x11, #55, 7f\n"          /* nor in the kernel's half */
-	"	mov	x9, #0\n"
-	"7:	cbz	x9, 1f\n"
-	"	ldr	x13, [x9, #8]\n"
-	"	mov	x11, #-1\n"
-	"	str	x11, [x9, #8]\n"
-	"1:	ldr	x8, .Lnumber\n"
+	"4:	mov	w12, w0\n" /* as if this host fell back */
+	"	ldr	x8, .Lnumber\n"
 	"	svc	#0\n"
-	"	cbz	x9, 2f\n"
-	"	ldr	x11, [x9, #8]\n"
-	"	cmn	x11, #1\n"
-	"	b.ne	6f\n"
-	"	str	x13, [x9, #8]\n" /* nothing was written */
-	"	b	3f\n"
-	"2:	cmp	x0, #0\n"
-	"	b.gt	6f\n"
-	"	b.ne	3f\n"
-	"	tst	x10, #" RETURNED "\n"
-	"	b.eq	6f\n"
-	"3:	cmn	x0, #14\n" /* EFAULT */
+	"	tbz	x0, #63, 6f\n"
+	"	cmn	x0, #14\n" /* EFAULT */
 	"	b.eq	6f\n"
 	"	cmn	x0, #22\n" /* EINVAL */
-	"	b.ne	4f\n"
-	"	tst	x10, #" SECOND "\n"
-	"	b.eq	4f\n"
+	"	b.ne	3f\n"
+	"	ldr	x10, .Ltakes_clock\n"
+	"	cbz	x10, 3f\n"
 	"	cmp	w12, #7\n" /* all kernels have these clocks, and CLOCK_TAI */
-	"	b.ls	4f\n"
+	"	b.ls	3f\n"
 	"	cmp	w12, #11\n"
 	"	b.ne	6f\n"
-	"4:	ldr	x14, .Lrefused\n"
+	"3:	ldr	x14, .Lrefused\n"
 	"5:	ldxr	x10, [x14]\n"
 	"	add	x10, x10, #1\n"
 	"	stxr	w11, x10, [x14]\n"
@@ -468,10 +413,7 @@ uint64_t served_stub_make(
 		.target = target - jump,
 		.factor = FACTOR,
 		.refused = stubs->table + offsetof(struct served_head, refused[call]),
-		.result = call == SERVED_TIME           ? RESULT_RETURNED
-	                  : call == SERVED_GETTIMEOFDAY ? RESULT_FIRST
-	                  : row->takes_clock            ? RESULT_SECOND
-	                                                : 0};
+		.takes_clock = row->takes_clock};
 	unsigned char *stub = stubs->code + stubs->used;
 	int number = -1;
 
