@@ -224,7 +224,6 @@ struct trace_evidence {
 	/* The program's own filters. */
 	uint64_t refused; /* system calls as if this host fell back that they refused */
 	struct number_fact sigsys_row; /* of the plan: a filter ended the program for such a call */
-	bool is_strict;                /* that was strict mode, by SIGKILL */
 };
 
 /* A row with its counts, and what one call costs. A number that is not known is NAN. */

@@ -50,24 +50,6 @@ static void take_sigsys(struct tracer *tracer, struct traced *thread)
 		thread->was_sent_sigsys = true;
 }
 
-/* Linux 5.17 and newer give a thread that seccomp ends the second mode. */
-#define MODE_STRICT 1
-#define MODE_DEAD 3
-
-/* A filter ends a thread as if by SIGSYS, and strict mode as if by SIGKILL. */
-static void take_end(struct tracer *tracer, struct traced *thread, int signal)
-{
-	struct trace_evidence *trace = tracer->run->trace;
-	uint64_t mode = signal == SIGKILL ? status_number(thread->id, "Seccomp", 0) : 0;
-
-	if (signal == SIGSYS && !thread->was_sent_sigsys)
-		note_refused_call(tracer, thread->id);
-	if (mode == MODE_STRICT || mode == MODE_DEAD) {
-		note_refused_call(tracer, thread->id);
-		trace->is_strict = fact_is_known(&trace->sigsys_row.fact);
-	}
-}
-
 /* ---- calls into the vDSO ---- */
 
 static bool set_options(const struct traced *thread, unsigned options)
@@ -155,7 +137,9 @@ static void note_event(struct tracer *tracer, struct traced *thread, int event)
 			if (thread->table)
 				served_end(run->trace, thread->table, id);
 		}
-		take_end(tracer, thread, (int)(message & 0x7f));
+		/* A filter ends a thread as if by SIGSYS. */
+		if ((message & 0x7f) == SIGSYS && !thread->was_sent_sigsys)
+			note_refused_call(tracer, id);
 	} else if (event == PTRACE_EVENT_EXEC) {
 		tracer->executions++;
 		/* The memory that its calls came from is gone. Its map was read before. */

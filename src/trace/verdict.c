@@ -164,10 +164,9 @@ static void say_simulated(const struct view *v)
 		SAY(v, "%s did not read the clock.", v->subject);
 	if (*v->diagnosis->sigsys_call)
 		SAY(v,
-			" It got %s for %s: its seccomp %s does not allow this system call, which "
-			"the vDSO makes where it cannot read the clock itself.",
-			trace->is_strict ? "SIGKILL" : "SIGSYS", v->diagnosis->sigsys_call,
-			trace->is_strict ? "strict mode" : "filter");
+			" It got SIGSYS for %s: its seccomp filter does not allow this system "
+			"call, which the vDSO makes where it cannot read the clock itself.",
+			v->diagnosis->sigsys_call);
 	if (trace->refused)
 		SAY(v, " %s of them failed: its seccomp filter does not allow these system calls.",
 			as_count(trace->refused));
