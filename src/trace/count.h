@@ -162,20 +162,13 @@ bool trace_running(struct trace_run *run);
 /* ---- events.c, samples.c: the sources by BPF programs and by the cpu-clock ---- */
 
 /*
- * Begin to count what the run is for: its system calls and what is run in the vDSO, or of one
- * process that alone, without BPF programs. Add to the run the privileges that this takes on the
- * way. False with the reason, which is in run->trace->sampled for samples.
+ * Begin to count what the run is for: its system calls and what is run in the vDSO, or that alone,
+ * as this BPF program (an open file, or -1) chooses, or of one process. Add to the run the
+ * privileges that this takes on the way. False with the reason, which is in run->trace->sampled for
+ * samples.
  */
 bool trace_events_open(struct trace_run *run, struct fact *why);
-bool trace_samples_open(struct trace_run *run);
-
-/*
- * Ask for the stack with each sample; and keep those of the samples that these open events give,
- * which stay open until the run has ended.
- */
-struct perf_event_attr;
-void trace_stacks_ask(struct perf_event_attr *attributes);
-void trace_stacks_open(struct trace_run *run, const int *files, size_t count);
+bool trace_samples_open(struct trace_run *run, int program);
 
 /* ---- callers.c: who makes the calls of the whole host ---- */
 

@@ -72,8 +72,6 @@ struct trace_events {
 		uint64_t image;
 	} known[KNOWN_MAX];
 	int64_t next_ns; /* time of the next look, by CLOCK_MONOTONIC */
-	int *timers;     /* open files: the cpu-clock of each CPU */
-	size_t timer_count;
 };
 
 static uint64_t to_number(const void *pointer)
@@ -349,44 +347,13 @@ static bool copy_vdso(struct event_shared *shared)
  */
 static void open_samples(struct trace_events *events, struct fact *why)
 {
-	struct perf_event_attr attributes = {.size = sizeof(attributes),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = TRACE_SAMPLE_NS,
-		.disabled = true,
-		.exclude_idle = true};
 	const int loaded =
 		events->has_vdso ? events_load(events, EVENT_SAMPLE, BPF_PROG_TYPE_PERF_EVENT) : -1;
 
-	if (loaded < 0) {
+	if (loaded >= 0)
+		(void)trace_samples_open(events->run, loaded);
+	else
 		fact_set(why, FACT_ABSENT, "the kernel does not take our BPF program for samples");
-		return;
-	}
-	fact_set_known(why);
-	if (events->run->trace->request->locates_calls)
-		trace_stacks_ask(&attributes);
-	events->timers = xcalloc(events->cpus, sizeof(*events->timers));
-	files_raise_limit();
-	for (size_t cpu = 0; cpu < events->cpus; cpu++) {
-		const int timer = (int)syscall(
-			SYS_perf_event_open, &attributes, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-		if (timer >= 0)
-			events->timers[events->timer_count++] = timer;
-		/* A CPU that is not online has none. */
-		if (timer < 0 ? errno != ENODEV : ioctl(timer, PERF_EVENT_IOC_SET_BPF, loaded) < 0)
-			fact_set_errno(why, errno, "sampling the CPUs");
-	}
-	if (events->run->trace->request->locates_calls)
-		trace_stacks_open(events->run, events->timers, events->timer_count);
-}
-
-static void events_start(struct trace_source *source)
-{
-	const struct trace_events *events = (struct trace_events *)source;
-
-	for (size_t i = 0; i < events->timer_count; i++)
-		ioctl(events->timers[i], PERF_EVENT_IOC_ENABLE, 0);
 }
 
 /* The kernel takes fewer if they cost too much time. */
@@ -763,8 +730,6 @@ static void events_finish(struct trace_source *source)
 {
 	struct trace_events *events = (struct trace_events *)source;
 
-	while (events->timer_count)
-		close(events->timers[--events->timer_count]);
 	while (events->link_count)
 		close(events->links[--events->link_count]);
 	if (events->is_counting)
@@ -777,7 +742,6 @@ static void events_finish(struct trace_source *source)
 		span_free(events->memories[--events->memory_count].text);
 	events->run->privileges &= ~to_read();
 	free(events->memories);
-	free(events->timers);
 	free(events);
 }
 
@@ -819,10 +783,8 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 	struct trace_evidence *trace = run->trace;
 	struct trace_events *events = xcalloc(1, sizeof(*events));
 
-	events->source = (struct trace_source){.start = events_start,
-		.tick = events_tick,
-		.take = events_take,
-		.finish = events_finish};
+	events->source = (struct trace_source){
+		.tick = events_tick, .take = events_take, .finish = events_finish};
 	events->run = run;
 	events->cpus = trace_host_cpus();
 	want_calls(events, trace->request->plan);
@@ -837,9 +799,9 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 	} else {
 		events->is_counting = true;
 		events->next_ns = trace_clock_ns(CLOCK_MONOTONIC) + LOOKING_LEAST_NS;
+		trace_run_add(run, &events->source);
 		if (trace->request->target != TARGET_PROGRAM)
 			open_samples(events, &trace->sampled.fact);
-		trace_run_add(run, &events->source);
 		run->privileges |= to_read();
 		fact_set_known(why);
 		trace->method = TRACE_BY_BPF;

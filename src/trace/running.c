@@ -41,7 +41,7 @@ bool trace_running(struct trace_run *run)
 	struct watch watch = {.source = {.tick = look}, .run = run};
 	const bool is_counted = trace_events_open(run, &trace->method_fact);
 	const bool is_sampled =
-		!is_counted && request->target == TARGET_PROCESS && trace_samples_open(run);
+		!is_counted && request->target == TARGET_PROCESS && trace_samples_open(run, -1);
 	const bool is_watched = is_counted || is_sampled;
 
 	if (is_watched) {

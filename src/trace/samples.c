@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples a process by the cpu-clock where no BPF program can (events.c): without privileges. There
- * is an event for each of its threads on each CPU, which the threads that it starts inherit.
+ * Samples by the cpu-clock what runs already. A BPF program (events.c) counts the samples of all
+ * CPUs in the kernel, and chooses those whose stacks are kept. Without one, which takes no
+ * privileges, a process is sampled: there is an event for each of its threads on each CPU, which
+ * the threads that it starts inherit.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,6 +33,12 @@
 #define RING_SIZE 262144
 #define READING_NS 50000000
 
+/* The memory map of the process may have new libraries after this time. */
+#define MAP_NS NS_PER_SECOND
+
+/* Of fewer stacks, no share is known. */
+#define STACKS_LEAST 30
+
 struct ring {
 	struct perf_event_mmap_page *page; /* the records follow it; NULL: the CPU has none yet */
 	int file;
@@ -39,12 +47,14 @@ struct ring {
 struct trace_samples {
 	struct trace_source source;
 	struct trace_run *run;
+	int program; /* open file of the BPF program; -1: none */
 	int *files;
 	size_t file_count, room;
 	struct ring *rings; /* of each CPU */
 	int cpus;
-	bool is_known; /* where the vDSO is; nowhere, if the two are 0 */
-	uint64_t start, end;
+	int64_t next_map_ns; /* by CLOCK_MONOTONIC */
+	uint64_t start, end; /* of the vDSO; not known, if the two are 0 */
+	uint64_t stacks;     /* that were kept */
 };
 
 /* The words of a record behind its header, as many as one with a stack has. */
@@ -87,31 +97,69 @@ static size_t ring_length(void)
 	return RING_SIZE + (size_t)sysconf(_SC_PAGESIZE);
 }
 
+#if defined(__aarch64__)
+#define ASKED_REGISTERS ((UINT64_C(1) << STACK_REGISTERS) - 1)
+static unsigned place_of(unsigned number)
+{
+	return number;
+}
+#else
+/* Those of perf_regs.h are in another order than DWARF's: ax bx cx dx si di bp sp ip, r8 to r15. */
+#define ASKED_REGISTERS UINT64_C(0xff01ff)
+static unsigned place_of(unsigned number)
+{
+	static const unsigned char places[] = {0, 3, 2, 1, 4, 5, 6, 7, STACK_PLACE};
+
+	return number < sizeof(places) ? places[number] : number - 1;
+}
+#endif
+
+/* A chosen sample of a whole host has no stack. */
+static bool keeps_stacks(const struct trace_samples *samples)
+{
+	return samples->run->trace->request->locates_calls;
+}
+
 /* Returns 0 or an errno value. A CPU that is not online has no event, a thread may have ended. */
 static int open_event(struct trace_samples *samples, pid_t thread, int cpu)
 {
+	const bool is_of_thread = samples->program < 0;
 	struct perf_event_attr attributes = {.size = sizeof(attributes),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = TRACE_SAMPLE_NS,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
 		.disabled = true,
-		.inherit = true,
-		.task = true,
-		.exclude_kernel = true,
-		.exclude_hv = true,
-		.comm = true,
-		.comm_exec = true};
+		.exclude_idle = true,
+		.inherit = is_of_thread,
+		.task = is_of_thread,
+		.exclude_kernel = is_of_thread,
+		.exclude_hv = is_of_thread,
+		.comm = is_of_thread,
+		.comm_exec = is_of_thread};
 	struct ring *ring = &samples->rings[cpu];
-	int file = (int)syscall(
-		SYS_perf_event_open, &attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	void *page;
+	int file;
 
+	if (keeps_stacks(samples)) {
+		attributes.sample_type |=
+			PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attributes.exclude_callchain_kernel = true;
+		attributes.sample_max_stack = STACK_CHAIN;
+		attributes.sample_regs_user = ASKED_REGISTERS;
+		attributes.sample_stack_user = sizeof(((struct stack_sample *)NULL)->bytes);
+	}
+	file = (int)syscall(
+		SYS_perf_event_open, &attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (file < 0)
 		return errno == ENODEV || errno == ESRCH ? 0 : errno;
 	samples->files = array_grow(
 		samples->files, samples->file_count, &samples->room, sizeof(*samples->files));
 	samples->files[samples->file_count++] = file;
+	if (!is_of_thread && ioctl(file, PERF_EVENT_IOC_SET_BPF, samples->program) < 0)
+		return errno;
+	if (!is_of_thread && !keeps_stacks(samples))
+		return 0;
 	if (ring->page)
 		return ioctl(file, PERF_EVENT_IOC_SET_OUTPUT, ring->file) < 0 ? errno : 0;
 	page = mmap(NULL, ring_length(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -142,7 +190,6 @@ static int open_threads(struct trace_samples *samples, pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	count = scandir(path, &threads, NULL, NULL);
-	files_raise_limit();
 	for (int i = 0; i < count; i++) {
 		uint64_t id;
 
@@ -169,158 +216,31 @@ static void samples_explain(int error, struct fact *why)
 
 /* ---- samples ---- */
 
-/* Finds the vDSO of the process, which is another one when it has executed another program. */
-static void find_vdso(struct trace_samples *samples, pid_t pid)
+/* Reads the map again each second, and at once when the process has executed another program. */
+static void read_map(struct trace_samples *samples)
 {
-	struct span maps = maps_read(pid), rest = maps;
+	struct trace_evidence *trace = samples->run->trace;
+	const pid_t process = trace->program.pid;
+	const int64_t now_ns = trace_clock_ns(CLOCK_MONOTONIC);
+	struct span map, rest;
 	struct mapping mapping;
+	bool is_made;
 
-	samples->is_known = true;
-	samples->start = samples->end = 0;
+	if (now_ns < samples->next_map_ns)
+		return;
+	map = rest = maps_read(process);
 	while (maps_next(&rest, &mapping)) {
 		if (mapping.is_vdso) {
 			samples->start = mapping.start;
 			samples->end = mapping.end;
 		}
 	}
-	span_free(maps);
-}
-
-static void take_record(
-	const struct trace_run *run, struct trace_samples *samples, const struct record *record)
-{
-	struct trace_sampled *sampled = &run->trace->sampled;
-	const pid_t process = run->trace->program.pid;
-
-	if (record->type == PERF_RECORD_LOST) {
-		trace_miss(&run->trace->missed, MISSED_SAMPLES, record->words[1],
-			"more were taken than could be read in time");
-	} else if (record->type == PERF_RECORD_THROTTLE) {
-		/* How many are missing is not known. */
-		fact_set(&sampled->fact, FACT_FAILED,
-			"the kernel takes fewer samples than we ask for "
-			"(/proc/sys/kernel/perf_event_max_sample_rate)");
-	} else if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
-		samples->is_known &= (pid_t)(uint32_t)record->words[0] != process;
-	} else if (record->type == PERF_RECORD_FORK) {
-		/* The new process, and in the other half the one that it is of. */
-		if ((uint32_t)record->words[0] != record->words[0] >> 32)
-			fact_set(&sampled->fact, FACT_DENIED,
-				"it started a process, and without BPF programs none but the first "
-				"one is sampled");
-	} else if (record->type == PERF_RECORD_SAMPLE &&
-		   (pid_t)(uint32_t)record->words[1] == process) {
-		sampled->taken++;
-		sampled->in_vdso +=
-			record->words[0] >= samples->start && record->words[0] < samples->end;
-	}
-}
-
-/* The samples of an execve(2) are those of the program before it, until the rings are read again.
- */
-static int64_t read_rings(struct trace_source *source)
-{
-	struct trace_samples *samples = (struct trace_samples *)source;
-	struct record record;
-
-	if (!samples->is_known)
-		find_vdso(samples, samples->run->trace->program.pid);
-	for (int cpu = 0; cpu < samples->cpus; cpu++) {
-		while (samples->rings[cpu].page && next_record(&samples->rings[cpu], &record))
-			take_record(samples->run, samples, &record);
-	}
-	return READING_NS;
-}
-
-/* ---- the source ---- */
-
-static void samples_start(struct trace_source *source)
-{
-	struct trace_samples *samples = (struct trace_samples *)source;
-
-	for (size_t i = 0; i < samples->file_count; i++)
-		ioctl(samples->files[i], PERF_EVENT_IOC_ENABLE, 0);
-}
-
-static void samples_finish(struct trace_source *source)
-{
-	struct trace_samples *samples = (struct trace_samples *)source;
-
-	read_rings(source);
-	for (int cpu = 0; cpu < samples->cpus; cpu++) {
-		if (samples->rings[cpu].page)
-			munmap(samples->rings[cpu].page, ring_length());
-	}
-	while (samples->file_count)
-		close(samples->files[--samples->file_count]);
-	free(samples->files);
-	free(samples->rings);
-	free(samples);
-}
-
-bool trace_samples_open(struct trace_run *run)
-{
-	struct trace_samples *samples = xcalloc(1, sizeof(*samples));
-	struct fact *why = &run->trace->sampled.fact;
-	int error;
-
-	samples->source = (struct trace_source){
-		.start = samples_start, .tick = read_rings, .finish = samples_finish};
-	samples->run = run;
-	samples->cpus = (int)trace_host_cpus();
-	samples->rings = xcalloc((size_t)samples->cpus, sizeof(*samples->rings));
-	error = open_threads(samples, run->trace->program.pid);
-	if (!error && samples->file_count) {
-		fact_set_known(why);
-		run->privileges |= PRIVILEGES(CAP_SYS_PTRACE); /* to read memory maps */
-		trace_run_add(run, &samples->source);
-		return true;
-	}
-	samples_explain(error ? error : ESRCH, why);
-	samples_finish(&samples->source);
-	return false;
-}
-
-/* ---- stacks of the samples in the vDSO, which BPF programs choose ---- */
-
-#define SAMPLES_LEAST 30
-
-/* The memory map of the process may have new libraries after this time. */
-#define MAP_NS NS_PER_SECOND
-
-struct stack_rings {
-	struct trace_source source;
-	struct trace_run *run;
-	struct ring *rings;
-	size_t count;
-	int64_t next_map_ns; /* by CLOCK_MONOTONIC */
-};
-
-#if defined(__aarch64__)
-#define ASKED_REGISTERS ((UINT64_C(1) << STACK_REGISTERS) - 1)
-static unsigned place_of(unsigned number)
-{
-	return number;
-}
-#else
-/* Those of perf_regs.h are in another order than DWARF's: ax bx cx dx si di bp sp ip, r8 to r15. */
-#define ASKED_REGISTERS UINT64_C(0xff01ff)
-static unsigned place_of(unsigned number)
-{
-	static const unsigned char places[] = {0, 3, 2, 1, 4, 5, 6, 7, STACK_PLACE};
-
-	return number < sizeof(places) ? places[number] : number - 1;
-}
-#endif
-
-void trace_stacks_ask(struct perf_event_attr *attributes)
-{
-	attributes->sample_type =
-		PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-	attributes->exclude_callchain_kernel = true;
-	attributes->sample_max_stack = STACK_CHAIN;
-	attributes->sample_regs_user = ASKED_REGISTERS;
-	attributes->sample_stack_user = sizeof(((struct stack_sample *)NULL)->bytes);
+	is_made = maps_keep_code(&map);
+	if (map.length && keeps_stacks(samples))
+		places_begin(&trace->places, map,
+			is_made ? places_open_map(&trace->places, process) : 0);
+	span_free(map);
+	samples->next_map_ns = now_ns + MAP_NS;
 }
 
 /*
@@ -354,69 +274,122 @@ static bool take_stack(const uint64_t *words, struct stack_sample *sample)
 	return true;
 }
 
-/* Before each look, the map is one from the last second. */
-static void begin_stacks(struct stack_rings *rings)
+static void take_sample(struct trace_samples *samples, const struct record *record)
 {
-	struct trace_evidence *trace = rings->run->trace;
-	struct trace_places *places = &trace->places;
-	const int64_t now_ns = trace_clock_ns(CLOCK_MONOTONIC);
-	struct span map;
+	struct trace_evidence *trace = samples->run->trace;
+	const bool is_inside =
+		record->words[0] >= samples->start && record->words[0] < samples->end;
+	struct stack_sample stack;
 
-	if (now_ns < rings->next_map_ns)
-		return;
-	map = maps_read(trace->program.pid);
-	if (map.length)
-		places_begin(places, map,
-			maps_keep_code(&map) ? places_open_map(places, trace->program.pid) : 0);
-	span_free(map);
-	rings->next_map_ns = now_ns + MAP_NS;
+	if (samples->program < 0) {
+		trace->sampled.taken++;
+		trace->sampled.in_vdso += is_inside;
+		if (!is_inside)
+			return;
+	}
+	if (keeps_stacks(samples) && take_stack(record->words + 2, &stack)) {
+		places_add_stack(&trace->places, PLACES_BY_SAMPLE * TRACE_ROW_MAX, 1, &stack);
+		samples->stacks++;
+	}
 }
 
-static int64_t read_stacks(struct trace_source *source)
+static void take_record(struct trace_samples *samples, const struct record *record)
 {
-	struct stack_rings *rings = (struct stack_rings *)source;
-	struct trace_places *places = &rings->run->trace->places;
-	struct stack_sample sample;
+	struct trace_sampled *sampled = &samples->run->trace->sampled;
+	const pid_t process = samples->run->trace->program.pid;
+	const bool is_chosen = samples->program >= 0;
+
+	if (record->type == PERF_RECORD_SAMPLE) {
+		if (is_chosen || (pid_t)(uint32_t)record->words[1] == process)
+			take_sample(samples, record);
+	} else if (is_chosen) {
+		return; /* the program has counted what the ring lost */
+	} else if (record->type == PERF_RECORD_LOST) {
+		trace_miss(&samples->run->trace->missed, MISSED_SAMPLES, record->words[1],
+			"more were taken than could be read in time");
+	} else if (record->type == PERF_RECORD_THROTTLE) {
+		/* How many are missing is not known. */
+		fact_set(&sampled->fact, FACT_FAILED,
+			"the kernel takes fewer samples than we ask for "
+			"(/proc/sys/kernel/perf_event_max_sample_rate)");
+	} else if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
+		if ((pid_t)(uint32_t)record->words[0] == process)
+			samples->next_map_ns = 0;
+	} else if (record->type == PERF_RECORD_FORK) {
+		/* The new process, and in the other half the one that it is of. */
+		if ((uint32_t)record->words[0] != record->words[0] >> 32)
+			fact_set(&sampled->fact, FACT_DENIED,
+				"it started a process, and without BPF programs none but the first "
+				"one is sampled");
+	}
+}
+
+/* The samples of an execve(2) are those of the program before it, until the rings are read again.
+ */
+static int64_t read_rings(struct trace_source *source)
+{
+	struct trace_samples *samples = (struct trace_samples *)source;
 	struct record record;
 
-	begin_stacks(rings);
-	for (size_t i = 0; i < rings->count; i++) {
-		while (next_record(&rings->rings[i], &record)) {
-			if (record.type == PERF_RECORD_SAMPLE && take_stack(record.words, &sample))
-				places_add_stack(
-					places, PLACES_BY_SAMPLE * TRACE_ROW_MAX, 1, &sample);
-		}
+	for (int cpu = 0; cpu < samples->cpus; cpu++) {
+		if (samples->rings[cpu].page)
+			read_map(samples);
+		while (samples->rings[cpu].page && next_record(&samples->rings[cpu], &record))
+			take_record(samples, &record);
 	}
 	return READING_NS;
 }
 
-static void finish_stacks(struct trace_source *source)
-{
-	struct stack_rings *rings = (struct stack_rings *)source;
+/* ---- the source ---- */
 
-	read_stacks(source);
-	/* Of fewer, no share is known. */
-	if (rings->run->trace->sampled.in_vdso < SAMPLES_LEAST)
-		places_free(&rings->run->trace->places);
-	for (size_t i = 0; i < rings->count; i++)
-		munmap(rings->rings[i].page, ring_length());
-	free(rings->rings);
-	free(rings);
+static void samples_start(struct trace_source *source)
+{
+	struct trace_samples *samples = (struct trace_samples *)source;
+
+	for (size_t i = 0; i < samples->file_count; i++)
+		ioctl(samples->files[i], PERF_EVENT_IOC_ENABLE, 0);
 }
 
-void trace_stacks_open(struct trace_run *run, const int *files, size_t count)
+static void samples_finish(struct trace_source *source)
 {
-	struct stack_rings *rings = xcalloc(1, sizeof(*rings));
+	struct trace_samples *samples = (struct trace_samples *)source;
 
-	rings->source = (struct trace_source){.tick = read_stacks, .finish = finish_stacks};
-	rings->run = run;
-	rings->rings = xcalloc(count, sizeof(*rings->rings));
-	for (size_t i = 0; i < count; i++) {
-		void *page =
-			mmap(NULL, ring_length(), PROT_READ | PROT_WRITE, MAP_SHARED, files[i], 0);
-
-		if (page != MAP_FAILED)
-			rings->rings[rings->count++] = (struct ring){page, files[i]};
+	read_rings(source);
+	if (samples->stacks < STACKS_LEAST)
+		places_free(&samples->run->trace->places);
+	for (int cpu = 0; cpu < samples->cpus; cpu++) {
+		if (samples->rings[cpu].page)
+			munmap(samples->rings[cpu].page, ring_length());
 	}
-	trace_run_add(run, &rings->source);
+	while (samples->file_count)
+		close(samples->files[--samples->file_count]);
+	free(samples->files);
+	free(samples->rings);
+	free(samples);
+}
+
+bool trace_samples_open(struct trace_run *run, int program)
+{
+	struct trace_samples *samples = xcalloc(1, sizeof(*samples));
+	struct fact *why = &run->trace->sampled.fact;
+	int error;
+
+	samples->source = (struct trace_source){
+		.start = samples_start, .tick = read_rings, .finish = samples_finish};
+	samples->run = run;
+	samples->program = program;
+	samples->cpus = (int)trace_host_cpus();
+	samples->rings = xcalloc((size_t)samples->cpus, sizeof(*samples->rings));
+	files_raise_limit();
+	error = program < 0 ? open_threads(samples, run->trace->program.pid)
+	                    : open_on_cpus(samples, -1);
+	if (!error && samples->file_count) {
+		fact_set_known(why);
+		run->privileges |= PRIVILEGES(CAP_SYS_PTRACE); /* to read memory maps */
+		trace_run_add(run, &samples->source);
+		return true;
+	}
+	samples_explain(error ? error : ESRCH, why);
+	samples_finish(&samples->source);
+	return false;
 }
