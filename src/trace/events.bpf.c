@@ -189,49 +189,19 @@ INLINE bool is_first(uint64_t process)
 	return HAS(EVENTS_OF_PROCESS) && process == VALUE(EVENT_PROCESS);
 }
 
-/* Adds the last calls of a thread to the count of this CPU. */
-INLINE void flush(struct event_shared *shared, struct event_thread *thread)
+/* Adds the calls that are kept to the count of this CPU. */
+INLINE void flush(struct event_shared *shared, const struct event_slot *slot)
 {
 	uint64_t *counted;
 
-	if (!thread->count)
+	if (!slot->count)
 		return;
-	counted = look_up(VALUE(EVENT_COUNTS), &thread->key);
+	counted = look_up(VALUE(EVENT_COUNTS), &slot->key);
 	if (counted)
-		*counted += thread->count;
-	else if (insert(VALUE(EVENT_COUNTS), &thread->key, &thread->count, BPF_ANY) != 0)
+		*counted += slot->count;
+	else if (insert(VALUE(EVENT_COUNTS), &slot->key, &slot->count, BPF_ANY) != 0)
 		__sync_fetch_and_add(
-			&shared->rest[thread->key.call & (2 * EVENT_INDEXES - 1)], thread->count);
-	thread->count = 0;
-}
-
-/*
- * Finds out about the thread that runs. NULL: it is not followed. A thread of the host may have the
- * structure of another one that ended, unseen.
- */
-INLINE struct event_thread *find_thread(struct event_shared *shared)
-{
-	const uint64_t task = current_task(), *image;
-	uint64_t process = HAS(EVENTS_OF_HOST) ? process_id() : 0;
-	struct event_thread *thread = look_up(VALUE(EVENT_THREADS), &(uint32_t){0});
-
-	if (!thread)
-		return NULL;
-	thread += (task >> 6 ^ task >> 12) & (EVENT_THREADS_MAX - 1);
-	if (thread->task != task || thread->changes != shared->changes ||
-		(HAS(EVENTS_OF_HOST) && thread->process != process)) {
-		flush(shared, thread);
-		process = process_id();
-		thread->changes = shared->changes;
-		thread->task = task;
-		thread->process = process;
-		image = HAS(EVENTS_OF_HOST) ? NULL : image_of(task);
-		thread->is_followed = HAS(EVENTS_OF_HOST) ? process != VALUE(EVENT_PROCESS)
-		                                          : image || is_first(process);
-		thread->image = image ? *image : 0;
-		thread->function = thread->is_noted = 0;
-	}
-	return thread->is_followed ? thread : NULL;
+			&shared->rest[slot->key.call & (2 * EVENT_INDEXES - 1)], slot->count);
 }
 
 /* Says whether the instruction before this address is that of glibc's syscall(2). */
@@ -242,50 +212,81 @@ INLINE bool is_function(uint64_t where)
 	return read(code, sizeof(code), where - sizeof(code)) == 0 && IS_FUNCTION(code);
 }
 
+/* Notes the process, which has a name and a group while it runs. */
+INLINE void note(const struct event_slot *slot)
+{
+	const struct event_process *noted = look_up(VALUE(EVENT_PROCESSES), &slot->process);
+	struct event_process maker = {.image = slot->key.image, .group = slot->key.where};
+
+	read_name((char *)maker.name, sizeof(maker.name));
+	if (noted && noted->image == maker.image && noted->name[0] == maker.name[0] &&
+		noted->name[1] == maker.name[1])
+		return;
+	insert(VALUE(EVENT_PROCESSES), &slot->process, &maker, BPF_ANY);
+}
+
+/* Finds out about the thread that runs. */
+INLINE void fill(struct event_shared *shared, struct event_slot *slot, uint64_t task, uint16_t call,
+	uint64_t where)
+{
+	const uint64_t process = process_id();
+	const uint64_t *image = HAS(EVENTS_OF_HOST) ? NULL : image_of(task);
+
+	slot->task = task;
+	slot->changes = shared->changes;
+	slot->count = 0;
+	slot->process = (uint32_t)process;
+	slot->is_followed =
+		HAS(EVENTS_OF_HOST) ? process != VALUE(EVENT_PROCESS) : image || is_first(process);
+	slot->is_function = !HAS(EVENTS_OF_HOST) && where &&
+	                    !(call & (EVENT_IS_COMPAT | EVENT_BY_FUNCTION)) && is_function(where);
+	slot->key.image = image ? *image : 0;
+	slot->key.where = where;
+	slot->key.call = call;
+	slot->key.cpu = (uint16_t)current_cpu();
+	slot->key.maker = HAS(EVENTS_OF_HOST) ? (uint32_t)process : process != VALUE(EVENT_PROCESS);
+	if (slot->is_followed)
+		note(slot);
+}
+
+/*
+ * Finds the slot of a call from a place by the thread that runs. NULL: it is not followed. A thread
+ * of the host may have the structure of another one that ended, unseen.
+ */
+INLINE struct event_slot *find_slot(struct event_shared *shared, uint16_t call, uint64_t where)
+{
+	const uint64_t task = current_task();
+	const uint64_t hash = (task >> 6 ^ where << 20 ^ call) * 0x9e3779b97f4a7c15;
+	struct event_slot *slot = look_up(VALUE(EVENT_KEPT), &(uint32_t){0});
+
+	if (!slot)
+		return NULL;
+	slot += hash >> EVENT_SLOT_SHIFT;
+	if (slot->task != task || slot->changes != shared->changes || slot->key.where != where ||
+		slot->key.call != call ||
+		(HAS(EVENTS_OF_HOST) && slot->process != (uint32_t)process_id())) {
+		flush(shared, slot);
+		fill(shared, slot, task, call, where);
+	}
+	return slot->is_followed ? slot : NULL;
+}
+
 /*
  * Counts a call with this index, and EVENT_IS_COMPAT for 32-bit code, by code at this address, 0 if
  * it does not matter where; `caller` leads to what called that.
  */
 INLINE void count(struct event_shared *shared, uint64_t index, uint64_t where, uint64_t caller)
 {
-	struct event_thread *thread = find_thread(shared);
-	struct event_key key = {
-		.call = (uint16_t)index, .cpu = (uint16_t)current_cpu(), .where = where};
-	struct event_process maker;
-	uint32_t process;
+	struct event_slot *slot;
 
-	if (!thread)
-		return;
-	if (HAS(EVENTS_OF_HOST)) {
-		key.maker = (uint32_t)thread->process;
-		key.where = HAS(EVENTS_BY_GROUP) ? current_group() : 0;
-	} else {
-		key.maker = thread->process != VALUE(EVENT_PROCESS);
-		key.image = thread->image;
-	}
-	if (!HAS(EVENTS_OF_HOST) && where && !(index & EVENT_IS_COMPAT)) {
-		if (thread->function != where && (!thread->count || thread->key.where != where) &&
-			is_function(where))
-			thread->function = where;
-		if (thread->function == where) {
-			key.call |= EVENT_BY_FUNCTION;
-			key.where = return_address(caller);
-		}
-	}
-	if (thread->key.where != key.where || thread->key.call != key.call ||
-		thread->key.maker != key.maker || thread->key.image != key.image) {
-		flush(shared, thread);
-		thread->key = key;
-	}
-	thread->count++;
-	if (thread->is_noted)
-		return;
-	thread->is_noted = 1;
-	maker.image = key.image;
-	maker.group = key.where;
-	read_name(maker.name, sizeof(maker.name));
-	process = (uint32_t)thread->process;
-	insert(VALUE(EVENT_PROCESSES), &process, &maker, BPF_ANY);
+	if (HAS(EVENTS_OF_HOST))
+		where = HAS(EVENTS_BY_GROUP) ? current_group() : 0;
+	slot = find_slot(shared, (uint16_t)index, where);
+	if (slot && slot->is_function)
+		slot = find_slot(
+			shared, (uint16_t)(index | EVENT_BY_FUNCTION), return_address(caller));
+	if (slot)
+		slot->count++;
 }
 
 /* ---- the hooks, by the arguments of their tracepoints ---- */

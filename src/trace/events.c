@@ -133,9 +133,9 @@ static bool make_maps(struct trace_events *events)
 			.key_size = sizeof(uint64_t),
 			.value_size = sizeof(uint64_t),
 			.max_entries = EVENT_FOLLOWED_MAX},
-		[EVENT_THREADS] = {.map_type = BPF_MAP_TYPE_PERCPU_ARRAY,
+		[EVENT_KEPT] = {.map_type = BPF_MAP_TYPE_PERCPU_ARRAY,
 			.key_size = sizeof(uint32_t),
-			.value_size = EVENT_THREADS_MAX * sizeof(struct event_thread),
+			.value_size = EVENT_SLOTS * sizeof(struct event_slot),
 			.max_entries = 1},
 	};
 
@@ -495,7 +495,8 @@ static void look_for_processes(struct trace_events *events)
 		if (run->trace->request->locates_calls)
 			remember(events, (pid_t)process, found.image, NULL);
 		else
-			trace_callers_add(run, (pid_t)process, found.group, found.name);
+			trace_callers_add(
+				run, (pid_t)process, found.group, (const char *)found.name);
 	}
 	free(processes);
 }
@@ -531,11 +532,12 @@ static void add_to_caller(
 	const struct trace_events *events, const struct event_key *key, uint64_t count)
 {
 	const size_t row = events->rows[key->call % EVENT_INDEXES];
-	struct event_process maker = {.name = ""};
+	struct event_process maker = {.image = 0};
 	struct trace_caller *caller;
 
 	find_process(events, key->maker, &maker);
-	caller = trace_callers_add(events->run, (pid_t)key->maker, key->where, maker.name);
+	caller = trace_callers_add(
+		events->run, (pid_t)key->maker, key->where, (const char *)maker.name);
 	if (key->call == EVENT_IN_VDSO)
 		caller->in_vdso += count;
 	else
@@ -604,15 +606,15 @@ static void read_last_maps(struct trace_events *events)
 	free(processes);
 }
 
-/* Reads the counts of all keys, and those that threads kept, for free(). NULL: see errno. */
+/* Reads the counts of all keys, and those that CPUs keep, for free(). NULL: see errno. */
 static struct counted *read_counts(const struct trace_events *events, size_t *count)
 {
 	const size_t most = events->cpus * EVENT_KEYS_BY_CPU;
-	const size_t kept = events->cpus * EVENT_THREADS_MAX;
-	struct event_thread *threads = xcalloc(kept, sizeof(*threads));
+	const size_t kept = events->cpus * EVENT_SLOTS;
+	struct event_slot *slots = xcalloc(kept, sizeof(*slots));
 	struct event_key *keys;
 	struct counted *list;
-	bool is_read = use_map(events, EVENT_THREADS, BPF_MAP_LOOKUP_ELEM, &(uint32_t){0}, threads);
+	bool is_read = use_map(events, EVENT_KEPT, BPF_MAP_LOOKUP_ELEM, &(uint32_t){0}, slots);
 
 	*count = list_keys(events, EVENT_COUNTS, most, sizeof(*keys), &keys);
 	list = xmalloc((*count + kept) * sizeof(*list));
@@ -622,8 +624,8 @@ static struct counted *read_counts(const struct trace_events *events, size_t *co
 			events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, &keys[i], &list[i].count);
 	}
 	for (size_t i = 0; i < kept; i++)
-		list[(*count)++] = (struct counted){threads[i].key, threads[i].count};
-	free(threads);
+		list[(*count)++] = (struct counted){slots[i].key, slots[i].count};
+	free(slots);
 	free(keys);
 	if (is_read)
 		return list;

@@ -35,7 +35,7 @@ enum event_value {
 	EVENT_COUNTS,    /* hash: struct event_key -> uint64_t */
 	EVENT_PROCESSES, /* hash: process ID as we see it, or 0 -> struct event_process */
 	EVENT_FOLLOWED,  /* hash: address of the kernel's structure of a thread -> its image */
-	EVENT_THREADS,   /* array of one: of each CPU, struct event_thread[EVENT_THREADS_MAX] */
+	EVENT_KEPT,      /* array of one: of each CPU, struct event_slot[EVENT_SLOTS] */
 	EVENT_MAP_COUNT,
 	EVENT_HOOK = EVENT_MAP_COUNT, /* enum event_hook */
 	EVENT_TRAITS,                 /* enum event_trait */
@@ -63,7 +63,7 @@ struct event_shared {
 	uint64_t samples;                 /* of the CPUs, in what is counted */
 	uint64_t samples_of_others;       /* of another process than EVENT_PROCESS */
 	uint64_t samples_compat;          /* in 32-bit code, whose vDSO is another */
-	uint64_t changes; /* of EVENT_FOLLOWED: what is kept of threads is right until then */
+	uint64_t changes;                 /* of EVENT_FOLLOWED: what is kept is right until then */
 	unsigned char vdso[EVENT_VDSO_SIZE]; /* our own, in which nothing is its own */
 };
 
@@ -95,28 +95,28 @@ struct event_key {
 /* It was made by syscall(2) of glibc, and `where` is the address that this returns to. */
 #define EVENT_BY_FUNCTION (2 * EVENT_INDEXES)
 
-#define EVENT_NAME_SIZE 16 /* of a thread, in the kernel */
-
 /* A process that made calls, when one of its threads began to. */
 struct event_process {
 	uint64_t image;
-	uint64_t group; /* ID of the control group, where calls are counted by it */
-	char name[EVENT_NAME_SIZE];
+	uint64_t group;   /* ID of the control group, where calls are counted by it */
+	uint64_t name[2]; /* a string, as the kernel has it */
 };
 
 /*
- * What a CPU keeps of the last thread with a number: looked for once, and its last calls with the
- * same key, which are in no other table yet.
+ * What a CPU keeps of the last thread and key with the same hash: the thread is looked for once,
+ * and the calls are in no other table yet.
  */
-struct event_thread {
-	uint64_t task, process, changes;
-	uint64_t is_followed, is_noted, image;
-	uint64_t function; /* address behind the call of glibc's syscall(2); 0: not known */
+struct event_slot {
+	uint64_t task, changes;
 	struct event_key key;
 	uint64_t count;
+	uint32_t process;
+	uint16_t is_followed;
+	uint16_t is_function; /* key.where is behind the call of glibc's syscall(2): none is here */
 };
 
-#define EVENT_THREADS_MAX 64
+#define EVENT_SLOTS (1 << (64 - EVENT_SLOT_SHIFT))
+#define EVENT_SLOT_SHIFT 57
 
 /* What is counted; one of the first three, with others. */
 enum event_trait {
