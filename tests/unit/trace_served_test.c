@@ -198,7 +198,8 @@ static void a_stub_takes_the_stacks_of_the_first_calls(void **state)
 			records[i].which, i < SERVED_FIRST ? CLOCK_BOOTTIME : CLOCK_MONOTONIC);
 		assert_int_equal(records[i].before, i < SERVED_FIRST ? i : 0);
 		assert_in_range(at, here - 4096, here);
-		assert_in_range(size, 1, SERVED_STACK_SIZE);
+		/* At the end of a page there is nothing that is surely mapped. */
+		assert_in_range(size, at % 4096 ? 1 : 0, SERVED_STACK_SIZE);
 		/* It ends with the page, at the latest. */
 		assert_true(size == SERVED_STACK_SIZE || (at + size) % 4096 == 0);
 		stack = memmem(records[i].stack, size, (const void *)(uintptr_t)mark, sizeof(mark));
