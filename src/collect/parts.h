@@ -21,7 +21,7 @@ bool kernel_pick_parameters(struct span line, char *picked, size_t size);
  */
 void cpu_collect(const struct root *root, struct host_evidence *host);
 
-/* A trace that a hypervisor, a platform or a container leaves in a file. */
+/* A trace that a boot loader or a container leaves in a file. */
 struct mark {
 	const char *path;
 	const char *text; /* anywhere in the first 8 KiB; "" if its being there is enough */
@@ -49,9 +49,8 @@ void log_host_take(struct kernel_log_evidence *log, struct span text);
 
 /*
  * Fills host->platform from DMI, ACPI, kernel strings and marker files; host->hypervisor is
- * filled before. One of: aws-xen, azure, oracle-cloud and the other clouds of platform.c, whose
- * machines may be without a hypervisor; vmware, firecracker, cloud-hypervisor, microvm (KVM without
- * firmware tables), lpar, qubes, xen-dom0, wsl1, wsl2, gvisor, bare-metal. Absent: none of them.
+ * filled before. A word of base/platform.h, where microvm is KVM without firmware tables, or
+ * bare-metal. Absent: none of them.
  */
 void platform_collect(const struct root *root, struct host_evidence *host);
 

@@ -10,78 +10,29 @@
 #include <strings.h>
 
 #include "base/memory.h"
+#include "base/platform.h"
 
-static const struct mark platforms[] = {
-	/* runsc reports this release, and older versions this fixed date. */
-	{"/proc/sys/kernel/osrelease", "gvisor", "gvisor"},
-	{"/proc/version", "Sun Jan 10 15:06:54 PST 2016", "gvisor"},
-	{"/proc/sys/kernel/osrelease", "WSL2", "wsl2"},
-	/* WSL 2's kernels before 5.4 are "4.19.128-microsoft-standard". */
-	{"/proc/sys/kernel/osrelease", "-microsoft-standard", "wsl2"},
-	{"/proc/sys/kernel/osrelease", "-Microsoft", "wsl1"},
-	{"/usr/share/qubes/marker-vm", "", "qubes"},
-	{"/proc/xen/capabilities", "control_d", "xen-dom0"},
-	{"/sys/class/dmi/id/bios_version", "amazon", "aws-xen"},
-	/* Azure gives this number to the chassis of all its machines. */
-	{"/sys/class/dmi/id/chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77", "azure"},
-	{"/sys/class/dmi/id/chassis_asset_tag", "OracleCloud.com", "oracle-cloud"},
-	{"/sys/class/dmi/id/sys_vendor", "VMware", "vmware"},
-	/* Firecracker marks its ACPI tables, which only root may read, and adds a parameter. */
-	{"/sys/firmware/acpi/tables/FACP", "FIRECK", "firecracker"},
-	{"/sys/firmware/acpi/tables/APIC", "FIRECK", "firecracker"},
-	{"/proc/cmdline", "firecracker", "firecracker"},
-	/* Its releases 1.8 to 1.15 have this device for generation IDs (vmgenid.rs). */
-	{"/sys/bus/acpi/devices/FCVMGID:00", "", "firecracker"},
-	{"/sys/class/dmi/id/sys_vendor", "Cloud Hypervisor", "cloud-hypervisor"}, /* smbios.rs */
-};
-
-#define SYS_VENDOR "/sys/class/dmi/id/sys_vendor"
-#define PRODUCT_NAME "/sys/class/dmi/id/product_name"
-#define ASSET_TAG "/sys/class/dmi/id/chassis_asset_tag"
-
-/*
- * The names of clouds, which their machines without a hypervisor bear, too: those of
- * cloud-init's ds-identify (22.4 to 26.2) and of systemd's virt.c, and of others by their kernels'
- * "DMI: " lines. tests/lore/clouds.txt has each.
- */
-static const struct mark clouds[] = {
-	{SYS_VENDOR, "Amazon EC2", "aws-nitro"},
-	{PRODUCT_NAME, "Google Compute Engine", "google"},
-	{SYS_VENDOR, "Alibaba Cloud", "alibaba"},
-	{PRODUCT_NAME, "Alibaba Cloud", "alibaba"},
-	{SYS_VENDOR, "Hetzner", "hetzner"},
-	{SYS_VENDOR, "DigitalOcean", "digitalocean"},
-	{SYS_VENDOR, "Vultr", "vultr"},
-	{SYS_VENDOR, "UpCloud", "upcloud"},
-	{SYS_VENDOR, "NWCS", "nwcs"},
-	{SYS_VENDOR, "Scaleway", "scaleway"},
-	{SYS_VENDOR, "Akamai", "akamai"},
-	{SYS_VENDOR, "Linode", "akamai"},
-	{SYS_VENDOR, "e24cloud", "e24cloud"},
-	{SYS_VENDOR, "Tencent Cloud", "tencent"},
-	{SYS_VENDOR, "Tilaa", "tilaa"},
-	{SYS_VENDOR, "Yandex", "yandex"},
-	{SYS_VENDOR, "3DS Outscale", "outscale"},
-	{PRODUCT_NAME, "CloudStack", "cloudstack"},
-	{PRODUCT_NAME, "CloudCIX", "cloudcix"},
-	{PRODUCT_NAME, "Exoscale", "exoscale"},
-	{PRODUCT_NAME, "CloudSigma", "cloudsigma"},
-	{PRODUCT_NAME, "SmartDC", "smartdc"},
-	{ASSET_TAG, "OpenTelekomCloud", "open-telekom-cloud"},
-	{ASSET_TAG, "HUAWEICLOUD", "huawei"},
-	{ASSET_TAG, "SAP CCloud VM", "sap-ccloud"},
-	{ASSET_TAG, "Samsung Cloud Platform", "samsung"},
-	{ASSET_TAG, ".zstack.io", "zstack"},
-	{PRODUCT_NAME, "OpenStack", "openstack"},
-	{ASSET_TAG, "OpenStack", "openstack"},
-};
+static bool is_there(const struct root *root, const char *path, const char *text)
+{
+	return *text ? root_contains(root, path, text) : root_exists(root, path);
+}
 
 const char *mark_find(const struct root *root, const struct mark *marks, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (*marks[i].text ? root_contains(root, marks[i].path, marks[i].text)
-				   : root_exists(root, marks[i].path))
+		if (is_there(root, marks[i].path, marks[i].text))
 			return marks[i].word;
+	}
+	return NULL;
+}
+
+static const char *find_by_sign(const struct root *root)
+{
+	for (const struct platform *platform = platforms; platform->word; platform++) {
+		for (size_t i = 0; i < PLATFORM_SIGNS && platform->signs[i].path; i++) {
+			if (is_there(root, platform->signs[i].path, platform->signs[i].text))
+				return platform->word;
+		}
 	}
 	return NULL;
 }
@@ -120,13 +71,10 @@ static bool is_dom0(const struct root *root)
 
 static const char *find_platform(const struct root *root, const struct host_evidence *host)
 {
-	const char *word =
-		is_dom0(root) ? "xen-dom0" : mark_find(root, platforms, ARRAY_SIZE(platforms));
+	const char *word = is_dom0(root) ? "xen-dom0" : find_by_sign(root);
 	bool is_virtual = fact_is_known(&host->hypervisor.fact);
 	bool has_names = root_exists(root, "/sys/class/dmi/id");
 
-	if (!word)
-		word = mark_find(root, clouds, ARRAY_SIZE(clouds));
 	if (word)
 		return word;
 	if (fact_is_text(&host->hypervisor, "xen") && is_ec2_uuid(root))

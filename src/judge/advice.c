@@ -116,7 +116,7 @@ const struct advice_row advice_move = {"move-to-another-host", RANK_UPDATE, .act
 		"usually keeps it on the same one.",
 	.where = HERE,
 	.steps = {{.text = "stop it and start it again, by the cloud's commands",
-			  .ways = advice_moves,
+			  .moves = true,
 			  .needs_way = true},
 		{.command = "vdsocheck"}},
 	.risk = MOVE_RISK};
@@ -127,8 +127,7 @@ const struct advice_row advice_replace_machine = {"replace-machine", RANK_UPDATE
 	.text = "Ask your provider to update this machine's firmware or to replace the machine; in "
 		"some clouds a stop and a start replace it. Do not force the TSC.",
 	.where = HERE,
-	.steps = {{.text = "stop it and start it again, where that replaces it",
-			  .ways = advice_moves},
+	.steps = {{.text = "stop it and start it again, where that replaces it", .moves = true},
 		{.command = "vdsocheck"}},
 	.ask = "The kernel of this machine, which runs without a hypervisor, does not use its TSC, "
 	       "so every clock read is a system call. Can its firmware be updated, or the machine "
@@ -374,6 +373,10 @@ bool advice_make(const struct view *v, const struct advice_row *row, struct advi
 	                   : fact_is_known(&clocksource->current_fact) ? clocksource->current
 	                                                               : NULL;
 	struct word words[] = {{"to", plain(to)}, {"from", plain(from)}, {"boot", NULL}, {0}};
+	/* The guest goes down, so that a line pasted into it would not run to its end. */
+	const struct step_row moves = {
+		.text = "from another machine (this one goes down; its address may change)",
+		.command = v ? v->move : NULL};
 	bool switches = row->to || row->target, adds_boot;
 
 	*advice = (struct advice){.id = row->id,
@@ -394,7 +397,10 @@ bool advice_make(const struct view *v, const struct advice_row *row, struct advi
 		text_clean(advice->clocksource, sizeof(advice->clocksource), words[0].value);
 	for (size_t i = 0; i < ADVICE_STEP_MAX; i++) {
 		const struct way *here = way_find(v, row->steps[i].ways);
-		const struct step_row *step = here ? &here->step : &row->steps[i];
+		const struct step_row *step = here ? &here->step
+		                              : row->steps[i].moves && moves.command
+		                                      ? &moves
+		                                      : &row->steps[i];
 
 		if (v && step->needs_way)
 			return false;

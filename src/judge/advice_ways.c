@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ways to take a step that differ by boot loader or by cloud: to add parameters to the kernel
- * command line, to remove them, to reboot, and to move a guest to another host.
+ * The ways to take a step that differ by boot loader or host: to add parameters to the kernel
+ * command line, to remove them, and to reboot.
  */
 #include "rules.h"
 
@@ -66,25 +66,5 @@ const struct way advice_remove_boot[] = {
 /* A reboot inside WSL keeps its virtual machine, which has the command line. */
 const struct way advice_reboots[] = {
 	{"wsl2", NULL, {.text = "in Windows", .command = "wsl --shutdown"}},
-	{0},
-};
-
-/* The guest goes down, so that a line pasted into it would not run to its end. */
-#define ELSEWHERE .text = "from another machine (this one goes down; its address may change)"
-#define AWS_MOVE                                                                                   \
-	"aws ec2 stop-instances --instance-ids ID && "                                             \
-	"aws ec2 wait instance-stopped --instance-ids ID && "                                      \
-	"aws ec2 start-instances --instance-ids ID"
-
-const struct way advice_moves[] = {
-	{"aws-nitro", NULL, {ELSEWHERE, .command = AWS_MOVE}},
-	{"aws-xen", NULL, {ELSEWHERE, .command = AWS_MOVE}},
-	{"azure", NULL,
-		{ELSEWHERE, .command = "az vm redeploy --resource-group GROUP --name NAME"}},
-	{"google", NULL,
-		{ELSEWHERE,
-			.command =
-				"gcloud compute instances stop NAME --discard-local-ssd=false && "
-				"gcloud compute instances start NAME"}},
 	{0},
 };

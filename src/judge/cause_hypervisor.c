@@ -153,8 +153,7 @@ static const struct advice_row restart_guest = {"restart-guest", RANK_UPDATE, .a
 	.text = "Stop and start this guest (in QEMU a reboot is enough): KVM then marks the TSC "
 		"stable again if the host's clocksource is tsc, or Hyper-V's page, by then.",
 	.where = HERE,
-	.steps = {{.text = "stop and start it from its host or the cloud's console",
-			  .ways = advice_moves},
+	.steps = {{.text = "stop and start it from its host or the cloud's console", .moves = true},
 		{.command = "vdsocheck"}},
 	.risk = MOVE_RISK};
 

@@ -160,7 +160,8 @@ struct step_row {
 	const char *command;    /* a shell line; NULL: none */
 	const char *undo;       /* a shell line that takes it back; NULL: needs none */
 	const struct way *ways; /* that of this host replaces the rest, where it is known */
-	bool needs_way;         /* leaves the advice out where it is not */
+	bool moves;             /* the cloud's command replaces the rest, where it is known */
+	bool needs_way;         /* leaves the advice out where neither is */
 };
 
 /* How a step is taken on some hosts. A list of them ends without `where`. */
@@ -170,9 +171,8 @@ struct way {
 	struct step_row step;
 };
 
-/* The ways to change the kernel command line, to reboot, and to stop a cloud's guest and start it.
- */
-extern const struct way advice_add_boot[], advice_remove_boot[], advice_reboots[], advice_moves[];
+/* The ways to change the kernel command line, and to reboot. */
+extern const struct way advice_add_boot[], advice_remove_boot[], advice_reboots[];
 
 /* A sentence for kernels before this release alone, such as on a parameter that they ignore. */
 struct remark {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/platform.h"
 #include "base/text.h"
 
 /*
@@ -69,27 +70,20 @@ static bool is_counter_trapped(const struct evidence *evidence)
 
 #define FASTER_THAN_ENTRY 0.5
 
-/* The firmware of such a machine is its provider's; other platforms are not a cloud's. */
-static bool is_rented(const struct host_evidence *host)
-{
-	static const char others[] = "bare-metal lpar gvisor wsl1 wsl2 qubes firecracker "
-				     "cloud-hypervisor microvm vmware xen-dom0";
-
-	return host->hypervisor.fact.state == FACT_ABSENT && fact_is_known(&host->platform.fact) &&
-	       !text_has_word(text_span(others), host->platform.value);
-}
-
 static void add_host(struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
 	const struct host_evidence *host = &evidence->host;
+	const struct platform *platform =
+		fact_is_known(&host->platform.fact) ? platform_find(host->platform.value) : NULL;
 	const struct timing_evidence *timing = &evidence->timing;
 	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
 
 	v->guest = host_is_guest(evidence);
 	v->on_dom0 = platform_is(evidence, "xen-dom0");
 	v->machine = !v->guest && (v->on_dom0 || host->hypervisor.fact.state == FACT_ABSENT);
-	v->is_rented = is_rented(host);
+	v->is_rented = host->hypervisor.fact.state == FACT_ABSENT && platform && platform->is_cloud;
+	v->move = platform ? platform->move : NULL;
 	v->ec2_xen = platform_is(evidence, "aws-xen");
 	v->on_ec2 = v->ec2_xen || platform_is(evidence, "aws-nitro");
 	v->gvisor = platform_is(evidence, "gvisor");

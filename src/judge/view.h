@@ -110,7 +110,8 @@ struct view {
 	bool guest;
 	bool on_dom0; /* Xen's, which is the machine's: Xen itself is below it */
 	bool machine; /* not a guest; neither: nothing shows whether there is a hypervisor below */
-	bool is_rented; /* a cloud's machine without a hypervisor */
+	bool is_rented; /* a cloud's machine without a hypervisor: its firmware is not the user's */
+	const char *move; /* a shell line that moves this guest to another host, or NULL */
 	bool ec2_xen;
 	bool on_ec2;
 	bool gvisor;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/platform.h"
 #include "base/text.h"
 
 void strbuf_add_clocksource(const struct evidence *evidence, struct strbuf *sb)
@@ -35,64 +36,27 @@ void strbuf_add_clocksource(const struct evidence *evidence, struct strbuf *sb)
 		strbuf_add(sb, ")");
 }
 
-/* The words of host->hypervisor, then those of host->platform: clouds and products. */
+/* The words of host->hypervisor, and its names for people. */
 static const struct {
-	const char *word, *hypervisor, *cloud, *product;
-} names[] = {
-	{"amazon", .hypervisor = "Nitro"},
-	{"google", .hypervisor = "KVM", .cloud = "Google Cloud"},
-	{"kvm", .hypervisor = "KVM"},
-	{"microsoft", .hypervisor = "Hyper-V"},
-	{"oracle", .hypervisor = "VirtualBox"},
-	{"qemu", .hypervisor = "QEMU"},
-	{"uml", .hypervisor = "User-Mode Linux"},
-	{"acrn", .hypervisor = "ACRN"},
-	{"apple", .hypervisor = "Apple"},
-	{"bochs", .hypervisor = "Bochs"},
-	{"parallels", .hypervisor = "Parallels"},
-	{"powervm", .hypervisor = "PowerVM"},
-	{"qnx", .hypervisor = "QNX"},
-	{"sre", .hypervisor = "SRE"},
-	{"zvm", .hypervisor = "z/VM"},
-	{"vmware", .hypervisor = "VMware"},
-	{"xen", .hypervisor = "Xen"},
-	{"alibaba", .cloud = "Alibaba Cloud"},
-	{"aws-nitro", .cloud = "Amazon EC2"},
-	{"aws-xen", .cloud = "Amazon EC2"},
-	{"azure", .cloud = "Azure"},
-	{"oracle-cloud", .cloud = "Oracle Cloud"},
-	{"akamai", .cloud = "Akamai"},
-	{"cloudcix", .cloud = "CloudCIX"},
-	{"cloudsigma", .cloud = "CloudSigma"},
-	{"cloudstack", .cloud = "CloudStack"},
-	{"digitalocean", .cloud = "DigitalOcean"},
-	{"e24cloud", .cloud = "e24cloud"},
-	{"exoscale", .cloud = "Exoscale"},
-	{"hetzner", .cloud = "Hetzner"},
-	{"huawei", .cloud = "Huawei Cloud"},
-	{"nwcs", .cloud = "NWCS"},
-	{"open-telekom-cloud", .cloud = "Open Telekom Cloud"},
-	{"openstack", .cloud = "OpenStack"},
-	{"outscale", .cloud = "3DS Outscale"},
-	{"samsung", .cloud = "Samsung Cloud Platform"},
-	{"sap-ccloud", .cloud = "SAP Converged Cloud"},
-	{"scaleway", .cloud = "Scaleway"},
-	{"smartdc", .cloud = "SmartDC"},
-	{"tencent", .cloud = "Tencent Cloud"},
-	{"tilaa", .cloud = "Tilaa"},
-	{"upcloud", .cloud = "UpCloud"},
-	{"vultr", .cloud = "Vultr"},
-	{"yandex", .cloud = "Yandex Cloud"},
-	{"zstack", .cloud = "ZStack"},
-	{"cloud-hypervisor", .product = "Cloud Hypervisor"},
-	{"firecracker", .product = "Firecracker"},
-	{"gvisor", .product = "gVisor"},
-	{"lpar", .product = "LPAR of IBM Z"},
-	{"microvm", .product = "microVM"},
-	{"qubes", .product = "Qubes OS"},
-	{"xen-dom0", .product = "Xen's dom0"},
-	{"wsl1", .product = "WSL 1"},
-	{"wsl2", .product = "WSL 2"},
+	const char *word, *name;
+} hypervisors[] = {
+	{"amazon", "Nitro"},
+	{"google", "KVM"},
+	{"kvm", "KVM"},
+	{"microsoft", "Hyper-V"},
+	{"oracle", "VirtualBox"},
+	{"qemu", "QEMU"},
+	{"uml", "User-Mode Linux"},
+	{"acrn", "ACRN"},
+	{"apple", "Apple"},
+	{"bochs", "Bochs"},
+	{"parallels", "Parallels"},
+	{"powervm", "PowerVM"},
+	{"qnx", "QNX"},
+	{"sre", "SRE"},
+	{"zvm", "z/VM"},
+	{"vmware", "VMware"},
+	{"xen", "Xen"},
 };
 
 /* "Xen guest on Amazon EC2", "KVM guest (Firecracker)", "guest of an unknown hypervisor" */
@@ -100,24 +64,23 @@ static void add_machine(const struct host_evidence *host, struct strbuf *sb)
 {
 	bool is_guest =
 		fact_is_known(&host->hypervisor.fact) && !fact_is_text(&host->platform, "xen-dom0");
-	const char *hypervisor = host->hypervisor.value, *cloud = NULL, *product = NULL;
+	const struct platform *platform =
+		fact_is_known(&host->platform.fact) ? platform_find(host->platform.value) : NULL;
+	const char *hypervisor = host->hypervisor.value, *title = platform ? platform->title : NULL;
+	bool on_cloud = title && platform->is_cloud;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (names[i].hypervisor && fact_is_text(&host->hypervisor, names[i].word))
-			hypervisor = names[i].hypervisor;
-		if (fact_is_text(&host->platform, names[i].word)) {
-			cloud = names[i].cloud;
-			product = names[i].product;
-		}
+	for (size_t i = 0; i < ARRAY_SIZE(hypervisors); i++) {
+		if (fact_is_text(&host->hypervisor, hypervisors[i].word))
+			hypervisor = hypervisors[i].name;
 	}
 	if (is_guest && fact_is_text(&host->hypervisor, "vm-other"))
-		strbuf_add(sb, cloud ? "guest" : "guest of an unknown hypervisor");
+		strbuf_add(sb, on_cloud ? "guest" : "guest of an unknown hypervisor");
 	else if (is_guest)
 		strbuf_add(sb, "%s guest", hypervisor);
-	if (cloud)
-		strbuf_add(sb, "%s on %s", is_guest ? "" : "bare metal", cloud);
-	else if (product)
-		strbuf_add(sb, is_guest ? " (%s)" : "%s", product);
+	if (on_cloud)
+		strbuf_add(sb, "%s on %s", is_guest ? "" : "bare metal", title);
+	else if (title)
+		strbuf_add(sb, is_guest ? " (%s)" : "%s", title);
 }
 
 /* "Intel Core2 Duo E8400" of "Intel(R) Core(TM)2 Duo CPU     E8400  @ 3.00GHz" */
