@@ -31,6 +31,7 @@
 #   make check-analysis  run gcc -fanalyzer, clang-tidy, cppcheck
 #   make check-faults    inject failures into system, library calls (ALL=1)
 #   make check-endurance COUNT=10000   repeat runs under load
+#   make check-rooms     build and test without each command (ROOM=NAME: one)
 #   make check-fresh     run the README's commands in Debian chroots (root)
 #   make check-release   test tarball and static binaries (make release-deps)
 #   make check-32        build and test for 32 bits in such a chroot
@@ -258,6 +259,4 @@ format:
 
 include .ci/release.mk
 include tests/tests.mk
-include tests/lab/lab.mk
-include tests/bench/bench.mk
-include tests/compare/compare.mk
+include $(filter-out tests/fuzz/fuzz.mk,$(wildcard tests/*/*.mk))

@@ -106,7 +106,7 @@ bpf:
 	$(QUIET)mv $(BUILD)/events_code.h src/trace/events_code.h
 
 # ONLY=TEXT: the tests with TEXT in their names alone.
-check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CONTRACT)
+check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS)
 	$(QUIET)ONLY='$(ONLY)' tests/cli/run $(TEST_BINARY) $(BUILD)/tests
 
 check-live: $(TEST_BINARY) $(TEST_TOOLS)
@@ -143,6 +143,11 @@ check-man:
 .PHONY: check-consumers
 check-consumers: $(TEST_BINARY) $(TEST_TOOLS)
 	$(QUIET)tests/consumers/run $(TEST_BINARY) $(BUILD)/tests $(CONSUMER)
+
+# Each command is deleted from a copy, in which the rest is tested. ROOM=NAME: that one alone.
+.PHONY: check-rooms
+check-rooms:
+	$(QUIET)tests/rooms/run $(or $(ROOM),bench warp compare trace)
 
 # The source itself; see tests/source/run.
 .PHONY: check-source check-format check-shell check-map check-bpf check-werror
