@@ -88,7 +88,7 @@ struct command {
 	 * operand ends the options, and the output goes to standard error.
 	 */
 	const char *program;
-	/* First command: a word that "help" takes beside commands, by place; NULL: no more. */
+	/* First command: what "help" takes beside commands, a word or two; NULL: no more. */
 	const char *(*topic)(size_t place);
 	void (*explain)(const char *topic, FILE *out); /* prints the help of such a word */
 	int failure_status;  /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */

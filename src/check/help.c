@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Explains causes, advice and terms: `vdsocheck help causes` lists causes and advice, `vdsocheck
- * help ID` prints all that is known about one, `vdsocheck help terms` defines words, the verdicts
- * among them, and `vdsocheck help TERM` one of these.
+ * Explains causes, advice and terms: `vdsocheck help causes` lists groups of causes, `vdsocheck
+ * help causes GROUP` the causes of one, `vdsocheck help advice` all advice, and `vdsocheck help ID`
+ * prints all that is known about a cause or an advice; `vdsocheck help terms` defines words, the
+ * verdicts among them, and `vdsocheck help TERM` one of these.
  */
 #include <string.h>
 
@@ -12,8 +13,22 @@
 #define LIST_INDENT 34
 #define TERMS_INDENT 15
 
+#define CAUSES "causes "
+
 /* No list and no term has the name of a cause or of advice. */
-static const char *const lists[] = {"causes", "terms"};
+static const char *const lists[] = {
+	[GROUP_ANY] = CAUSES "any",
+	[GROUP_TSC] = CAUSES "tsc",
+	[GROUP_KVM] = CAUSES "kvm",
+	[GROUP_XEN] = CAUSES "xen",
+	[GROUP_HYPERV] = CAUSES "hyperv",
+	[GROUP_OTHER] = CAUSES "arm64",
+	[GROUP_VDSO] = CAUSES "vdso",
+	[GROUP_PROCESS] = CAUSES "process",
+	[GROUP_COUNT] = "causes",
+	"advice",
+	"terms",
+};
 
 static const struct {
 	const char *term, *meaning;
@@ -96,26 +111,41 @@ static void write_item(const char *id, const char *text, struct page *page)
 	page_line(page, id, "%.*s", check_first_sentence(text), text);
 }
 
-static void write_list(struct page *page)
+static void write_groups(struct page *page)
 {
-	enum cause_group group = GROUP_COUNT;
-	struct cause_explanation cause;
-	struct advice advice;
+	page->indent = TERMS_INDENT;
+	wrap_text(
+		page->out, 0, 0, "'vdsocheck help causes GROUP' lists the causes of one of these:");
+	for (size_t group = 0; group < GROUP_COUNT; group++)
+		page_line(page, lists[group] + strlen(CAUSES), "%s", cause_group_names[group]);
+	page_line(page, "More", "'vdsocheck help advice' lists what fixes them.");
+}
 
+static void write_list_head(struct page *page)
+{
 	page->indent = LIST_INDENT;
 	wrap_text(page->out, 0, 0,
 		"'vdsocheck help ID' explains one of these. " ADVICE_WORD_FROM
 		" is the clocksource in use, " ADVICE_WORD_TO
 		" the one to switch to, " ADVICE_WORD_BOOT " are boot parameters.");
+}
+
+static void write_group(enum cause_group group, struct page *page)
+{
+	struct cause_explanation cause;
+
+	write_list_head(page);
 	for (size_t i = 0; explain_cause(i, &cause); i++) {
-		page_end(page);
-		if (cause.group != group)
-			fprintf(page->out, "\n%s:\n", cause_group_names[cause.group]);
-		group = cause.group;
-		write_item(cause.id, cause.text, page);
+		if (cause.group == group)
+			write_item(cause.id, cause.text, page);
 	}
-	page_end(page);
-	fputs("\nAdvice:\n", page->out);
+}
+
+static void write_all_advice(struct page *page)
+{
+	struct advice advice;
+
+	write_list_head(page);
 	for (size_t i = 0; explain_advice(i, &advice); i++) {
 		bool is_question = advice.ask && strncmp(advice.id, "ask-", strlen("ask-")) == 0;
 		struct strbuf sb = {.used = 0};
@@ -179,16 +209,22 @@ void help_explain(const char *topic, FILE *out)
 	struct page page = {.out = out, .indent = LABEL_INDENT};
 	struct cause_explanation cause;
 	struct advice advice;
-	size_t place = 0;
+	size_t place = 0, list = 0;
 
+	while (list < ARRAY_SIZE(lists) && strcmp(topic, lists[list]) != 0)
+		list++;
 	while (explain_cause(place, &cause) && strcmp(cause.id, topic) != 0)
 		place++;
 	if (explain_cause(place, &cause)) {
 		help_write_cause(&cause, &page);
 	} else if (find_advice(topic, &advice)) {
 		write_advice(&advice, &page);
+	} else if (list < GROUP_COUNT) {
+		write_group((enum cause_group)list, &page);
 	} else if (strcmp(topic, "causes") == 0) {
-		write_list(&page);
+		write_groups(&page);
+	} else if (strcmp(topic, "advice") == 0) {
+		write_all_advice(&page);
 	} else {
 		page.indent = TERMS_INDENT;
 		for (size_t i = 0; i < TERM_COUNT; i++) {

@@ -118,10 +118,10 @@ int check_nagios_status(const void *request);
 
 /* ---- help.c: what "vdsocheck help" explains beside the commands ---- */
 
-/* "causes", then the id of each cause and of each piece of advice, by place; NULL: no more. */
+/* Lists and terms, then the id of each cause and of each advice, by place; NULL: no more. */
 const char *help_topic(size_t place);
 
-/* Prints the list of causes and advice, or explains the one with this id. */
+/* Prints the list with this name, or explains the term, the cause or the advice. */
 void help_explain(const char *topic, FILE *out);
 
 /* Prints a piece of advice with all its steps, as the screen does with --verbose. */

@@ -74,13 +74,28 @@ static const char *topic_at(size_t place)
 	return context.commands[0]->topic ? context.commands[0]->topic(place) : NULL;
 }
 
-static const char *find_topic(const char *word)
+static const char *find_topic(const char *words)
 {
 	const char *topic;
 
-	for (size_t i = 0; (topic = topic_at(i)) && strcasecmp(topic, word) != 0; i++)
+	for (size_t i = 0; (topic = topic_at(i)) && strcasecmp(topic, words) != 0; i++)
 		;
 	return topic;
+}
+
+/* Takes what "help" is to explain. Returns the number of its words. */
+static int take_topic(struct cli *cli, int count, char *const *words)
+{
+	char both[LINE_SIZE];
+
+	if (count > 1) {
+		snprintf(both, sizeof(both), "%s %s", words[0], words[1]);
+		cli->topic = find_topic(both);
+		if (cli->topic)
+			return 2;
+	}
+	cli->topic = count > 0 ? find_topic(words[0]) : NULL;
+	return cli->topic != NULL;
 }
 
 /* Takes a command's name, "help" or "version"; several may stand in a row, as in git(1). */
@@ -316,9 +331,11 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 	*cli = (struct cli){.command = commands[0], .sysroot = "/"};
 	for (; argc > 1 && !cli->named && take_command(cli, argv[1]); argc--)
 		argv++;
-	if (argc > 1 && cli->help && !cli->named && (cli->topic = find_topic(argv[1]))) {
-		argc--;
-		argv++;
+	if (cli->help && !cli->named) {
+		int words = take_topic(cli, argc - 1, argv + 1);
+
+		argc -= words;
+		argv += words;
 	}
 	context.command = cli->command;
 	cli_command_name = cli->command->name;

@@ -70,9 +70,12 @@ check_shell() {
 	commands=$(vdsocheck --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p')
 	offers 'offers the commands of --help' 'vdsocheck ' "$commands help version"
 	offers 'offers the commands, terms, causes and advice to help' 'vdsocheck help ' \
-		"$commands help version causes terms $({
+		"$commands help version causes advice terms $({
 			vdsocheck help terms | grep -vE '^  (More|warp) '
-			vdsocheck help causes
+			vdsocheck help advice
+			for group in $(vdsocheck help causes | sed -n 's/^  \([a-z][a-z0-9]*\) .*/\1/p'); do
+				vdsocheck help causes "$group"
+			done
 		} | sed -n 's/^  \([A-Za-z][A-Za-z0-9-]*\) .*/\1/p')"
 	for command in $commands; do
 		offers "offers the options of 'help $command'" "vdsocheck $command --" "$(long_options "$command")"

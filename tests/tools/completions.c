@@ -112,18 +112,20 @@ static void print_commands(const char *between)
 	printf("help");
 }
 
-/* Prints the words that only "help" takes. */
+/* Prints the words that only "help" takes, of lists without the second word. */
 static void print_topics(void)
 {
-	const char *topic;
+	const char *between = "", *topic;
 
 	for (size_t i = 0; (topic = command_list[0]->topic(i)); i++) {
 		size_t k = 0;
 
 		while (command_list[k] && strcmp(command_list[k]->name, topic) != 0)
 			k++;
-		if (!command_list[k])
-			printf("%s%s", i ? " " : "", topic);
+		if (command_list[k] || strchr(topic, ' '))
+			continue;
+		printf("%s%s", between, topic);
+		between = " ";
 	}
 }
 
