@@ -33,7 +33,6 @@ static const struct option_row common[] = {
 static struct {
 	const struct command *const *commands;
 	const struct command *command;
-	char **argv; /* the command's words from [1] on; NULL ends them */
 } context;
 
 bool is_common(const struct option_row *row)
@@ -142,10 +141,9 @@ static bool refuse_option(const char *word)
 	return nearest_refuse(&nearest, "unknown option");
 }
 
-/* Refuses what getopt_long(3) returned '?' or, for lack of a value, ':' for. */
-static bool refuse_word(int id)
+/* Refuses a word for which getopt_long(3) returned '?' or, for lack of a value, ':'. */
+static bool refuse_word(int id, const char *word)
 {
-	const char *word = context.argv[optind - 1];
 	const char letter[] = {'-', (char)optopt, '\0'};
 	const struct option_row *row;
 
@@ -154,11 +152,6 @@ static bool refuse_word(int id)
 	for (size_t at = 0; (row = row_at(context.command, &at));) {
 		if (row->id == optopt)
 			return cli_usage_error("option '%s' takes no value", word);
-	}
-	/* Within a word of several letters optind has not moved on yet. */
-	if (optopt && (word[0] != '-' || word[1] == '-' || !strchr(word, optopt)))
-		word = context.argv[optind];
-	for (size_t at = 0; optopt && word && (row = row_at(context.command, &at));) {
 		if (strcmp(word + 1, row->name) == 0)
 			return refuse_option(word);
 	}
@@ -324,6 +317,7 @@ static void take_report(struct cli *cli, int id, const char *value)
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv)
 {
 	struct getopt_rows rows;
+	const char *word; /* is parsed next */
 	bool failed = false;
 	int id;
 
@@ -339,12 +333,12 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 	}
 	context.command = cli->command;
 	cli_command_name = cli->command->name;
-	context.argv = argv;
 	cli->format = cli->command->formats;
 	cli->duration_ns = cli->command->duration_ns;
 	cli->data = xcalloc(1, cli->command->size);
 	cli->operands = xcalloc((size_t)argc + 1, sizeof(*cli->operands));
 	make_rows(cli->command, &rows);
+	word = argc > 1 ? argv[1] : NULL;
 	optind = 0; /* begins anew */
 	while ((id = getopt_long(argc, argv, rows.letters, rows.list, NULL)) != -1) {
 		const char *value = optarg ? optarg : "";
@@ -352,11 +346,12 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 		if (failed)
 			take_report(cli, id, value);
 		else if (id == '?' || id == ':')
-			failed = !refuse_word(id);
+			failed = !refuse_word(id, word);
 		else if (id == 1)
 			failed = !take_operand(cli, value);
 		else
 			failed = !cli_take_option(cli, id, value);
+		word = argv[optind];
 	}
 	while (optind < argc && !failed)
 		failed = !take_operand(cli, argv[optind++]);
