@@ -143,9 +143,8 @@ static const char *load(void)
 	is_there = library;
 #endif
 	EACH_FUNCTION(FIND)
-	return is_there && lib.elf_version(EV_CURRENT) != EV_NONE
-	               ? NULL
-	               : "libdw.so.1, which names functions, too, cannot be loaded";
+	return is_there && lib.elf_version(EV_CURRENT) != EV_NONE ? NULL
+	                                                          : "libdw.so.1 cannot be loaded";
 }
 
 /* The files of the last memory map. */
@@ -433,7 +432,7 @@ static void find_line(const struct stack *stack, uint64_t at, struct place_sourc
 
 static const char *load(void)
 {
-	return "this program was built without libdw, which names functions, too";
+	return "this program was built without libdw";
 }
 
 static void unwind(void)

@@ -95,7 +95,10 @@ static void write_calls(const struct trace_report *report, struct page *page)
 			      .whole = report});
 }
 
-/* Says where a file is whose name the table has, and why a place in it lacks a name or a line. */
+/*
+ * Says where a file is whose name the table has, and why a place in it lacks a name or a line: by
+ * default only if reading it failed.
+ */
 static void write_file(struct page *page, const struct trace_places *places, size_t first)
 {
 	const char *module = places->list[first].module;
@@ -115,9 +118,11 @@ static void write_file(struct page *page, const struct trace_places *places, siz
 		if (place->source.fact.state == FACT_FAILED)
 			failed = &place->source.fact;
 	}
+	if (!page->all && !failed)
+		return;
 	page_line(page, "", "%s is %s", trace_file_name(module), module);
 	if (failed)
-		page_add(page, "; no source lines: %s", failed->reason);
+		page_add(page, "; no functions or source lines: %s", failed->reason);
 	else if (!has_names)
 		page_add(page, "; its debug symbols would give names");
 }
@@ -130,7 +135,7 @@ static void write_places(struct page *page, const struct trace_places *places, c
 				  .heading = heading,
 				  TABLE_ROWS(places->list, places->count)});
 	page->indent = page->hang = 2;
-	for (size_t i = 0; i < places->count && page->all; i++)
+	for (size_t i = 0; i < places->count; i++)
 		write_file(page, places, i);
 	page_end(page);
 	page->indent = indent;
