@@ -171,9 +171,6 @@ struct field {
 #define INLINE_AT(member, rows)                                                                    \
 	.key = #member, .kind = FIELD_INLINE, .options = FIELD_POINTER, .fields = (rows),          \
 	.at = offsetof(OF, member)
-#define OBJECT_AT(name, member, rows)                                                              \
-	.key = name, .kind = FIELD_OBJECT, .options = FIELD_POINTER, .fields = (rows),             \
-	.at = offsetof(OF, member)
 #define LIST_AT(name, member, count, rows)                                                         \
 	.key = name, .kind = FIELD_LIST, .options = FIELD_POINTER, .fields = (rows),               \
 	.at = offsetof(OF, member), .size = sizeof(((OF *)0)->member[0]),                          \
@@ -283,10 +280,6 @@ extern const struct field surroundings_fields[];
 
 /* "vdso", "libc", "syscall", and "" for PATH_COUNT; ended by NULL. */
 extern const char *const call_path_names[];
-
-/* Count the calls of a struct call_evidence by the path that it is judged by; null: not proven. */
-json_t *call_entered(const void *object, const void *whole);
-json_t *call_attempts(const void *object, const void *whole);
 
 /* The keys of struct ntp_evidence. */
 extern const struct field ntp_fields[];

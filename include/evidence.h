@@ -20,6 +20,18 @@
 #define CLOCKSOURCE_NAME_SIZE 32
 #define CLOCKSOURCE_MAX 16
 
+/*
+ * Values are described once, in lists of lines: the type, the member, the key in documents, and
+ * what it means. src/document makes rows of them. Give a line a .title, and --verbose and the
+ * report print the value after it; the others are in sentences, or for programs alone.
+ */
+#define FACT_MEMBER(type, member, ...) struct type##_fact member;
+#define VALUE_MEMBER(type, member, ...) type member;
+
+#define CLOCKSOURCE_FACTS(FACT)                                                                    \
+	FACT(number, tick_ns, "tick_ns",                                                           \
+		.doc = "ns between two ticks of the kernel, by which the clock advances on jiffies")
+
 struct clocksource_evidence {
 	struct fact current_fact;
 	char current[CLOCKSOURCE_NAME_SIZE];
@@ -29,7 +41,7 @@ struct clocksource_evidence {
 	struct fact available_fact;
 	size_t available_count;
 	char available[CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
-	struct number_fact tick_ns; /* the kernel's tick, of jiffies: the clock's only steps */
+	CLOCKSOURCE_FACTS(FACT_MEMBER)
 };
 
 /* The name that was read last; "": unknown. */
@@ -48,10 +60,17 @@ struct vdso_export {
 	char version[VDSO_NAME_SIZE]; /* empty if the image has no symbol versions */
 };
 
+#define VDSO_FACTS(FACT)                                                                           \
+	FACT(flag, replaced, "replaced",                                                           \
+		.doc = "whether it is another image than the kernel's, which a tool gave to the "  \
+		       "process")                                                                  \
+	FACT(text, wrapper, "wrapper",                                                             \
+		.doc = "file of the library whose clock_gettime() this process calls in place of " \
+		       "the C library's, as by LD_PRELOAD")
+
 struct vdso_evidence {
-	struct fact fact;          /* known: there is a vDSO and its exports are listed */
-	struct flag_fact replaced; /* AT_SYSINFO_EHDR is not in the kernel's mapping, [vdso] */
-	struct text_fact wrapper;  /* file whose clock_gettime() is called in place of libc's */
+	struct fact fact; /* known: there is a vDSO and its exports are listed */
+	VDSO_FACTS(FACT_MEMBER)
 	char soname[VDSO_NAME_SIZE];
 	size_t export_count;
 	struct vdso_export exports[VDSO_EXPORT_MAX];
@@ -70,6 +89,12 @@ enum vclock_how {
 #define VCLOCK_MODE_NONE 0
 #define VCLOCK_MODE_TIMENS 0x7fffffff
 
+#define VCLOCK_FACTS(FACT)                                                                         \
+	FACT(flag, pvclock_stable, "pvclock_stable",                                               \
+		.doc = "whether PVCLOCK_TSC_STABLE_BIT is set in the pvclock page of CPU 0")       \
+	FACT(number, hyperv_sequence, "hyperv_sequence",                                           \
+		.doc = "sequence number of the Hyper-V TSC page; 0: the page is invalid")
+
 /* The clock mode, which decides whether the vDSO serves the clocks. */
 struct vclock_evidence {
 	struct fact fact; /* reading of the page; its reason stays when the mode is inferred */
@@ -78,9 +103,8 @@ struct vclock_evidence {
 	char name[32];   /* "none", "tsc", "pvclock" ...; "" if the number has no name here */
 	char layout[48]; /* the layout that checked out */
 	int64_t at;      /* offset of the mode, in bytes from the start of the vDSO image */
-	struct flag_fact time_namespace;    /* the data page is that of a time namespace */
-	struct flag_fact pvclock_stable;    /* PVCLOCK_TSC_STABLE_BIT of CPU 0's page */
-	struct number_fact hyperv_sequence; /* tsc_sequence of the page; 0: invalid, fall back */
+	struct flag_fact time_namespace; /* the data page is that of a time namespace */
+	VCLOCK_FACTS(FACT_MEMBER)
 };
 
 /* The result of a private copy of the vDSO and its data pages (measure.h). */
@@ -92,11 +116,7 @@ struct copy_evidence {
 	struct real_fact what_if_ns; /* per clock_gettime(CLOCK_MONOTONIC) by the CPU's counter */
 };
 
-/*
- * The facts about the host, its surroundings and this process, each once: its type, the member that
- * has it, its key in documents, and what it means. One with a title is listed by --verbose under
- * it; sentences have the others. collect/ sets each, and documents have them in this order.
- */
+/* The host, its surroundings and this process. */
 #define HOST_FACTS(FACT)                                                                            \
 	FACT(text, kernel, "kernel", .doc = "release of the kernel, as uname -r")                   \
 	FACT(text, kernel_build, "kernel_build", .title = "kernel build",                           \
@@ -154,10 +174,8 @@ struct copy_evidence {
 		.doc = "tsc_mode of the guest by Xen's CPUID leaf; 2: never emulated")              \
 	FACT(number, tracer, "tracer_pid", .doc = "process ID of the tracer of vdsocheck; 0: none")
 
-#define HOST_MEMBER(type, member, ...) struct type##_fact member;
-
 struct host_evidence {
-	HOST_FACTS(HOST_MEMBER)
+	HOST_FACTS(FACT_MEMBER)
 };
 
 #define KERNEL_LOG_MAX 24
@@ -249,14 +267,22 @@ static inline enum call_path call_judged_path(const struct call_evidence *call)
 	return call->path[PATH_VDSO].available ? PATH_VDSO : PATH_LIBC;
 }
 
+/* Keys end in _ns, those of the reasons in _reason. */
+#define TIMING_FACTS(FACT)                                                                           \
+	FACT(real, counter_ns, "counter", .options = FIELD_NEEDED,                                   \
+		.doc = "ns per bare read of the counter, least of all batches")                      \
+	FACT(real, ordered_ns, "ordered_counter",                                                    \
+		.doc = "ns per read of the counter after earlier instructions, as a vDSO reads it, " \
+		       "least of all batches")                                                       \
+	FACT(real, syscall_floor_ns, "getppid", .options = FIELD_NEEDED,                             \
+		.doc = "ns per getppid system call, the cheapest one, least of all batches")
+
 struct timing_evidence {
 	struct fact fact;
-	char counter[16];                  /* "rdtsc", "cntvct_el0" ... */
-	struct real_fact counter_ns;       /* one bare read of the CPU's counter */
-	struct real_fact ordered_ns;       /* one as a vDSO makes it: after earlier instructions */
-	struct real_fact syscall_floor_ns; /* getppid by raw system call: the cheapest one */
-	unsigned batches;                  /* measured of each call and path */
-	struct number_fact cpu;            /* that the calls were timed on */
+	char counter[16]; /* "rdtsc", "cntvct_el0" ... */
+	TIMING_FACTS(FACT_MEMBER)
+	unsigned batches;       /* measured of each call and path */
+	struct number_fact cpu; /* that the calls were timed on */
 };
 
 /* sizeof "2026-11-21T15:02:11Z" */
@@ -268,13 +294,20 @@ struct timestamp_evidence {
 	struct real_fact uptime_s; /* since boot, suspended time included (CLOCK_BOOTTIME) */
 };
 
+#define NTP_VALUES(VALUE)                                                                          \
+	VALUE(bool, synchronized, "synchronized",                                                  \
+		.doc = "whether the kernel regards its clock as synchronized")                     \
+	VALUE(bool, leap_pending, "leap_second_pending",                                           \
+		.doc = "whether a leap second is scheduled or being inserted")                     \
+	VALUE(int64_t, offset_ns, "offset_ns", .options = FIELD_SIGNED,                            \
+		.doc = "offset of the clock in ns, as adjtimex(2) returns it")                     \
+	VALUE(int64_t, max_error_us, "max_error_us",                                               \
+		.doc = "maximum error of the clock in us, as adjtimex(2) returns it")
+
 /* The kernel's NTP state, as adjtimex(2) reports it. */
 struct ntp_evidence {
 	struct fact fact;
-	bool synchronized; /* STA_UNSYNC is clear */
-	bool leap_pending; /* a leap second is scheduled, or being inserted */
-	int64_t offset_ns;
-	int64_t max_error_us;
+	NTP_VALUES(VALUE_MEMBER)
 };
 
 struct evidence {

@@ -63,10 +63,7 @@ static const struct field clocksource_fields[] = {
 	{LIST("available", available, available_count, name_element), .fact = FACT(available_fact),
 		.reason = "reason", .doc = "clocksources that the kernel offers"},
 	{REASON("reason")},
-	{NUMBER_FACT("tick_ns", tick_ns, INT32_MAX),
-		.doc = "ns between two ticks of the kernel, by which the clock advances on "
-		       "jiffies"},
-	{0},
+	CLOCKSOURCE_FACTS(FACT_ROW){0},
 };
 
 /* ---- vDSO ---- */
@@ -86,12 +83,8 @@ static const struct field export_fields[] = {
 static const struct field vdso_fields[] = {
 	{KNOWN("present", fact), .options = FIELD_ABSENT, .reason = "reason",
 		.doc = "whether the vDSO is mapped"},
-	{FLAG_FACT("replaced", replaced),
-		.doc = "whether it is another image than the kernel's, which a tool gave to the "
-		       "process"},
-	{TEXT_FACT("wrapper", wrapper),
-		.doc = "file of the library whose clock_gettime() this process calls in place of "
-		       "the C library's, as by LD_PRELOAD"},
+	VDSO_FACTS(FACT_ROW)
+	/* The image itself: */
 	{TEXT("soname", soname), .doc = "soname of the image; null: none, or unknown"},
 	{LIST("exports", exports, export_count, export_fields), .fact = FACT(fact),
 		.options = FIELD_ABSENT, .reason = "reason",
@@ -141,14 +134,8 @@ static const struct field vclock_fields[] = {
 	{FLAG("time_namespace", time_namespace.value), .fact = FACT(time_namespace.fact),
 		.reason = "reason",
 		.doc = "whether the data page is that of a time namespace; null: unknown"},
-	{FLAG("pvclock_stable", pvclock_stable.value), .fact = FACT(pvclock_stable.fact),
-		.reason = "pvclock_stable_reason",
-		.doc = "whether PVCLOCK_TSC_STABLE_BIT is set in the pvclock page of CPU 0"},
-	{REASON("pvclock_stable_reason")},
-	{INTEGER("hyperv_sequence", hyperv_sequence.value, UINT32_MAX),
-		.fact = FACT(hyperv_sequence.fact), .reason = "hyperv_sequence_reason",
-		.doc = "sequence number of the Hyper-V TSC page; 0: the page is invalid"},
-	{REASON("hyperv_sequence_reason")},
+	VCLOCK_FACTS(REASONED_ROW)
+	/* Of the mode: */
 	{REASON("reason"), .fact = FACT(fact),
 		.doc = "why the mode was not read from the data page; null: it was"},
 	{0},
@@ -184,13 +171,7 @@ static const struct field what_if_fields[] = {
 #undef OF
 #define OF struct host_evidence
 
-#define text_ROW TEXT_FACT
-#define flag_ROW FLAG_FACT
-#define number_ROW(key, member) NUMBER_FACT(key, member, INT32_MAX)
-/* A line of HOST_FACTS. */
-#define HOST_ROW(type, member, key, ...) {type##_ROW(key, member), __VA_ARGS__},
-
-static const struct field host_fields[] = {HOST_FACTS(HOST_ROW){0}};
+static const struct field host_fields[] = {HOST_FACTS(FACT_ROW){0}};
 
 /* ---- clocksource and host in the documents of other commands ---- */
 
@@ -266,15 +247,7 @@ static const struct field kernel_log_fields[] = {
 
 const struct field ntp_fields[] = {
 	{WHOLE("reason", fact), .doc = "why the synchronization is unknown; null: it is known"},
-	{FLAG("synchronized", synchronized),
-		.doc = "whether the kernel regards its clock as synchronized"},
-	{FLAG("leap_second_pending", leap_pending),
-		.doc = "whether a leap second is scheduled or being inserted"},
-	{INTEGER("offset_ns", offset_ns, INT64_MAX), .options = FIELD_SIGNED,
-		.doc = "offset of the clock in ns, as adjtimex(2) returns it"},
-	{INTEGER("max_error_us", max_error_us, INT64_MAX),
-		.doc = "maximum error of the clock in us, as adjtimex(2) returns it"},
-	{0},
+	NTP_VALUES(FACT_ROW){0},
 };
 
 /* ---- the document ---- */

@@ -8,6 +8,17 @@
 /* Bytes of the longest key and of the longest path; longer ones are cut. */
 #define FIELD_KEY_SIZE 128
 
+/* Rows of the lines of evidence.h; the second one's reason is written where it is known, too. */
+#define FACT_ROW(type, member, key, ...) {type##_ROW(key, member), __VA_ARGS__},
+#define REASONED_ROW(type, member, key, ...)                                                       \
+	{type##_ROW(key, member), .reason = key "_reason", __VA_ARGS__}, {REASON(key "_reason")},
+#define text_ROW TEXT_FACT
+#define flag_ROW FLAG_FACT
+#define number_ROW(key, member) NUMBER_FACT(key, member, UINT32_MAX)
+#define real_ROW(key, member) REAL_FACT(key, member, 1)
+#define bool_ROW FLAG
+#define int64_t_ROW(key, member) INTEGER(key, member, INT64_MAX)
+
 /* Sets the key to the value, which it takes over; NULL: null. */
 void field_put(json_t *object, const char *key, json_t *value);
 

@@ -73,22 +73,16 @@ const struct field proof_fields[] = {
 #undef OF
 #define OF struct timing_evidence
 
-#define LEAST(name, member, why) NS(name, member.value), .fact = FACT(member.fact), .reason = (why)
+#define TIMING_ROW(type, member, stem, ...)                                                        \
+	{type##_ROW(stem "_ns", member), .reason = stem "_reason", __VA_ARGS__},                   \
+		{REASON(stem "_reason")},
 
 const struct field timing_fields[] = {
 	{TEXT("counter", counter),
 		.doc = "name of the CPU's counter, as rdtsc; null: nothing was timed, or none is "
 		       "known"},
-	{LEAST("counter_ns", counter_ns, "counter_reason"), .options = FIELD_NEEDED,
-		.doc = "ns per bare read of the counter, least of all batches"},
-	{REASON("counter_reason")},
-	{LEAST("ordered_counter_ns", ordered_ns, "ordered_counter_reason"),
-		.doc = "ns per read of the counter after earlier instructions, as a vDSO reads "
-		       "it, least of all batches"},
-	{REASON("ordered_counter_reason")},
-	{LEAST("getppid_ns", syscall_floor_ns, "getppid_reason"), .options = FIELD_NEEDED,
-		.doc = "ns per getppid system call, the cheapest one, least of all batches"},
-	{REASON("getppid_reason")},
+	TIMING_FACTS(TIMING_ROW)
+	/* How it was timed: */
 	{INTEGER("batches", batches, UINT32_MAX), .options = FIELD_NEEDED,
 		.doc = "batches measured of each call and path"},
 	{INTEGER("cpu", cpu.value, INT32_MAX), .fact = FACT(cpu.fact), .reason = "cpu_reason",
@@ -116,45 +110,21 @@ static json_t *judged_by(const void *object, const void *whole)
 	return json_string(judged_by_words[call_judged_path(object)]);
 }
 
-static json_t *count_or_null(const struct path_evidence *path, uint32_t calls)
-{
-	return path->attempts ? json_integer(calls) : json_null();
-}
+/* Makes a number of the path that a call is judged by; null where `given` is zero. */
+#define JUDGED(function, number, given)                                                            \
+	static json_t *function(const void *object, const void *whole)                             \
+	{                                                                                          \
+		const struct path_evidence *judged = judged_path(object);                          \
+                                                                                                   \
+		(void)whole;                                                                       \
+		return judged->given ? json_integer(judged->number) : json_null();                 \
+	}
 
-json_t *call_entered(const void *object, const void *whole)
-{
-	(void)whole;
-	return count_or_null(judged_path(object), judged_path(object)->entered);
-}
-
-json_t *call_attempts(const void *object, const void *whole)
-{
-	(void)whole;
-	return count_or_null(judged_path(object), judged_path(object)->attempts);
-}
-
-static json_t *number_or_null(json_int_t number)
-{
-	return number ? json_integer(number) : json_null();
-}
-
-static json_t *judged_signal(const void *object, const void *whole)
-{
-	(void)whole;
-	return number_or_null(judged_path(object)->signal);
-}
-
-static json_t *judged_failed(const void *object, const void *whole)
-{
-	(void)whole;
-	return number_or_null(judged_path(object)->failed);
-}
-
-static json_t *judged_error(const void *object, const void *whole)
-{
-	(void)whole;
-	return number_or_null(judged_path(object)->error);
-}
+JUDGED(judged_entered, entered, attempts)
+JUDGED(judged_attempts, attempts, attempts)
+JUDGED(judged_failed, failed, failed)
+JUDGED(judged_error, error, error)
+JUDGED(judged_signal, signal, signal)
 
 /* Reading it back only makes the same reason again: the judge needs no raw system call. */
 static const char no_such_call[] = "absent: no such system call on this architecture";
@@ -262,11 +232,11 @@ const struct field call_fields[] = {
 		.words = judged_by_words,
 		.doc = "path that the call is judged by: the vDSO, or libc where the vDSO does "
 		       "not have it"},
-	{COMPUTED("entered_kernel", FIELD_INTEGER, call_entered), .options = FIELD_NEEDED,
+	{COMPUTED("entered_kernel", FIELD_INTEGER, judged_entered), .options = FIELD_NEEDED,
 		.most = UINT32_MAX,
 		.doc = "calls by this path that entered the kernel under the proof; null: not "
 		       "proven"},
-	{COMPUTED("attempts", FIELD_INTEGER, call_attempts), .options = FIELD_NEEDED,
+	{COMPUTED("attempts", FIELD_INTEGER, judged_attempts), .options = FIELD_NEEDED,
 		.most = UINT32_MAX,
 		.doc = "calls by this path that were made under the proof; null: not proven"},
 	{INTEGER("libc_entered_kernel", path[PATH_LIBC].entered, UINT32_MAX),
