@@ -187,6 +187,29 @@ static void set_leaves_absent(struct host_evidence *host, const char *why)
 		fact_set(facts[i], FACT_ABSENT, "%s", why);
 }
 
+void cpu_take_answer(struct host_evidence *host, const struct cpuid_answer *answer)
+{
+	if (*answer->brand)
+		fact_set_text(&host->cpu, answer->brand);
+	fact_set_flag(&host->invariant_tsc, answer->invariant_tsc);
+	set_leaves_absent(host, "not a leaf of this hypervisor");
+	if (*answer->version)
+		fact_set_text(&host->hypervisor_version, answer->version);
+	if (answer->hypervisor && strcmp(answer->hypervisor, "kvm") == 0) {
+		fact_set_flag(&host->kvm_clock_offered,
+			answer->kvm_features &
+				(KVM_FEATURE_CLOCKSOURCE | KVM_FEATURE_CLOCKSOURCE2));
+		fact_set_flag(&host->kvm_clock_stable,
+			answer->kvm_features & KVM_FEATURE_CLOCKSOURCE_STABLE_BIT);
+	}
+	if (answer->hypervisor && strcmp(answer->hypervisor, "xen") == 0) {
+		fact_set_number(&host->xen_tsc_mode, answer->xen_tsc[1] & INT32_MAX);
+		fact_set_flag(&host->xen_tsc_emulated, answer->xen_tsc[0] & XEN_CPUID_TSC_EMULATED);
+		fact_set_flag(
+			&host->xen_tsc_reliable, answer->xen_tsc[0] & XEN_CPUID_HOST_TSC_RELIABLE);
+	}
+}
+
 void cpu_collect(const struct root *root, struct host_evidence *host)
 {
 	struct cpuid_answer answer;
@@ -194,26 +217,8 @@ void cpu_collect(const struct root *root, struct host_evidence *host)
 	collect_from_cpuinfo(root, host);
 	collect_count(root, &host->cpu_count);
 	/* In User-Mode Linux CPUID describes the machine below (arch/um/kernel/um_arch.c). */
-	if (!root->live || fact_is_text(&host->cpu, "UML") || !cpuid_ask(&answer)) {
+	if (!root->live || fact_is_text(&host->cpu, "UML") || !cpuid_ask(&answer))
 		set_leaves_absent(host, "CPUID was not asked");
-		return;
-	}
-	if (*answer.brand)
-		fact_set_text(&host->cpu, answer.brand);
-	fact_set_flag(&host->invariant_tsc, answer.invariant_tsc);
-	set_leaves_absent(host, "not a leaf of this hypervisor");
-	if (*answer.version)
-		fact_set_text(&host->hypervisor_version, answer.version);
-	if (answer.hypervisor && strcmp(answer.hypervisor, "kvm") == 0) {
-		fact_set_flag(&host->kvm_clock_offered,
-			answer.kvm_features & (KVM_FEATURE_CLOCKSOURCE | KVM_FEATURE_CLOCKSOURCE2));
-		fact_set_flag(&host->kvm_clock_stable,
-			answer.kvm_features & KVM_FEATURE_CLOCKSOURCE_STABLE_BIT);
-	}
-	if (answer.hypervisor && strcmp(answer.hypervisor, "xen") == 0) {
-		fact_set_number(&host->xen_tsc_mode, answer.xen_tsc[1] & INT32_MAX);
-		fact_set_flag(&host->xen_tsc_emulated, answer.xen_tsc[0] & XEN_CPUID_TSC_EMULATED);
-		fact_set_flag(
-			&host->xen_tsc_reliable, answer.xen_tsc[0] & XEN_CPUID_HOST_TSC_RELIABLE);
-	}
+	else
+		cpu_take_answer(host, &answer);
 }

@@ -105,6 +105,9 @@ struct cpuid_answer {
 	uint32_t xen_tsc[2];   /* EAX and EBX of leaf base + 3, under "xen"; else 0 */
 };
 
+/* Fills what CPUID says about this CPU and its hypervisor. */
+void cpu_take_answer(struct host_evidence *host, const struct cpuid_answer *answer);
+
 /* Asks once in a run. Returns false if the CPU has no CPUID or refuses it (ARCH_CPUID). */
 bool cpuid_ask(struct cpuid_answer *answer);
 

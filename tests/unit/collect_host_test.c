@@ -489,6 +489,46 @@ static struct cpuid_answer ask_fake(
 	return answer;
 }
 
+/* A guest's flags of a clock are each a bit of its own hypervisor's leaf, and no other's. */
+static void the_leaves_of_a_hypervisor_are_read_by_their_bits(void **state)
+{
+	static const struct {
+		const char *hypervisor;
+		uint32_t kvm, xen;
+		enum fact_state kvm_known, xen_known;
+		bool offered, stable, emulated, reliable;
+	} rows[] = {
+		{"kvm", 0, 0, FACT_KNOWN, FACT_ABSENT, false, false, false, false},
+		{"kvm", 1, 3, FACT_KNOWN, FACT_ABSENT, true, false, false, false},
+		{"kvm", 1 << 3, 0, FACT_KNOWN, FACT_ABSENT, true, false, false, false},
+		{"kvm", 1 << 24 | 1, 0, FACT_KNOWN, FACT_ABSENT, true, true, false, false},
+		{"xen", 1 << 24 | 1, 0, FACT_ABSENT, FACT_KNOWN, false, false, false, false},
+		{"xen", 0, 1, FACT_ABSENT, FACT_KNOWN, false, false, true, false},
+		{"xen", 0, 2, FACT_ABSENT, FACT_KNOWN, false, false, false, true},
+		{"microsoft", 1, 3, FACT_ABSENT, FACT_ABSENT, false, false, false, false},
+		{NULL, 1, 3, FACT_ABSENT, FACT_ABSENT, false, false, false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct host_evidence host = {.cpu = {.value = ""}};
+		const struct cpuid_answer answer = {.brand = "x",
+			.hypervisor = rows[i].hypervisor,
+			.kvm_features = rows[i].kvm,
+			.xen_tsc = {rows[i].xen, 2}};
+
+		cpu_take_answer(&host, &answer);
+		assert_int_equal(host.kvm_clock_offered.fact.state, rows[i].kvm_known);
+		assert_int_equal(host.xen_tsc_reliable.fact.state, rows[i].xen_known);
+		assert_int_equal(host.kvm_clock_offered.value, rows[i].offered);
+		assert_int_equal(host.kvm_clock_stable.value, rows[i].stable);
+		assert_int_equal(host.xen_tsc_emulated.value, rows[i].emulated);
+		assert_int_equal(host.xen_tsc_reliable.value, rows[i].reliable);
+		if (rows[i].xen_known == FACT_KNOWN)
+			assert_true(host.xen_tsc_mode.value > 1.5);
+	}
+}
+
 static void a_hypervisor_that_imitates_hyperv_is_named_itself(void **state)
 {
 	struct cpuid_answer answer;
@@ -636,6 +676,7 @@ int main(void)
 		IN_TREE(the_region_is_the_one_that_cloud_init_was_told),
 		IN_TREE(a_large_file_of_cloud_init_is_refused),
 		cmocka_unit_test(what_shows_no_hypervisor_is_told_from_nothing),
+		cmocka_unit_test(the_leaves_of_a_hypervisor_are_read_by_their_bits),
 		cmocka_unit_test(a_hypervisor_that_imitates_hyperv_is_named_itself),
 		IN_TREE(a_cpu_without_name_has_its_machine_s),
 		IN_TREE(a_huge_cpuinfo_is_read_from_its_head),
