@@ -46,7 +46,8 @@ static struct {
 	size_t frame_count;
 	/* The functions of the last map of run-time code. */
 	struct made_function *made;
-	size_t made_count, made_room, made_map;
+	size_t made_count, made_room;
+	uint64_t made_map;
 } now;
 
 /* ---- names ---- */
@@ -82,19 +83,17 @@ void name_read(struct span symbol, char *to, size_t size)
 /* Of run-time code, the last line of a map that has an address counts. */
 static void name_made_code(struct known *known)
 {
+	struct made_function *made, next;
 	struct span rest;
-	struct made_function *made;
-	uint64_t start, size;
-	struct span name;
 
 	if (now.made_map != known->file) {
 		rest = perf_map_read(&now.perf_maps[known->file]);
 		now.made_map = known->file;
 		now.made_count = 0;
-		while (perf_map_next(&rest, &start, &size, &name)) {
+		while (perf_map_next(&rest, &next.start, &next.size, &next.name)) {
 			now.made = array_grow(
 				now.made, now.made_count, &now.made_room, sizeof(*now.made));
-			now.made[now.made_count++] = (struct made_function){start, size, name};
+			now.made[now.made_count++] = next;
 		}
 	}
 	for (size_t i = now.made_count; i && !*known->name; i--) {
