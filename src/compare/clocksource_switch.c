@@ -56,7 +56,7 @@ static void read_record(struct clocksource_switch *sw)
 /* Any user who can read a file can lock it: only its owner can open this one. */
 static int open_record(const struct root *root, struct fact *why)
 {
-	int file = openat(root->directory, SWITCH_RECORD + 1,
+	int file = openat(root->directory, &SWITCH_RECORD[1],
 		O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	if (file < 0)
