@@ -175,6 +175,9 @@ void nearest_try(struct nearest *nearest, const char *name);
  */
 bool nearest_refuse(const struct nearest *nearest, const char *what);
 
+/* Returns the place of the word among the names; -1 after a refusal. */
+int take_name(const char *what, struct span word, const char *const *names, size_t count);
+
 /* ---- terminal.c ---- */
 
 /* Prints "vdsocheck: ..." on standard error, control characters replaced. Returns false. */

@@ -48,14 +48,10 @@ static bool take_names(const char *option, const char *value, struct bench_names
 static bool take_path(struct cli *cli, struct span word)
 {
 	struct bench_plan *plan = &((struct bench_report *)cli->data)->plan;
-	struct nearest nearest = {.word = word};
+	int path = take_name("--path: unknown path", word, call_path_names, PATH_COUNT);
 
-	for (int path = 0; path < PATH_COUNT; path++) {
-		if (text_equals(word, call_path_names[path]))
-			return plan->paths |= 1u << path;
-		nearest_try(&nearest, call_path_names[path]);
-	}
-	return nearest_refuse(&nearest, "--path: unknown path");
+	plan->paths |= path < 0 ? 0 : 1u << path;
+	return path >= 0;
 }
 
 static bool take_calls(struct cli *cli, struct span word)

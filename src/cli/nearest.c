@@ -72,6 +72,20 @@ bool nearest_refuse(const struct nearest *nearest, const char *what)
 		return cli_error(
 			"%s '%.*s'; did you mean '%s'?", what, length, word, nearest->name);
 	if (*nearest->all && strlen(nearest->all) < sizeof(nearest->all) - 1)
-		return cli_usage_error("%s '%.*s'; there are %s", what, length, word, nearest->all);
+		return cli_usage_error("%s '%.*s'; there %s %s", what, length, word,
+			strchr(nearest->all, ',') ? "are" : "is only", nearest->all);
 	return cli_usage_error("%s '%.*s'", what, length, word);
+}
+
+int take_name(const char *what, struct span word, const char *const *names, size_t count)
+{
+	struct nearest nearest = {.word = word};
+
+	for (size_t i = 0; i < count; i++) {
+		if (text_equals(word, names[i]))
+			return (int)i;
+		nearest_try(&nearest, names[i]);
+	}
+	nearest_refuse(&nearest, what);
+	return -1;
 }

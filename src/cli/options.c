@@ -193,16 +193,10 @@ static bool take_color(struct cli *cli, const char *word)
 {
 	static const char *const names[] = {
 		[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
-	struct nearest nearest = {.word = text_span(word)};
+	int place = take_name("--color: unknown value", text_span(word), names, ARRAY_SIZE(names));
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(word, names[i]) == 0) {
-			cli->color = (enum color_choice)i;
-			return true;
-		}
-		nearest_try(&nearest, names[i]);
-	}
-	return nearest_refuse(&nearest, "--color: unknown value");
+	cli->color = place < 0 ? COLOR_AUTO : (enum color_choice)place;
+	return place >= 0;
 }
 
 const struct format *cli_find_format(const struct command *command, const char *name)

@@ -29,8 +29,10 @@ struct trace_work {
 static bool take_option(struct cli *cli, int id, const char *value)
 {
 	struct trace_work *work = cli->data;
+	static const char *const as_if[] = {"fallback"}, *const by[] = {"process", "cgroup"};
 	struct trace_request *request = &work->report.request;
 	uint64_t pid;
+	int place;
 
 	switch (id) {
 	case 'a':
@@ -39,16 +41,16 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	case OPTION_NO_SERVED:
 		return request->leaves_untouched = true;
 	case OPTION_AS_IF:
-		request->as_if_fallback = strcmp(value, "fallback") == 0;
-		return request->as_if_fallback ||
-		       cli_usage_error("--as-if: '%s' is not known; use fallback", value);
+		request->as_if_fallback =
+			take_name("--as-if: unknown value", text_span(value), as_if, 1) == 0;
+		return request->as_if_fallback;
 	case OPTION_TOP:
 		return take_count("--top", text_span(value), "rows, such as 20", &request->shown);
 	case OPTION_BY:
-		request->lists_groups = strcmp(value, "cgroup") == 0;
-		request->lists_processes = strcmp(value, "process") == 0;
-		return request->lists_groups || request->lists_processes ||
-		       cli_usage_error("--by: '%s' is neither process nor cgroup", value);
+		place = take_name("--by: unknown value", text_span(value), by, ARRAY_SIZE(by));
+		request->lists_processes = place == 0;
+		request->lists_groups = place == 1;
+		return place >= 0;
 	case 'd':
 		return take_duration("--duration", value, &request->limit_ns);
 	default:
