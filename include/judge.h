@@ -199,7 +199,7 @@ double cost_seconds(double calls, double slow_ns, double fast_ns);
 struct other_clocksource {
 	const char *name; /* a string of the evidence */
 	bool advisable;
-	const char *why_not;      /* as advisable_why_not() gives it; NULL: advisable */
+	const char *why_not;      /* follows "because"; NULL: advisable */
 	struct real_fact call_ns; /* clock_gettime(CLOCK_MONOTONIC), on a copy of the vDSO */
 };
 
@@ -290,15 +290,6 @@ enum counter_standing {
  * reason why the mode was not read.
  */
 struct vclock_evidence vclock_infer(const struct evidence *evidence);
-
-/*
- * Returns why switching this host to the clocksource `name` cannot be recommended: a clause that
- * follows "because" ("the kernel marked the TSC unstable"), in static storage. NULL: it can be, the
- * kernel offers it, its vDSO can read it, and nothing in the evidence is against it. Whether it is
- * in use already, and whether it would be faster, is for the caller to say. Needs clocksource,
- * host and, to be sure of the TSC, the kernel log.
- */
-const char *advisable_why_not(const struct evidence *evidence, const char *name);
 
 /*
  * Returns the risk of a switch to tsc in a guest that can be migrated, a sentence in static

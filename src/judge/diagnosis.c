@@ -21,11 +21,3 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis)
 	cost_find(&view, &diagnosis->cost);
 	diagnosis->other_count = other_clocksources_find(&view, diagnosis->others);
 }
-
-/* It is here because the view asks advisable.c, too. */
-const char *advisable_why_not(const struct evidence *evidence, const char *name)
-{
-	struct view view = view_of(evidence);
-
-	return reason_against(&view, name);
-}

@@ -333,7 +333,12 @@ bool clocksource_is_own_counter(const char *clocksource);
 /* Finds the counter's standing; lines of the log count only while it is not in use. */
 enum counter_standing counter_standing_find(const struct view *v);
 
-/* Returns why this clocksource may not be recommended (see advisable_why_not()), or NULL. */
+/*
+ * Returns why switching this host to the clocksource `name` cannot be recommended: a clause that
+ * follows "because" ("the kernel marked the TSC unstable"), in static storage. NULL: it can be, the
+ * kernel offers it, its vDSO can read it, and nothing in the evidence is against it. Whether it is
+ * in use already, and whether it would be faster, is for the caller to say.
+ */
 const char *reason_against(const struct view *v, const char *name);
 
 /* Finds the clocksources that the kernel offers beside the one in use, and returns how many. */

@@ -483,6 +483,8 @@ static void check_command(const char *command)
 
 static void check_piece(const struct evidence *evidence, const struct advice *piece)
 {
+	struct view view;
+
 	assert_true(piece->id && *piece->id && *piece->text);
 	assert_null(strpbrk(piece->text, "{}\n"));
 	for (size_t i = 0; i < piece->step_count; i++) {
@@ -496,7 +498,8 @@ static void check_piece(const struct evidence *evidence, const struct advice *pi
 	}
 	if (!*piece->clocksource)
 		return;
-	assert_null(advisable_why_not(evidence, piece->clocksource));
+	view = view_of(evidence);
+	assert_null(reason_against(&view, piece->clocksource));
 	assert_string_not_equal(piece->clocksource, evidence->clocksource.current);
 	assert_non_null(piece->risk);
 	/* What is changed can be verified. */

@@ -5,20 +5,27 @@
  */
 #include <string.h>
 
-#include "judge.h"
+#include "judge/view.h"
 #include "unit/evidence_builder.h"
 #include "unit/unit.h"
 
 static struct evidence evidence;
 
+static const char *why_not_to(const char *name)
+{
+	struct view view = view_of(&evidence);
+
+	return reason_against(&view, name);
+}
+
 static void assert_advisable(const char *name)
 {
-	assert_null(advisable_why_not(&evidence, name));
+	assert_null(why_not_to(name));
 }
 
 static void assert_not_advisable(const char *name, const char *reason)
 {
-	const char *why_not = advisable_why_not(&evidence, name);
+	const char *why_not = why_not_to(name);
 
 	assert_non_null(why_not);
 	if (!strstr(why_not, reason))
@@ -249,7 +256,7 @@ static void only_available_clocksources_are_advisable(void **state)
 
 		evidence_roll(&evidence, &dice);
 		for (size_t i = 0; i < COUNT(names); i++) {
-			const char *why_not = advisable_why_not(&evidence, names[i]);
+			const char *why_not = why_not_to(names[i]);
 			bool offered = false;
 
 			for (size_t k = 0; k < evidence.clocksource.available_count; k++)
