@@ -93,6 +93,9 @@ static void a_partial_fallback_costs_the_mean_of_both(void **state)
 	find_cost(VERDICT_FALLBACK, &cost);
 	assert_true(cost.call_ns.value > 309.9 && cost.call_ns.value < 310.1);
 	assert_true(cost.mixed);
+	evidence_monotonic(&evidence, PATH_VDSO)->entered = 1;
+	find_cost(VERDICT_FALLBACK, &cost);
+	assert_true(cost.mixed && cost.call_ns.value > 20 && cost.call_ns.value < 21);
 }
 
 /* A monitor that looks for a loss would raise an alarm on a healthy host, or on a guess. */
