@@ -137,7 +137,8 @@ static void bench_write_heading(const struct bench_report *report, struct page *
  * Below the table are the reasons why rows have no numbers, each once. `fact_at` is where a row has
  * its fact.
  */
-static void write_table(struct table table, const char *heading, size_t fact_at, struct page *page)
+static void bench_write_table(
+	struct table table, const char *heading, size_t fact_at, struct page *page)
 {
 	const char *reason = "";
 
@@ -164,12 +165,12 @@ void bench_text(const void *data, struct page *page)
 	if (fact_is_known(&bench->cpu.fact))
 		text_append(heading, sizeof(heading), " on CPU %d", (int)bench->cpu.value);
 	if (bench->row_count)
-		write_table((struct table){.fields = bench_row_fields,
-				    TABLE_ROWS(bench->rows, bench->row_count)},
+		bench_write_table((struct table){.fields = bench_row_fields,
+					  TABLE_ROWS(bench->rows, bench->row_count)},
 			heading, offsetof(struct bench_row, stats.fact), page);
 	if (bench->run_count)
-		write_table((struct table){.fields = bench_run_fields,
-				    TABLE_ROWS(bench->runs, bench->run_count)},
+		bench_write_table((struct table){.fields = bench_run_fields,
+					  TABLE_ROWS(bench->runs, bench->run_count)},
 			"seconds", offsetof(struct bench_run, fact), page);
 	page_end(page);
 	if (bench->row_count && !page->all && report->noise.quiet && !bench->stopped)

@@ -21,7 +21,7 @@ static const struct kernel_log_line *find_switch_to_current(const struct evidenc
 	                                                                                 : NULL;
 }
 
-static void cite_written(const struct view *v, struct cause *cause)
+static void selected_cite_written(const struct view *v, struct cause *cause)
 {
 	cite_available(v, cause);
 	cite_line(v, cause, find_switch_to_current(v->evidence));
@@ -104,7 +104,7 @@ static const struct advice_row kernel_with_vmware = {"kernel-with-vmware", RANK_
  * The kernel selects the first clocksource of its list unless an order names another: clocksource=
  * at boot, or a write to sysfs (__clocksource_select(), 3.10 to 7.2).
  */
-static bool is_written(const struct view *v)
+static bool selected_is_written(const struct view *v)
 {
 	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
 
@@ -142,7 +142,7 @@ static bool is_kvm_clock_unused(const struct view *v)
 	       !is_paravirtual_off(v) && !log_shows_kvm_guest(evidence);
 }
 
-static bool lacks_kvm_guest(const struct view *v)
+static bool selected_lacks_kvm_guest(const struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
 
@@ -172,15 +172,15 @@ const struct cause_row causes_selected[] = {
 			 "neither hpet nor acpi_pm is available, and the clocksource is jiffies "
 			 "or pit.",
 		.evidence = cite_boot, .more = BOOT_PARAMETERS, DROP_BOOT},
-	{"clocksource-written", GROUP_ANY, CERTAINTY_LIKELY, IF(ASK(is_written)),
+	{"clocksource-written", GROUP_ANY, CERTAINTY_LIKELY, IF(ASK(selected_is_written)),
 		"The kernel did not select {from}, which the vDSO does not support: its name was "
 		"written to current_clocksource.",
 		.signs = "The kernel's first choice of the available clocksources has vDSO "
 			 "support, and neither the kernel command line nor the kernel log says "
 			 "why it is not in use.",
 		/* A container's /proc/cmdline may be another file. */
-		.proven = IF(NOT_ALL(STATE(host.container, FACT_KNOWN))), .evidence = cite_written,
-		.advice = {{&find_clocksource_writer}}},
+		.proven = IF(NOT_ALL(STATE(host.container, FACT_KNOWN))),
+		.evidence = selected_cite_written, .advice = {{&find_clocksource_writer}}},
 	{"paravirtual-clock-disabled", GROUP_ANY, CERTAINTY_PROVEN,
 		IF(IS(unsupported_on_x86), IS(guest), ASK(is_paravirtual_off)),
 		"The kernel command line (nopv) keeps the kernel from using its hypervisor's "
@@ -223,7 +223,7 @@ const struct cause_row causes_selected[] = {
 		.signs = "/proc/cpuinfo of a guest of VMware does not have the flag tsc_reliable, "
 			 "and the kernel does not use the TSC.",
 		.evidence = cite_flags, .advice = {{&kernel_with_vmware}}},
-	{"kvm-clock-unused", GROUP_KVM, CERTAINTY_LIKELY, IF(ASK(lacks_kvm_guest)),
+	{"kvm-clock-unused", GROUP_KVM, CERTAINTY_LIKELY, IF(ASK(selected_lacks_kvm_guest)),
 		"This kernel does not use kvm-clock, which KVM offers to its guests: it was built "
 		"without CONFIG_KVM_GUEST.",
 		.signs = "A guest of KVM does not have kvm-clock available, and the kernel log, "

@@ -129,7 +129,8 @@ void cite_counter(const struct view *v, struct cause *cause)
 }
 
 /* Finds the line of the kernel log that a cause rests on; NULL: none. */
-static const struct kernel_log_line *find_line(const struct view *v, const struct cause_row *row)
+static const struct kernel_log_line *cite_find_line(
+	const struct view *v, const struct cause_row *row)
 {
 	const char *member = (const char *)v + row->line.place;
 
@@ -161,7 +162,7 @@ static void cite_write_text(const struct view *v, const struct cause_row *row,
 
 void cause_add(struct cause_list *list, const struct view *v, const struct cause_row *row)
 {
-	const struct kernel_log_line *line = find_line(v, row);
+	const struct kernel_log_line *line = cite_find_line(v, row);
 	bool is_proven = row->proven && holds(v, row->proven);
 	struct cause *cause = &list->causes[list->count];
 

@@ -231,7 +231,7 @@ static bool call_fails_alike(const struct view *v)
 	return find_failing(v, true);
 }
 
-static bool has_wrong_values(const struct view *v)
+static bool verdict_has_wrong_values(const struct view *v)
 {
 	return find_wrong(v);
 }
@@ -251,7 +251,7 @@ static bool keeps_changing(const struct view *v)
  * A counter read that takes as long as the cheapest system call is not a read of a register: a
  * hypervisor or an emulator catches it. Healthy ones take a tenth of a system call.
  */
-static bool is_counter_slow(const struct view *v)
+static bool verdict_is_counter_slow(const struct view *v)
 {
 	const struct timing_evidence *timing = &v->evidence->timing;
 	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
@@ -289,7 +289,7 @@ const struct verdict_row verdict_rows[] = {
 	{"call-fails", IF(ASK(call_fails)), VERDICT_WRONG, EVIDENCE_VALUES, .write = write_failing},
 	{"call-fails-everywhere", IF(ASK(call_fails_alike)), VERDICT_UNKNOWN, EVIDENCE_PROOF,
 		.write = write_failing_alike},
-	{"values-differ", IF(ASK(has_wrong_values)), VERDICT_WRONG, EVIDENCE_VALUES,
+	{"values-differ", IF(ASK(verdict_has_wrong_values)), VERDICT_WRONG, EVIDENCE_VALUES,
 		.write = write_wrong},
 	{"faster-than-entry", IF(IS(all_enter), IS(entered_yet_fast)), VERDICT_UNKNOWN,
 		EVIDENCE_PROOF | EVIDENCE_TIMING, .write = write_faster},
@@ -311,7 +311,7 @@ const struct verdict_row verdict_rows[] = {
 			"the vDSO."},
 	{"clocksource-keeps-changing", IF(IS(proven), ASK(keeps_changing)), VERDICT_FALLBACK,
 		EVIDENCE_NAME | EVIDENCE_PROOF, .write = write_changing},
-	{"counter-slow", IF(IS(proven), ASK(is_counter_slow)), VERDICT_SLOW,
+	{"counter-slow", IF(IS(proven), ASK(verdict_is_counter_slow)), VERDICT_SLOW,
 		EVIDENCE_PROOF | EVIDENCE_TIMING,
 		.sentence =
 			"the vDSO serves gettimeofday() and clock_gettime(), but reading the CPU's counter "

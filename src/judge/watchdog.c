@@ -270,7 +270,7 @@ static bool is_past_half(const struct watchdog_counter *counter)
 }
 
 /* True for intervals that no pause of a machine explains, whatever the TSC's rate. */
-static bool has_jumped(const struct watchdog_report *report)
+static bool watchdog_has_jumped(const struct watchdog_report *report)
 {
 	const struct watchdog_counter *tsc = &report->tsc;
 
@@ -293,7 +293,7 @@ struct tsc_rates boot_rates_find(
 	double counted = report->reference.seconds, passed = report->tsc.seconds;
 
 	if (rates.stated <= 0 || counted <= 0 || passed <= 0 ||
-		report->culprit == WATCHDOG_REFERENCE || has_jumped(report))
+		report->culprit == WATCHDOG_REFERENCE || watchdog_has_jumped(report))
 		return (struct tsc_rates){0};
 	rates.measured = report->tsc.read ? (double)report->tsc.ticks / counted / 1e6
 	                                  : rates.stated * passed / counted;
@@ -422,7 +422,7 @@ static enum watchdog_culprit find_culprit(
 		return WATCHDOG_REFERENCE;
 	if (is_wrapped(evidence, report, error))
 		return WATCHDOG_REFERENCE;
-	if (has_jumped(report))
+	if (watchdog_has_jumped(report))
 		return WATCHDOG_TSC;
 	if (shorter < 0)
 		return WATCHDOG_UNDETERMINED;

@@ -37,7 +37,7 @@ struct place_stacks {
 	uint64_t seen; /* stacks, of which the list may have a part */
 };
 
-static void begin(struct place_stacks *stacks, struct span maps, size_t perf_map)
+static void stacks_begin(struct place_stacks *stacks, struct span maps, size_t perf_map)
 {
 	struct image image = {
 		.next = stacks->images, .text = span_copy(maps), .perf_map = perf_map};
@@ -58,14 +58,14 @@ static struct place_stacks *stacks_of(struct trace_places *places)
 	if (!places->stacks) {
 		places->stacks = xcalloc(1, sizeof(*places->stacks));
 		places->stacks->perf_map_count = 1;
-		begin(places->stacks, (struct span){NULL, 0}, 0);
+		stacks_begin(places->stacks, (struct span){NULL, 0}, 0);
 	}
 	return places->stacks;
 }
 
 void places_begin(struct trace_places *places, struct span maps, size_t perf_map)
 {
-	begin(stacks_of(places), maps, perf_map);
+	stacks_begin(stacks_of(places), maps, perf_map);
 }
 
 /* A process has one map of its run-time code, whichever program it executes. */
@@ -182,14 +182,14 @@ static int by_address(const void *left, const void *right)
 	return order ? order : (one->address > other->address) - (one->address < other->address);
 }
 
-static int by_image(const void *left, const void *right)
+static int places_by_image(const void *left, const void *right)
 {
 	const struct stack *a = left, *b = right;
 
 	return (a->image > b->image) - (a->image < b->image);
 }
 
-static int by_calls(const void *left, const void *right)
+static int places_by_calls(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
 
@@ -240,7 +240,7 @@ static size_t choose(const struct search *search)
 			last->found = place.found;
 		}
 	}
-	qsort(places, made, sizeof(*places), by_calls);
+	qsort(places, made, sizeof(*places), places_by_calls);
 	return made;
 }
 
@@ -265,7 +265,7 @@ static void work(void *argument)
  * 32-bit programs make all their system calls in their vDSO, which says nothing. A program with a C
  * library in its own file has the names of its functions, if they were not stripped.
  */
-static enum trace_origin find_origin(const struct trace_place *place, size_t kind)
+static enum trace_origin places_find_origin(const struct trace_place *place, size_t kind)
 {
 	struct span module = text_span(place->module);
 
@@ -343,7 +343,7 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 		return;
 	search.sources = (struct place_source *)(search.found + count);
 	search.places = xcalloc(count, sizeof(*search.places));
-	qsort(stacks->list, count, sizeof(*stacks->list), by_image);
+	qsort(stacks->list, count, sizeof(*stacks->list), places_by_image);
 	for (size_t i = 0; i < count; i++) {
 		struct stack *stack = &stacks->list[i];
 		struct found *found = &search.found[i];
@@ -370,8 +370,8 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 		make_place(&places->list[i], trace->request->plan, from,
 			&rows[from->stack->row % TRACE_ROW_MAX], sum);
 		if (places == &trace->call_places)
-			places->list[i].origin =
-				find_origin(&places->list[i], from->stack->row / TRACE_ROW_MAX);
+			places->list[i].origin = places_find_origin(
+				&places->list[i], from->stack->row / TRACE_ROW_MAX);
 		places->list[i].source = search.sources[i];
 		if (search.sources[i].fact.state == FACT_UNREAD)
 			places->list[i].source.fact = why;

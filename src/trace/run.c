@@ -125,7 +125,7 @@ struct loop {
 	struct trace_run *run;
 };
 
-static bool look(void *argument)
+static bool run_look(void *argument)
 {
 	struct loop *loop = argument;
 
@@ -163,11 +163,11 @@ int trace_run_wait(struct trace_run *run)
 		.wait = {.pid = -1,
 			.deadline = DEADLINE_NONE,
 			.changed = take_change,
-			.poll = look,
+			.poll = run_look,
 			.is_alone = run->trace->request->target != TARGET_PROGRAM,
 			.argument = &loop}};
 
-	return look(&loop) ? 0 : child_wait(&loop.wait);
+	return run_look(&loop) ? 0 : child_wait(&loop.wait);
 }
 
 static void measure_time(const struct trace_run *run)

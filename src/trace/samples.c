@@ -217,7 +217,7 @@ static void samples_explain(int error, struct fact *why)
 /* ---- samples ---- */
 
 /* Reads the map again each second, and at once when the process has executed another program. */
-static void read_map(struct trace_samples *samples)
+static void samples_read_map(struct trace_samples *samples)
 {
 	struct trace_evidence *trace = samples->run->trace;
 	const pid_t process = trace->program.pid;
@@ -333,7 +333,7 @@ static int64_t read_rings(struct trace_source *source)
 
 	for (int cpu = 0; cpu < samples->cpus; cpu++) {
 		if (samples->rings[cpu].page)
-			read_map(samples);
+			samples_read_map(samples);
 		while (samples->rings[cpu].page && next_record(&samples->rings[cpu], &record))
 			take_record(samples, &record);
 	}
