@@ -25,28 +25,16 @@
 #include "base/child.h"
 #include "base/memory.h"
 #include "files.h"
-#include "registers.h"
-#include "served.h"
-
-struct target {
-	struct trace_evidence *trace;
-	pid_t thread;
-	struct registers before;
-	uint64_t instruction; /* that makes a system call */
-	bool was_stopped;     /* with its process, which is stopped still or was continued */
-	unsigned char *image; /* of its vDSO, at this address in the program */
-	uint64_t vdso;
-	size_t size; /* of the image */
-};
+#include "inject.h"
 
 /* ---- system calls in the program's name ---- */
 
 /*
- * Lets the thread go on to its next stop at a system call. False if it ended instead: its end is
- * left for the caller's own wait. Other stops are those of a filter and of SIGSTOP, which cannot be
- * blocked: the process is stopped at once, but for this thread, so that SIGCONT finds it so.
+ * If it ended, that is left for the caller's own wait. Other stops are those of a filter and of
+ * SIGSTOP, which cannot be blocked: the process is stopped at once, but for this thread, so that
+ * SIGCONT finds it so.
  */
-static bool go_on(struct target *target)
+bool inject_go_on(struct target *target)
 {
 	siginfo_t info;
 	int status, signal = 0;
@@ -71,20 +59,17 @@ static bool go_on(struct target *target)
 	}
 }
 
-/* Makes the system call in the program's name. Returns its result, or a negative errno value. */
-static int64_t call(struct target *target, const char *name, const uint64_t arguments[6])
+int64_t inject_call(struct target *target, const char *name, const uint64_t arguments[6])
 {
 	struct registers registers = target->before;
 	int number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, name);
 
 	registers_call(&registers, target->instruction, number, arguments);
-	if (registers_set(target->thread, &registers) != 0 || !go_on(target) || !go_on(target) ||
-		registers_get(target->thread, &registers) != 0)
+	if (registers_set(target->thread, &registers) != 0 || !inject_go_on(target) ||
+		!inject_go_on(target) || registers_get(target->thread, &registers) != 0)
 		return -ESRCH;
 	return registers_result(&registers);
 }
-
-#define CALL(target, name, ...) call(target, name, (const uint64_t[6]){__VA_ARGS__})
 
 /* ---- the vDSO ---- */
 
@@ -113,11 +98,10 @@ static int find_vdso(struct target *target)
 }
 
 /*
- * Reads the image of the vDSO up to the end of its jumps, and finds the instruction. 0 or an errno
- * value. A kernel may lack process_vm_readv(2), and a filter refuse it; it reads up to the end of
- * what is mapped there.
+ * A kernel may lack process_vm_readv(2), and a filter refuse it; it reads up to the end of what is
+ * mapped there.
  */
-static int read_vdso(struct target *target)
+int inject_read_vdso(struct target *target)
 {
 	struct iovec here = {target->image, SERVED_IMAGE_MAX}, there = here;
 	const unsigned char *found = NULL;
@@ -137,22 +121,15 @@ static int read_vdso(struct target *target)
 	if (!found)
 		return ENODATA;
 	target->instruction = target->vdso + (uint64_t)(found - target->image);
-	target->size = served_find_room(target->image, (size_t)size);
-	if (!target->size)
-		return ENOSPC;
-	target->size += SERVED_ROOM;
+	target->size = (size_t)size;
 	return 0;
 }
 
 /* ---- the stubs ---- */
 
-/*
- * Writes to the program's memory, also where it may not write itself, the words from the first to
- * the last one in which `now` differs from `before`. False: see errno. A kernel or /proc may refuse
- * what a tracer writes to a file.
- */
-static bool write_changes(pid_t thread, uint64_t to, const unsigned char *before,
-	const unsigned char *now, size_t length)
+/* A kernel or /proc may refuse what a tracer writes to a file. */
+bool inject_write(pid_t thread, uint64_t to, const unsigned char *before, const unsigned char *now,
+	size_t length)
 {
 	const size_t size = sizeof(unsigned long);
 	size_t first = 0, end = length / size; /* words */
@@ -186,21 +163,26 @@ static bool write_changes(pid_t thread, uint64_t to, const unsigned char *before
 
 /*
  * The mappings lie this far below the vDSO, where programs have none: without random addresses, the
- * libraries lie as they would without us. Where that is taken the kernel finds another place.
+ * libraries lie as they would without us. Where that is taken the kernel finds another place. No
+ * page is ever writable and executable, nor becomes executable: some forbid that.
  */
 #define BELOW (UINT64_C(1) << 36)
 
-/*
- * Maps the table into the program. Returns its address there, or a negative errno value. The name
- * of the file stands where a stub will.
- */
-static int64_t map_table(struct target *target, uint64_t name, int *table)
+int64_t inject_map_stubs(struct target *target)
+{
+	return CALL(target, "mmap", target->vdso - BELOW, SERVED_STUBS_SIZE, PROT_READ | PROT_EXEC,
+		MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
+}
+
+/* The name of the file stands where a stub will. */
+int64_t inject_map_table(struct target *target, uint64_t stubs, uint64_t at, int *table)
 {
 	static const unsigned char none[16], text[16] = "vdsocheck"; /* whole words */
+	const uint64_t name = stubs + SERVED_STUBS_SIZE - SERVED_STUB_SIZE;
 	char path[64];
 	int64_t file, result;
 
-	if (!write_changes(target->thread, name, none, text, sizeof(text)))
+	if (!inject_write(target->thread, name, none, text, sizeof(text)))
 		return -errno;
 	file = CALL(target, "memfd_create", name, MFD_CLOEXEC);
 	if (file < 0)
@@ -208,8 +190,9 @@ static int64_t map_table(struct target *target, uint64_t name, int *table)
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", target->thread, (int)file);
 	*table = open(path, O_RDWR | O_CLOEXEC);
 	if (*table >= 0 && ftruncate(*table, SERVED_TABLE_SIZE) == 0)
-		result = CALL(target, "mmap", target->vdso - BELOW - SERVED_TABLE_SIZE,
-			SERVED_TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)file, 0);
+		result = CALL(target, "mmap", at ? at : target->vdso - BELOW - SERVED_TABLE_SIZE,
+			SERVED_TABLE_SIZE, PROT_READ | PROT_WRITE,
+			MAP_SHARED | (at ? MAP_FIXED : 0), (uint64_t)file, 0);
 	else
 		result = -errno;
 	CALL(target, "close", (uint64_t)file);
@@ -225,18 +208,20 @@ static int give_stubs(struct target *target, int *table)
 		.code = code, .as_if_fallback = target->trace->request->as_if_fallback};
 	unsigned char *image = target->image, *changed = image + SERVED_IMAGE_MAX;
 	int64_t result;
-	int error = read_vdso(target);
+	int error = inject_read_vdso(target);
 
 	if (error)
 		return error;
-	/* No page is ever writable and executable, nor becomes executable: some forbid that. */
-	result = CALL(target, "mmap", target->vdso - BELOW, SERVED_STUBS_SIZE,
-		PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
+	target->size = served_find_room(image, target->size);
+	if (!target->size)
+		return ENOSPC;
+	target->size += SERVED_ROOM;
+	result = inject_map_stubs(target);
 	if (result < 0)
 		return (int)-result;
 	stubs.to = (uint64_t)result;
 	memset(code, 0, sizeof(code));
-	result = map_table(target, stubs.to + SERVED_STUBS_SIZE - SERVED_STUB_SIZE, table);
+	result = inject_map_table(target, stubs.to, 0, table);
 	if (result < 0) {
 		CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
 		return (int)-result;
@@ -244,17 +229,17 @@ static int give_stubs(struct target *target, int *table)
 	stubs.table = (uint64_t)result;
 	memcpy(changed, image, target->size);
 	served_stubs_make(&stubs, changed, target->size, target->vdso);
-	if (write_changes(target->thread, stubs.to, none, code, stubs.used) &&
-		write_changes(target->thread, target->vdso, image, changed, target->size))
+	if (inject_write(target->thread, stubs.to, none, code, stubs.used) &&
+		inject_write(target->thread, target->vdso, image, changed, target->size))
 		return 0;
 	error = errno;
-	(void)write_changes(target->thread, target->vdso, changed, image, target->size);
+	(void)inject_write(target->thread, target->vdso, changed, image, target->size);
 	CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
 	CALL(target, "munmap", stubs.table, SERVED_TABLE_SIZE);
 	return error;
 }
 
-static void served_explain(int error, struct fact *why)
+void inject_explain(int error, struct fact *why)
 {
 	if (error == ENOENT)
 		fact_set(why, FACT_ABSENT, "the program has no vDSO");
@@ -276,11 +261,8 @@ static void served_explain(int error, struct fact *why)
 		fact_set_errno(why, error, "mapping the counters");
 }
 
-/*
- * 0 or an errno value. A second try is for a refusal that passes: without its registers the program
- * must not go on.
- */
-static int restore(const struct target *target, const sigset_t *mask)
+/* A second try is for a refusal that passes: without its registers the program must not go on. */
+int inject_restore(const struct target *target, const sigset_t *mask)
 {
 	int error = 0;
 
@@ -304,18 +286,18 @@ enum injected served_inject(
 			      ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &all) < 0))
 		error = errno;
 	if (error) {
-		served_explain(error, why);
+		inject_explain(error, why);
 		return error == ESRCH ? INJECTED_GONE : INJECTED_NOT;
 	}
 	target.image = xcalloc(2, SERVED_IMAGE_MAX);
 	error = give_stubs(&target, table);
 	free(target.image);
 	if (error)
-		served_explain(error, why);
+		inject_explain(error, why);
 	/* It takes part in the stop of its process, unless that was continued by now. */
 	if (target.was_stopped)
 		ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);
-	left = restore(&target, &before);
+	left = inject_restore(&target, &before);
 	if ((error || left) && *table >= 0)
 		close(*table);
 	/* A thread that is killed stops once more at its end, where it has registers. */
