@@ -38,13 +38,15 @@ check-sanitized:
 
 TRACE_CALLER := $(BUILD)/tests/trace/caller
 TRACE_CONTRACT := $(BUILD)/tests/trace/contract
+TRACE_RUNNING := $(BUILD)/tests/trace/running
 TRACE_PRELOAD := $(BUILD)/tests/trace/late_forks.so
 
 .PHONY: check-trace
-# CYCLES=500: times that a process is attached to and let go. ONLY: tests of the first suite alone.
+# CYCLES=500: times that a process is attached to and let go, or its tracer killed. ONLY: tests of the first suite alone.
 # The sanitizers watch the first suite, which takes the same ways, and not the second.
-check-trace: $(TEST_BINARY) $(TRACE_CALLER) $(TRACE_CONTRACT) $(TRACE_PRELOAD) $(TEST_TOOLS)
+check-trace: $(TEST_BINARY) $(TRACE_CALLER) $(TRACE_CONTRACT) $(TRACE_RUNNING) $(TRACE_PRELOAD) $(TEST_TOOLS)
 	$(QUIET)tests/trace/run $(TEST_BINARY) $(BUILD)/tests $(CYCLES)
+	$(QUIET)tests/trace/exact $(TEST_BINARY) $(BUILD)/tests $(CYCLES)
 	$(if $(ONLY)$(SANITIZE),,$(QUIET)tests/trace/same $(TEST_BINARY) $(BUILD)/tests)
 
 # What counting costs, beside strace: a table. ROUNDS=7
@@ -181,7 +183,7 @@ check-release: $(TEST_TOOLS) $(CLI_PRELOADS)
 
 # Everything that the suites run, without running it.
 .PHONY: test-programs
-test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) $(TRACE_CONTRACT) $(TRACE_PRELOAD) \
+test-programs: $(UNIT_TESTS) $(PRINTED_TEST) $(SCHEMA_TOOL) $(COMPLETIONS_TOOL) $(CAUSES_TOOL) $(TEST_TOOLS) $(CLI_PRELOADS) $(TRACE_CALLER) $(TRACE_CONTRACT) $(TRACE_RUNNING) $(TRACE_PRELOAD) \
 	$(FUZZERS:%=$(BUILD)/tests/fuzz/%)
 
 $(BUILD)/tests/flags: FORCE
@@ -230,6 +232,11 @@ $(TRACE_CONTRACT): tests/trace/contract.c
 	$(call say,CC,$<)
 	$(QUIET)mkdir -p $(@D)
 	$(QUIET)$(TEST_OUTSIDER) -pthread $< -o $@
+
+$(TRACE_RUNNING): tests/trace/running.c
+	$(call say,CC,$<)
+	$(QUIET)mkdir -p $(@D)
+	$(QUIET)$(TEST_OUTSIDER) -pthread $< -ldl -o $@
 
 $(CLI_PRELOADS) $(TRACE_PRELOAD): $(BUILD)/tests/%.so: tests/%.c
 	$(call say,CC,$<)

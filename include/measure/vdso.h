@@ -36,7 +36,8 @@ bool vdso_take_prefix(struct span *export);
 struct mapping {
 	uint64_t start;
 	uint64_t end; /* first byte after it */
-	bool readable, executable;
+	bool readable, writable, executable;
+	bool is_shared;  /* what is written to it is written to the file */
 	bool is_vdso;    /* named [vdso] by the kernel, which mapped it */
 	uint64_t offset; /* in the file */
 	uint64_t inode;  /* of the file; 0: none, or not known */

@@ -35,7 +35,9 @@ bool maps_next(struct span *maps, struct mapping *mapping)
 		text_next_word(&line, &inode);
 		start = text_take_until(&range, '-');
 		*mapping = (struct mapping){.readable = text_starts(permissions, "r"),
+			.writable = permissions.length > 1 && permissions.at[1] == 'w',
 			.executable = permissions.length > 2 && permissions.at[2] == 'x',
+			.is_shared = permissions.length > 3 && permissions.at[3] != 'p',
 			.path = text_trim(line)};
 		mapping->is_vdso = text_equals(mapping->path, "[vdso]");
 		number_parse_hex(offset, &mapping->offset);

@@ -170,6 +170,14 @@ bool trace_running(struct trace_run *run);
 bool trace_events_open(struct trace_run *run, struct fact *why);
 bool trace_samples_open(struct trace_run *run, int program);
 
+/* ---- exact.c: the source of the calls of a running process into the vDSO ---- */
+
+/*
+ * Maps counters into the process, and leads its calls through them while the run lasts. False with
+ * the reason in run->trace->served.
+ */
+bool trace_exact_open(struct trace_run *run);
+
 /* ---- callers.c: who makes the calls of the whole host ---- */
 
 /*

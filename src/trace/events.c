@@ -802,7 +802,7 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 		events->is_counting = true;
 		events->next_ns = trace_clock_ns(CLOCK_MONOTONIC) + LOOKING_LEAST_NS;
 		trace_run_add(run, &events->source);
-		if (trace->request->target != TARGET_PROGRAM)
+		if (trace->request->target != TARGET_PROGRAM && !trace->request->counts_exactly)
 			open_samples(events, &trace->sampled.fact);
 		run->privileges |= to_read();
 		fact_set_known(why);

@@ -21,9 +21,8 @@
 #include "base/root.h"
 #include "base/text.h"
 
-/* Limits what is read of a memory map, and of /proc/PID/status, which has up to 65,536 groups. */
+/* Limits what is read of a memory map. */
 #define MAPS_SIZE (4 << 20)
-#define STATUS_SIZE (1 << 20)
 
 struct span files_take(int file, size_t most)
 {

@@ -19,6 +19,9 @@ int span_compare(struct span one, struct span other);
  */
 bool proc_is_ours(struct fact *why);
 
+/* Limits what is read of /proc/PID/status, which has up to 65,536 groups. */
+#define STATUS_SIZE (1 << 20)
+
 /* Reads at most so many bytes of /proc/PID/NAME, 0: our own; empty: the process has ended. */
 struct span proc_read(pid_t pid, const char *name, size_t most);
 

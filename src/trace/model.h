@@ -59,6 +59,7 @@ struct trace_request {
 	enum trace_target target;
 	char *const *arguments;             /* of the program to start */
 	bool lists_processes, lists_groups; /* one of the two is set then */
+	bool counts_exactly;                /* calls into the vDSO of a running process */
 	bool leaves_untouched;              /* the calls into the vDSO are not counted */
 	bool locates_calls;                 /* the places of system calls are looked for */
 	bool as_if_fallback; /* a system call takes the place of each call into the vDSO */
@@ -173,6 +174,7 @@ enum trace_missed_kind {
 	MISSED_SYSTEM_CALLS,   /* all of the run */
 	MISSED_SERVED_CALLS,   /* all calls into the vDSO of the run */
 	MISSED_PROGRAMS,       /* executed ones: their calls into the vDSO */
+	MISSED_POINTERS,       /* to functions of a vDSO: the calls by them */
 	MISSED_CHILDREN,       /* what a program starts that was let go */
 	MISSED_THREADS,        /* their system calls */
 	MISSED_CALLS,          /* single system calls, of any process of the host */

@@ -63,6 +63,36 @@ void registers_call(
 	all->r9 = arguments[5];
 }
 
+/* Those up to it, from this on, do so as well, with other conditions. */
+#define ERESTARTSYS 512
+#define ERESTART_RESTARTBLOCK 516
+
+bool registers_show_call(pid_t thread, const struct registers *registers)
+{
+	const int64_t result = registers_result(registers);
+
+	(void)thread;
+	return (int64_t)registers->all.orig_rax >= 0 &&
+	       (result == -EINTR || (result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK));
+}
+
+int registers_undo_call(pid_t thread, struct registers *registers)
+{
+	struct registers none = *registers;
+
+	none.all.orig_rax = UINT64_MAX;
+	registers->all.rip -= sizeof(instruction);
+	registers->all.rax = registers->all.orig_rax;
+	registers->all.orig_rax = UINT64_MAX;
+	return registers_set(thread, &none);
+}
+
+/* glibc's, in the structure of a thread. */
+uint64_t registers_find_guard(const struct registers *registers)
+{
+	return registers->all.fs_base + 0x30;
+}
+
 /* With this flag, the fifth argument may be a structure that has a limit. */
 #ifndef IORING_ENTER_EXT_ARG
 #define IORING_ENTER_EXT_ARG (1U << 3)
@@ -122,6 +152,38 @@ void registers_call(
 	registers->all.regs[8] = (uint64_t)number;
 	for (int i = 0; i < 6; i++)
 		registers->all.regs[i] = arguments[i];
+#if defined(__aarch64__)
+	/* After an indirect branch, only a landing pad could be there (BTYPE). */
+	registers->all.pstate &= ~UINT64_C(0xc00);
+#endif
+}
+
+/* The kernel has set the registers for the call. It does not show whether there is one to restart.
+ */
+bool registers_show_call(pid_t thread, const struct registers *registers)
+{
+	long word;
+
+	errno = 0;
+	word = ptrace(PTRACE_PEEKTEXT, thread, (void *)(uintptr_t)registers->all.pc, NULL);
+	return registers_result(registers) == -EINTR ||
+	       (!errno && memcmp(&word, instruction, sizeof(instruction)) == 0);
+}
+
+int registers_undo_call(pid_t thread, struct registers *registers)
+{
+	int none = -1;
+	struct iovec whole = {&none, sizeof(none)};
+
+	registers->all.pc -= sizeof(instruction);
+	return ptrace(PTRACE_SETREGSET, thread, (void *)NT_ARM_SYSTEM_CALL, &whole) < 0 ? errno : 0;
+}
+
+/* It is a variable of the dynamic loader. */
+uint64_t registers_find_guard(const struct registers *registers)
+{
+	(void)registers;
+	return 0;
 }
 
 #endif

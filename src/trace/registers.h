@@ -33,6 +33,17 @@ void registers_call(struct registers *registers, uint64_t instruction, long numb
 	const uint64_t arguments[6]);
 int64_t registers_result(const struct registers *registers);
 
+/*
+ * Say whether a thread that was interrupted goes on with a system call, which is made anew, or
+ * which fails with EINTR; and at the stop at the beginning of one keep it from being made, and set
+ * the registers of the stop to make it anew. 0 or an errno value.
+ */
+bool registers_show_call(pid_t thread, const struct registers *registers);
+int registers_undo_call(pid_t thread, struct registers *registers);
+
+/* Returns the address of the word that older C libraries hide addresses by; 0: it is not known. */
+uint64_t registers_find_guard(const struct registers *registers);
+
 /* Finds the row of the system call that a thread is in; TRACE_ROW_MAX: there is none. */
 size_t registers_find_row(const struct trace_plan *plan, pid_t thread);
 

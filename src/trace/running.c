@@ -40,9 +40,10 @@ bool trace_running(struct trace_run *run)
 	const struct trace_request *request = trace->request;
 	struct watch watch = {.source = {.tick = look}, .run = run};
 	const bool is_counted = trace_events_open(run, &trace->method_fact);
-	const bool is_sampled =
-		!is_counted && request->target == TARGET_PROCESS && trace_samples_open(run, -1);
-	const bool is_watched = is_counted || is_sampled;
+	const bool is_sampled = !is_counted && !request->counts_exactly &&
+	                        request->target == TARGET_PROCESS && trace_samples_open(run, -1);
+	const bool is_watched =
+		request->counts_exactly ? trace_exact_open(run) : is_counted || is_sampled;
 
 	if (is_watched) {
 		/* Memory maps are read, to find the places of calls. */

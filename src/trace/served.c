@@ -48,8 +48,7 @@ static bool may_have_own_filter(pid_t pid, uint64_t around, struct fact *why)
 	return true;
 }
 
-/* The counters take address space, which a program that limits it may need. */
-static bool has_limited_space(pid_t pid, struct fact *why)
+bool served_has_limited_space(pid_t pid, struct fact *why)
 {
 	static const char unlimited[] = "\nMax address space         unlimited ";
 	struct span limits = proc_read(pid, "limits", SERVED_PAGE);
@@ -111,6 +110,17 @@ static void write_stack_end(const struct served_table *table)
 	}
 }
 
+struct served_table *served_begin(int file, pid_t thread)
+{
+	struct served_table *table = xcalloc(1, sizeof(*table));
+
+	table->file = file;
+	table->users = 1;
+	read_map(table, thread);
+	write_stack_end(table);
+	return table;
+}
+
 enum injected served_open(
 	struct trace_evidence *trace, pid_t thread, uint64_t around, struct served_table **table)
 {
@@ -119,15 +129,11 @@ enum injected served_open(
 	int file = -1;
 
 	*table = NULL;
-	if (!may_have_own_filter(thread, around, &why) && !has_limited_space(thread, &why))
+	if (!may_have_own_filter(thread, around, &why) && !served_has_limited_space(thread, &why))
 		result = served_inject(trace, thread, &file, &why);
 	if (result == INJECTED) {
 		fact_set_known(&trace->served);
-		*table = xcalloc(1, sizeof(**table));
-		(*table)->file = file;
-		(*table)->users = 1;
-		read_map(*table, thread);
-		write_stack_end(*table);
+		*table = served_begin(file, thread);
 	} else if (result != INJECTED_GONE) {
 		trace_miss(&trace->missed, MISSED_PROGRAMS, 1, why.reason);
 		if (!fact_is_known(&trace->served))

@@ -126,6 +126,20 @@ size_t served_find_room(const unsigned char *image, size_t size);
 void served_stubs_make(
 	struct served_stubs *stubs, unsigned char *image, size_t size, uint64_t vdso);
 
+/* Words that lead a program into its vDSO, or to jumps to our stubs in place of that. */
+#define SERVED_WORDS (2 * SERVED_CALL_COUNT)
+struct served_words {
+	size_t count;
+	uint64_t function[SERVED_WORDS], jump[SERVED_WORDS];
+};
+
+/*
+ * Makes stubs for the counted functions of such an image, which stays as it is, and jumps to them
+ * at the end of the stubs' memory.
+ */
+void served_words_make(struct served_stubs *stubs, const unsigned char *image, size_t size,
+	uint64_t vdso, struct served_words *words);
+
 /*
  * INJECTED_GONE: the thread was killed, and its end comes next. INJECTED_BROKEN: it has registers
  * that are not its own, and must not go on.
@@ -139,6 +153,16 @@ enum injected { INJECTED, INJECTED_NOT, INJECTED_GONE, INJECTED_BROKEN };
  */
 enum injected served_inject(
 	struct trace_evidence *trace, pid_t thread, int *table, struct fact *why);
+
+/* Finds a thread that can be stopped: it runs or waits. 0: there is none. */
+pid_t served_find_thread(pid_t process);
+
+/*
+ * Maps the same into the process of a thread that runs, which is stopped for that moment, and does
+ * not lead it there yet: the words that would are in *words. A child of ours does it, and comes to
+ * its end without us. False with the reason; the process is as it was then.
+ */
+bool served_attach(pid_t thread, int *table, struct served_words *words, struct fact *why);
 
 /* ---- served.c: the tables of a run ---- */
 
@@ -156,6 +180,15 @@ uint64_t served_count_filters(pid_t pid);
  */
 enum injected served_open(
 	struct trace_evidence *trace, pid_t thread, uint64_t around, struct served_table **table);
+
+/*
+ * Says whether the address space of a process is limited, with the reason not to map the counters,
+ * which take some that it may need.
+ */
+bool served_has_limited_space(pid_t pid, struct fact *why);
+
+/* Keeps the table in this open file, which a thread uses. */
+struct served_table *served_begin(int file, pid_t thread);
 
 /*
  * Tries in a child whether a seccomp filter that the program will inherit ends a process for the

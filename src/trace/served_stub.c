@@ -489,6 +489,21 @@ static bool extend_segment(const struct elf *elf, unsigned char *image, uint64_t
 	return false;
 }
 
+/* Reads a symbol of the vDSO. Returns its call, or SERVED_CALL_COUNT: it is not counted. */
+static enum served_call read_function(
+	const struct elf *elf, const struct elf_dynamic *dynamic, uint64_t at, uint64_t *value)
+{
+	uint64_t section = ELF_READ(elf, at, Sym, st_shndx);
+	struct span name = elf_name(elf, dynamic->names, ELF_READ(elf, at, Sym, st_name));
+
+	(void)vdso_take_prefix(&name);
+	*value = ELF_READ(elf, at, Sym, st_value) - elf->load;
+	if (section == SHN_UNDEF || section == SHN_ABS ||
+		(ELF_READ(elf, at, Sym, st_info) & 0xf) != STT_FUNC)
+		return SERVED_CALL_COUNT;
+	return served_find_call(name);
+}
+
 void served_stubs_make(struct served_stubs *stubs, unsigned char *image, size_t size, uint64_t vdso)
 {
 	size_t room = served_find_room(image, size);
@@ -501,16 +516,10 @@ void served_stubs_make(struct served_stubs *stubs, unsigned char *image, size_t 
 		!extend_segment(&elf, image, room + SERVED_ROOM))
 		return;
 	for (uint64_t i = 0; i < dynamic.count; i++) {
-		uint64_t at = dynamic.symbols + i * sizeof(Elf64_Sym), stub = 0;
-		uint64_t value = ELF_READ(&elf, at, Sym, st_value) - elf.load;
-		uint64_t section = ELF_READ(&elf, at, Sym, st_shndx);
-		struct span name = elf_name(&elf, dynamic.names, ELF_READ(&elf, at, Sym, st_name));
-		enum served_call call;
+		uint64_t at = dynamic.symbols + i * sizeof(Elf64_Sym), stub = 0, value;
+		enum served_call call = read_function(&elf, &dynamic, at, &value);
 
-		(void)vdso_take_prefix(&name);
-		call = served_find_call(name);
-		if (call == SERVED_CALL_COUNT || section == SHN_UNDEF || section == SHN_ABS ||
-			(ELF_READ(&elf, at, Sym, st_info) & 0xf) != STT_FUNC)
+		if (call == SERVED_CALL_COUNT)
 			continue;
 		/* x86-64 has each function by its bare name, too. */
 		if (!jumps[call])
@@ -522,5 +531,35 @@ void served_stubs_make(struct served_stubs *stubs, unsigned char *image, size_t 
 		if (jumps[call])
 			memcpy(image + at + offsetof(Elf64_Sym, st_value), &jumps[call],
 				sizeof(jumps[call]));
+	}
+}
+
+void served_words_make(struct served_stubs *stubs, const unsigned char *image, size_t size,
+	uint64_t vdso, struct served_words *words)
+{
+	uint64_t jump = stubs->to + SERVED_STUBS_SIZE - SERVED_ROOM;
+	struct elf_dynamic dynamic = {.count = 0};
+	struct elf elf;
+
+	words->count = 0;
+	if (!elf_start(&elf, image, served_image_length(image, size)) ||
+		!elf_read_dynamic(&elf, &dynamic))
+		return;
+	for (uint64_t i = 0; i < dynamic.count && words->count < SERVED_CALL_COUNT; i++) {
+		uint64_t value, stub = 0;
+		size_t known = 0;
+		enum served_call call = read_function(
+			&elf, &dynamic, dynamic.symbols + i * sizeof(Elf64_Sym), &value);
+
+		while (known < words->count && words->function[known] != vdso + value)
+			known++;
+		if (call < SERVED_CALL_COUNT && known == words->count)
+			stub = served_stub_make(stubs, call, jump, vdso + value);
+		if (!stub)
+			continue;
+		words->function[known] = vdso + value;
+		words->jump[known] = jump;
+		words->count++;
+		jump += served_jump_make(stubs->code + (jump - stubs->to), stub);
 	}
 }

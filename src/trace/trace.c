@@ -2,6 +2,7 @@
 /* Has the row of the command trace, and runs it. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,12 +19,19 @@
 #define DEFAULT_TOP 5
 #define DEFAULT_ATTACH_NS 5000000000
 
-enum trace_option { OPTION_TOP = OPTION_OWN, OPTION_NO_SERVED, OPTION_BY, OPTION_AS_IF };
+enum trace_option {
+	OPTION_TOP = OPTION_OWN,
+	OPTION_NO_SERVED,
+	OPTION_BY,
+	OPTION_AS_IF,
+	OPTION_COUNT
+};
 
 struct trace_work {
 	struct trace_report report;
 	struct trace_plan plan;
 	struct trace_run run;
+	bool is_confirmed; /* by an option */
 };
 
 static bool take_option(struct cli *cli, int id, const char *value)
@@ -38,6 +46,10 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	case 'a':
 		request->target = TARGET_HOST;
 		return true;
+	case OPTION_COUNT:
+		return request->counts_exactly = true;
+	case 'y':
+		return work->is_confirmed = true;
 	case OPTION_NO_SERVED:
 		return request->leaves_untouched = true;
 	case OPTION_AS_IF:
@@ -99,6 +111,17 @@ static bool count_program(struct cli *cli)
 	return true;
 }
 
+/* Says that the process is written to. */
+static bool may_write(const struct cli *cli, const struct trace_evidence *trace, bool is_confirmed)
+{
+	if (!cli->quiet || !is_confirmed)
+		fprintf(stderr,
+			"This writes to process %d (%s): counters are mapped into it, and until "
+			"the end its addresses of vDSO functions lead to them.\n",
+			trace->program.pid, trace_file_name(trace->program.path));
+	return is_confirmed || cli_confirm();
+}
+
 static bool count_running(struct cli *cli)
 {
 	struct trace_work *work = cli->data;
@@ -112,7 +135,8 @@ static bool count_running(struct cli *cli)
 		return cli_error("cannot count what runs already: %s", why.reason);
 	if (request->target != TARGET_HOST && !process_is_there(trace->program.pid))
 		return cli_error("process %d: %s", trace->program.pid, strerror(ESRCH));
-	fact_set(&trace->served, FACT_ABSENT, "counted only for a program that trace starts");
+	fact_set(&trace->served, FACT_ABSENT,
+		"counted only for a program that trace starts, or with --count");
 	if (request->target != TARGET_HOST) {
 		/* `top -H` and `ps -L` show the IDs of threads. */
 		trace->program.pid = (pid_t)status_number(
@@ -121,12 +145,17 @@ static bool count_running(struct cli *cli)
 		places_open_root(&trace->call_places, trace->program.pid);
 		places_open_root(&trace->places, trace->program.pid);
 	}
+	if (request->counts_exactly && !may_write(cli, trace, work->is_confirmed))
+		return false;
 	trace_host_measure(&cli->root, trace->request->plan, &trace->host);
 	work_begin(cli, "counting", NULL);
 	is_counted = trace_running(run);
 	work_end();
 	if (!is_counted && request->target == TARGET_HOST)
 		return cli_error("cannot count on the whole host: %s", trace->method_fact.reason);
+	if (!is_counted && request->counts_exactly)
+		return cli_error("cannot count the calls of process %d into the vDSO: %s",
+			trace->program.pid, trace->served.reason);
 	if (!is_counted)
 		return cli_error("cannot count process %d: %s; 'strace -c -p %d' counts its system "
 				 "calls, and stops it at each",
@@ -153,6 +182,10 @@ static bool check_options(const struct cli *cli)
 		{request->leaves_untouched && !program, "--no-served requires a program"},
 		{request->as_if_fallback && (!program || request->leaves_untouched),
 			"--as-if requires a program, and excludes --no-served"},
+		{request->counts_exactly && report->trace.program.pid <= 0,
+			"--count requires --pid"},
+		{((const struct trace_work *)cli->data)->is_confirmed && !request->counts_exactly,
+			"--yes requires --count"},
 		{(request->lists_processes || request->lists_groups) && !all,
 			"--by requires --all"},
 	};
@@ -183,7 +216,9 @@ static bool trace_measure(struct cli *cli)
 	if (!cli->operand_count && request->target != TARGET_HOST)
 		request->target = TARGET_PROCESS;
 	request->lists_processes = request->target == TARGET_HOST && !request->lists_groups;
-	fact_set(&trace->sampled.fact, FACT_UNREAD, "only what runs already is sampled");
+	fact_set(&trace->sampled.fact, FACT_UNREAD, "%s",
+		request->counts_exactly ? "calls are counted, not sampled"
+					: "only what runs already is sampled");
 	if (!request->shown)
 		request->shown = DEFAULT_TOP;
 	if (!cli->operand_count && !request->limit_ns)
@@ -214,6 +249,10 @@ static void trace_release(void *data)
 static const struct option_row options[] = {
 	{'p', "pid", "PID", "count those of a running process, and leave it running"},
 	{'a', "all", NULL, "count those of the whole host (root)"},
+	{OPTION_COUNT, "count", NULL,
+		"with --pid: count the calls that the vDSO serves, exactly; this writes to the "
+		"process, and asks for confirmation"},
+	{'y', "yes", NULL, "with --count: skip the confirmation; needed without a terminal"},
 	{OPTION_BY, "by", "WORD",
 		"with --all: list those that take the most time by process (default) or by cgroup, "
 		"such as units and pods"},

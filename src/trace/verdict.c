@@ -257,6 +257,7 @@ static void find_answer(struct report *report, const struct view *v)
 	const bool is_proven = fact_is_known(&v->trace->host.proof.fact);
 	const bool hides_reads = !v->counts_reads || v->hides & HIDES_READS;
 	const bool may_be_start = v->host_is_ok && v->trace->program.is_static && !hides_reads &&
+	                          !v->trace->request->counts_exactly &&
 	                          sums->avoidable <= START_CALLS;
 	const struct rule {
 		const char *id;
@@ -390,7 +391,8 @@ static void list_missed(const struct trace_evidence *trace, struct trace_diagnos
 	if (is_program && !fact_is_known(&trace->served) &&
 		!trace_missed_count(missed, MISSED_PROGRAMS))
 		trace_miss(missed, MISSED_SERVED_CALLS, 0, trace->served.reason);
-	if (!is_program && !fact_is_known(&diagnosis->inside.fact))
+	if (!is_program && !fact_is_known(&trace->served) &&
+		!fact_is_known(&diagnosis->inside.fact))
 		trace_miss(missed, MISSED_TIME, 0, diagnosis->inside.fact.reason);
 }
 

@@ -72,7 +72,7 @@ _vdsocheck()
 		esac
 		;;
 	trace)
-		options='-p --pid -a --all --by --as-if --top --no-served -d --duration --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
+		options='-p --pid -a --all --count -y --yes --by --as-if --top --no-served -d --duration --format -J --json -o --output --color -q --quiet -v --verbose -h --help -V --version'
 		[[ $operands == given ]] && operands=arguments || operands=program
 		case $prev in
 		-p | --pid) kind=process ;;

@@ -82,6 +82,8 @@ complete -c vdsocheck -n '__vdsocheck_is compare' -s V -l version -d 'print the 
 complete -c vdsocheck -n __vdsocheck_is_first -a trace -d 'count the clock calls of a program, and those that are system calls'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s p -l pid -x -a '(__fish_complete_pids)' -d 'count those of a running process, and leave it running'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s a -l all -d 'count those of the whole host'
+complete -c vdsocheck -n '__vdsocheck_is trace' -l count -d 'with --pid: count the calls that the vDSO serves, exactly'
+complete -c vdsocheck -n '__vdsocheck_is trace' -s y -l yes -d 'with --count: skip the confirmation'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l by -x -a 'process cgroup' -d 'with --all: list those that take the most time by process'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l as-if -x -a 'fallback' -d 'run the program as if this host fell back: each call that the vDSO would serve is a system call'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l top -x -d 'show N places in the program, processes or control groups'

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Maps the table and the stubs into a process that runs. One of its threads is stopped for about a
+ * millisecond, outside of any system call: a call that the stop interrupts begins anew, as after
+ * any stop, and is then kept back at its entry until the thread goes on. So no call of ours comes
+ * between a call and its restart, and the signal mask is that of the thread, not of the call.
+ *
+ * A child does it, in a session of its own and with all signals blocked: from the first change on
+ * it comes to its end also if we are killed, and if it is killed itself the process must not go on
+ * with registers that are not its own. It shares our descriptors, of which the table becomes one.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "files.h"
+#include "inject.h"
+
+/* The name differs from ours, so that "killall vdsocheck" leaves the child alone. */
+#define NAME "clock-counter"
+
+/* A thread that does not stop by then, such as one that waits for a vfork(2), is left alone. */
+#define STOP_NS (2 * (int64_t)NS_PER_SECOND)
+#define LOOK_NS 200000
+
+/* The child changes nothing before it has begun, and is not given up after that. */
+enum { ATTACH_WAITS, ATTACH_BEGUN, ATTACH_GIVEN_UP };
+
+struct attachment {
+	pid_t thread;
+	int state;
+	int table;
+	struct served_words words;
+	struct fact why;
+};
+
+/* ---- the stop ---- */
+
+/* The first one may have ended. */
+pid_t served_find_thread(pid_t process)
+{
+	struct dirent *entry;
+	uint64_t id, found = 0;
+	char path[32];
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", process);
+	threads = opendir(path);
+	while (threads && !found && (entry = readdir(threads))) {
+		struct span status, state = {NULL, 0};
+
+		if (!number_parse(text_span(entry->d_name), &id))
+			continue;
+		status = proc_read((pid_t)id, "status", STATUS_SIZE);
+		if (text_find_value(status, "State", &state) && !text_starts(state, "Z") &&
+			!text_starts(state, "X") && !text_starts(state, "D"))
+			found = id;
+		span_free(status);
+	}
+	if (threads)
+		closedir(threads);
+	return (pid_t)found;
+}
+
+/*
+ * Stops the thread at its entry to the system call that it is in, or anywhere if it is in none. 0,
+ * EINPROGRESS: it is at that entry, or an errno value: EBUSY of a process that is stopped.
+ */
+static int stop(struct target *target)
+{
+	const uintptr_t options = PTRACE_O_TRACESYSGOOD;
+	int status, error;
+
+	if (ptrace(PTRACE_SEIZE, target->thread, NULL, (void *)options) < 0 ||
+		ptrace(PTRACE_INTERRUPT, target->thread, NULL, NULL) < 0)
+		return errno;
+	for (;;) {
+		if (waitpid(target->thread, &status, __WALL) < 0 || !WIFSTOPPED(status))
+			return ESRCH;
+		if (status >> 16 == PTRACE_EVENT_STOP)
+			break;
+		ptrace(PTRACE_CONT, target->thread, NULL, (void *)(uintptr_t)WSTOPSIG(status));
+	}
+	if (WSTOPSIG(status) != SIGTRAP)
+		return EBUSY;
+	registers_restart_call(target->thread);
+	error = registers_get(target->thread, &target->before);
+	if (error || !registers_show_call(target->thread, &target->before))
+		return error;
+	if (!inject_go_on(target))
+		return ESRCH;
+	error = registers_get(target->thread, &target->before);
+	return error ? error : EINPROGRESS;
+}
+
+/* ---- critical sections of rseq(2) ---- */
+
+/* Older headers lack these. */
+#define GET_RSEQ_CONFIGURATION 0x420f
+struct rseq_place {
+	uint64_t address;
+	uint32_t size, signature, flags, padding;
+};
+#define RSEQ_SECTION_AT 8
+
+/*
+ * The kernel forgets the critical section that a thread is in when it sees it elsewhere. Returns
+ * the place of the word that names it, and the word; 0: there is none.
+ */
+static uint64_t find_section(pid_t thread, uint64_t *section)
+{
+	struct rseq_place place = {0};
+	struct iovec here = {section, sizeof(*section)}, there = here;
+
+	*section = 0;
+	if (ptrace(GET_RSEQ_CONFIGURATION, thread, (void *)sizeof(place), &place) < 0 ||
+		!place.address)
+		return 0;
+	there.iov_base = (void *)(uintptr_t)(place.address + RSEQ_SECTION_AT);
+	(void)!process_vm_readv(thread, &here, 1, &there, 1, 0);
+	return *section ? place.address + RSEQ_SECTION_AT : 0;
+}
+
+/* ---- the stubs ---- */
+
+/* Returns the address of stubs that are behind a table of a former run; 0: there are none. */
+static uint64_t find_left(pid_t thread)
+{
+	struct span maps = maps_read(thread), rest = maps;
+	uint64_t end = 0, found = 0;
+	struct mapping map;
+
+	while (!found && maps_next(&rest, &map)) {
+		const uint64_t size = map.end - map.start;
+
+		if (map.start == end && map.executable && size == SERVED_STUBS_SIZE)
+			found = map.start;
+		end = text_starts(map.path, "/memfd:vdsocheck") && size == SERVED_TABLE_SIZE
+		              ? map.end
+		              : 0;
+	}
+	span_free(maps);
+	return found;
+}
+
+static void make_stubs(const struct target *target, struct served_stubs *stubs, uint64_t to,
+	uint64_t table, struct served_words *words)
+{
+	memset(stubs->code, 0, SERVED_STUBS_SIZE);
+	stubs->used = 0;
+	stubs->to = to;
+	stubs->table = table;
+	served_words_make(stubs, target->image, target->size, target->vdso, words);
+}
+
+static bool is_left(const struct target *target, const struct served_stubs *stubs)
+{
+	static unsigned char code[SERVED_STUBS_SIZE];
+	struct iovec here = {code, sizeof(code)};
+	struct iovec there = {(void *)(uintptr_t)stubs->to, sizeof(code)};
+
+	return process_vm_readv(target->thread, &here, 1, &there, 1, 0) == sizeof(code) &&
+	       memcmp(code, stubs->code, sizeof(code)) == 0;
+}
+
+/* Before 2.31, glibc hid the addresses: they are rotated, and a secret word is added. */
+static void add_hidden(const struct target *target, struct served_words *words)
+{
+	uint64_t guard;
+	struct iovec here = {&guard, sizeof(guard)}, there = here;
+	const size_t count = words->count;
+
+	there.iov_base = (void *)(uintptr_t)registers_find_guard(&target->before);
+	if (!there.iov_base ||
+		process_vm_readv(target->thread, &here, 1, &there, 1, 0) != sizeof(guard))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t function = words->function[i] ^ guard;
+		const uint64_t jump = words->jump[i] ^ guard;
+
+		words->function[words->count] = function << 17 | function >> 47;
+		words->jump[words->count++] = jump << 17 | jump >> 47;
+	}
+}
+
+/*
+ * Maps a table, and the stubs unless a former run left the same: a thread may be in them or about
+ * to call them at any time, so they are never unmapped. 0 or an errno value.
+ */
+static int map(struct target *target, struct attachment *attachment)
+{
+	static const unsigned char none[SERVED_STUBS_SIZE];
+	static unsigned char code[SERVED_STUBS_SIZE];
+	struct served_stubs stubs = {.code = code};
+	struct served_words *words = &attachment->words;
+	uint64_t table = 0, left;
+	int64_t result;
+	int error = inject_read_vdso(target);
+
+	if (error)
+		return error;
+	left = find_left(target->thread);
+	make_stubs(target, &stubs, left, left - SERVED_TABLE_SIZE, words);
+	if (!words->count)
+		return ENODATA;
+	if (left && is_left(target, &stubs)) {
+		table = stubs.table;
+	} else {
+		result = inject_map_stubs(target);
+		if (result < 0)
+			return (int)-result;
+		stubs.to = (uint64_t)result;
+	}
+	result = inject_map_table(target, stubs.to, table, &attachment->table);
+	if (result >= 0) {
+		make_stubs(target, &stubs, stubs.to, (uint64_t)result, words);
+		add_hidden(target, words);
+		if (inject_write(target->thread, stubs.to, none, code, sizeof(code)))
+			return 0;
+		result = -errno;
+		if (!table)
+			CALL(target, "munmap", stubs.table, SERVED_TABLE_SIZE);
+	}
+	if (!table)
+		CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
+	return (int)-result;
+}
+
+/* ---- in the child ---- */
+
+static void explain(const struct target *target, int error, struct fact *why)
+{
+	const uint64_t tracer = status_number(target->thread, "TracerPid", 0);
+
+	if (error == EPERM && tracer && tracer != (uint64_t)getpid())
+		fact_set(why, FACT_DENIED, "it is traced by process %d, as by strace or gdb",
+			(int)tracer);
+	else if (error == EBUSY)
+		fact_set(why, FACT_DENIED, "it is stopped: continue it first (kill -CONT)");
+	else if (error == EPERM && status_number(target->thread, "Seccomp", 0))
+		fact_set(why, FACT_DENIED,
+			"it has a seccomp filter, which might end it while the counters are "
+			"mapped; root may suspend that, outside of a container");
+	else
+		inject_explain(error, why);
+}
+
+/*
+ * From the first change on, a child that is killed takes the process with it, and one whose parent
+ * is killed goes on. 0 or an errno value.
+ */
+static int begin(const struct target *target, struct attachment *attachment)
+{
+	const bool is_filtered = status_number(target->thread, "Seccomp", 0);
+	const uintptr_t options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL |
+	                          (is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	int waits = ATTACH_WAITS;
+
+	prctl(PR_SET_PDEATHSIG, 0);
+	if (!__atomic_compare_exchange_n(&attachment->state, &waits, ATTACH_BEGUN, false,
+		    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		return ETIMEDOUT;
+	if (ptrace(PTRACE_SETOPTIONS, target->thread, NULL, (void *)options) < 0)
+		return is_filtered ? EPERM : errno;
+	return 0;
+}
+
+/* 0 or an errno value, and the thread is as it was. */
+static int attach(struct target *target, struct attachment *attachment)
+{
+	sigset_t before, all;
+	uint64_t section, section_at;
+	int error = stop(target), left;
+	const bool is_at_call = error == EINPROGRESS;
+
+	if (error && !is_at_call)
+		return error;
+	error = begin(target, attachment);
+	if (error)
+		return error;
+	section_at = is_at_call ? 0 : find_section(target->thread, &section);
+	sigfillset(&all);
+	if (ptrace(PTRACE_GETSIGMASK, target->thread, (void *)8, &before) < 0 ||
+		ptrace(PTRACE_SETSIGMASK, target->thread, (void *)8, &all) < 0)
+		return errno;
+	if (is_at_call)
+		error = registers_undo_call(target->thread, &target->before);
+	if (!error && is_at_call && !inject_go_on(target))
+		error = ESRCH;
+	if (!error)
+		error = map(target, attachment);
+	if (section_at)
+		inject_write(target->thread, section_at, (unsigned char[8]){0},
+			(unsigned char *)&section, sizeof(section));
+	left = inject_restore(target, &before);
+	/* It is killed with us, unless it has ended: for execve(2) of another thread, too. */
+	if (left && left != ESRCH)
+		_exit(1);
+	return error ? error : left;
+}
+
+static void run_child(struct attachment *attachment)
+{
+	struct target target = {.thread = attachment->thread};
+	int error;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, NAME);
+	setsid();
+	target.image = xcalloc(1, SERVED_IMAGE_MAX);
+	error = attach(&target, attachment);
+	if (error)
+		explain(&target, error, &attachment->why);
+	else
+		fact_set_known(&attachment->why);
+	ptrace(PTRACE_DETACH, target.thread, NULL, NULL);
+	_exit(0);
+}
+
+/* ---- its parent ---- */
+
+static void await_child(pid_t child, struct attachment *attachment)
+{
+	const struct timespec pause = timespec_of(LOOK_NS);
+	struct deadline deadline = deadline_after(STOP_NS);
+	int waits = ATTACH_WAITS;
+
+	while (waitpid(child, NULL, WNOHANG) == 0) {
+		nanosleep(&pause, NULL);
+		if (!deadline_left_ns(&deadline) &&
+			__atomic_compare_exchange_n(&attachment->state, &waits, ATTACH_GIVEN_UP,
+				false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			kill(child, SIGKILL);
+		waits = ATTACH_WAITS;
+	}
+}
+
+bool served_attach(pid_t thread, int *table, struct served_words *words, struct fact *why)
+{
+	struct attachment *attachment = child_share(sizeof(*attachment), why);
+	sigset_t all, before;
+	bool is_attached;
+	pid_t child;
+
+	if (!attachment)
+		return false;
+	*attachment = (struct attachment){.thread = thread, .table = -1};
+	fact_set(&attachment->why, FACT_LATE, "it did not stop within two seconds");
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	child = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+	if (child == 0)
+		run_child(attachment);
+	if (child > 0)
+		await_child(child, attachment);
+	else
+		child_refused("clone", errno, &attachment->why);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	is_attached = fact_is_known(&attachment->why);
+	*table = attachment->table;
+	*words = attachment->words;
+	*why = attachment->why;
+	if (!is_attached && attachment->table >= 0)
+		close(attachment->table);
+	child_unshare(attachment, sizeof(*attachment));
+	return is_attached;
+}

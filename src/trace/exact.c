@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counts the calls of a running process into the vDSO. C libraries and runtimes look its functions
+ * up once, and keep their addresses in variables: these words of the process are replaced by the
+ * addresses of jumps to our stubs, and are set back at the end. Nothing is stopped for that, so no
+ * word is written that its program may be about to write: only the data of the files that it has
+ * loaded, pages that it has made read-only included, never stacks or the heap.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/privileges.h"
+#include "base/text.h"
+#include "count.h"
+#include "files.h"
+#include "places.h"
+#include "served.h"
+
+/* A larger mapping is not searched: its file has not that much data. */
+#define DATA_MOST (UINT64_C(1) << 30)
+
+/* More than is in the lines of /proc that are read. */
+#define LINE_SIZE 4096
+
+struct exact {
+	struct trace_source source;
+	struct trace_run *run;
+	int memory; /* of the program that the process runs: after an execve(2) it is empty */
+	int lock;
+	struct served_words words;
+	struct served_table *table;
+};
+
+/* ---- the words ---- */
+
+/* Words that are `from` become `to`. Returns how many are that then, or a negative errno value. */
+static int64_t replace_in(const struct exact *exact, const struct mapping *map,
+	const uint64_t *from, const uint64_t *to)
+{
+	static uint64_t words[8192];
+	int64_t count = 0;
+
+	for (uint64_t at = map->start; at < map->end; at += sizeof(words)) {
+		const uint64_t left = map->end - at;
+		const ssize_t length = pread(exact->memory, words,
+			left < sizeof(words) ? left : sizeof(words), (off_t)at);
+
+		for (size_t i = 0; (ssize_t)((i + 1) * sizeof(*words)) <= length; i++) {
+			for (size_t k = 0; k < exact->words.count; k++) {
+				const off_t place = (off_t)(at + i * sizeof(*words));
+
+				if (words[i] == from[k] &&
+					pwrite(exact->memory, &to[k], sizeof(to[k]), place) < 0)
+					return -errno;
+				count += words[i] == from[k] || words[i] == to[k];
+			}
+		}
+	}
+	return count;
+}
+
+/*
+ * Does that in the private data of each file with code, which follows that code, and in what
+ * follows the data without a file: variables that begin as 0. Of pages that are read alone, those
+ * that come last had been written to before.
+ */
+static int64_t replace(const struct exact *exact, const uint64_t *from, const uint64_t *to)
+{
+	const struct span maps = maps_read(exact->run->trace->program.pid);
+	struct span rest = maps;
+	struct mapping map, next;
+	bool has_next = maps_next(&rest, &next);
+	uint64_t code = 0, end = 0;
+	int64_t sum = 0, count = 0;
+
+	while (count >= 0 && has_next) {
+		bool is_data;
+
+		map = next;
+		has_next = maps_next(&rest, &next);
+		if (map.executable && map.inode)
+			code = map.inode;
+		is_data = !map.executable && !map.is_shared && map.readable &&
+		          (map.inode ? map.inode == code : map.start == end) &&
+		          map.end - map.start <= DATA_MOST;
+		end = is_data && map.writable ? map.end : 0;
+		if (has_next && !map.writable && !next.writable && !next.executable &&
+			map.inode == next.inode)
+			is_data = false;
+		count = is_data ? replace_in(exact, &map, from, to) : 0;
+		sum += count;
+	}
+	span_free(maps);
+	return count < 0 ? count : sum;
+}
+
+/* ---- the source ---- */
+
+static void exact_start(struct trace_source *source)
+{
+	const struct exact *exact = (struct exact *)source;
+
+	(void)replace(exact, exact->words.function, exact->words.jump);
+}
+
+/* Its children have the counters, too, and a CPU time of their own. */
+static bool has_children(pid_t pid)
+{
+	struct span line = proc_read(pid, "stat", LINE_SIZE), word;
+	const char *name_end = memrchr(line.at, ')', line.length);
+	struct span rest = {name_end, name_end ? line.length - (size_t)(name_end - line.at) : 0};
+	char name[64];
+	uint64_t ticks = 0;
+	bool has_some;
+
+	/* CPU time of those that it waited for: the 16th and 17th word, the name is the second. */
+	for (int i = 2; i <= 17 && !ticks && text_next_word(&rest, &word); i++) {
+		if (i >= 16)
+			number_parse(word, &ticks);
+	}
+	span_free(line);
+	snprintf(name, sizeof(name), "task/%d/children", pid);
+	line = proc_read(pid, name, LINE_SIZE);
+	has_some = ticks || line.length;
+	span_free(line);
+	return has_some;
+}
+
+/*
+ * Of a process that has ended, or executed another program, the memory is empty, and the last map
+ * is that of the beginning.
+ */
+static void exact_finish(struct trace_source *source)
+{
+	struct exact *exact = (struct exact *)source;
+	struct trace_evidence *trace = exact->run->trace;
+	const uint64_t *functions = exact->words.function;
+	const pid_t pid = trace->program.pid;
+	uint64_t word;
+
+	if (pread(exact->memory, &word, sizeof(word), (off_t)*exact->words.jump) > 0) {
+		const int64_t late = replace(exact, functions, functions);
+
+		trace_miss(&trace->missed, MISSED_POINTERS, late > 0 ? (uint64_t)late : 0,
+			"they were looked up after counting began");
+		(void)replace(exact, exact->words.jump, functions);
+		served_end(trace, exact->table, pid);
+	} else if (process_is_there(pid)) {
+		trace_miss(&trace->missed, MISSED_PROGRAMS, 1,
+			"--count counts the program that ran when it began");
+	}
+	trace->cpu_is_partial |= has_children(pid);
+	served_drop(trace, exact->table);
+	close(exact->memory);
+	close(exact->lock);
+	free(exact);
+}
+
+/* ---- its begin ---- */
+
+/* The kernel asks for the permission to trace, and Yama may ask for more. */
+static void explain_memory(pid_t pid, int error, struct fact *why)
+{
+	static const char yama[] = "/proc/sys/kernel/yama/ptrace_scope";
+	struct span text = files_take(open(yama, O_RDONLY | O_CLOEXEC), 16);
+	uint64_t scope = 0;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	number_parse(text_trim(text), &scope);
+	span_free(text);
+	if ((error == EACCES || error == EPERM) && scope > 2)
+		fact_set(why, FACT_DENIED, "%s is 3: no process may be traced", yama);
+	else if ((error == EACCES || error == EPERM) && scope)
+		fact_set(why, FACT_DENIED,
+			"it needs root, as %s is %d, or 'sysctl kernel.yama.ptrace_scope=0'", yama,
+			(int)scope);
+	else if (error == EACCES || error == EPERM)
+		fact_set(why, FACT_DENIED,
+			"it needs root, or a process of one's own with one's own privileges");
+	else
+		fact_set_errno(why, error, path);
+}
+
+/* Two that lead to stubs of their own would set each other's words. */
+static bool lock(struct exact *exact, pid_t pid, struct fact *why)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	exact->lock = open(path, O_RDONLY | O_CLOEXEC);
+	if (flock(exact->lock, LOCK_EX | LOCK_NB) == 0)
+		return true;
+	if (errno == EWOULDBLOCK)
+		fact_set(why, FACT_DENIED, "another vdsocheck counts its calls");
+	else
+		fact_set_errno(why, errno, path);
+	return false;
+}
+
+static bool begin(struct exact *exact, pid_t pid, struct fact *why)
+{
+	const uint64_t *functions = exact->words.function;
+	const pid_t thread = served_find_thread(pid);
+	int file = -1;
+	int64_t count;
+	char path[32];
+
+	if (!thread) {
+		fact_set(why, FACT_DENIED,
+			"no thread of it can be stopped: they wait in the kernel");
+		return false;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/mem", thread);
+	exact->memory = open(path, O_RDWR | O_CLOEXEC);
+	if (exact->memory < 0) {
+		explain_memory(pid, errno, why);
+		return false;
+	}
+	if (served_has_limited_space(pid, why) || !served_attach(thread, &file, &exact->words, why))
+		return false;
+	exact->table = served_begin(file, thread);
+	served_lock(exact->table);
+	/* Each word is written as it is: pages that may not be written to are found before. */
+	count = replace(exact, functions, functions);
+	if (count < 0)
+		fact_set_errno(why, (int)-count, "writing to its memory");
+	else if (count + replace(exact, exact->words.jump, exact->words.jump) == 0)
+		fact_set(why, FACT_ABSENT,
+			"its data has no address of a function of its vDSO, which it has not "
+			"looked up yet, or keeps elsewhere");
+	else
+		return true;
+	return false;
+}
+
+bool trace_exact_open(struct trace_run *run)
+{
+	struct trace_evidence *trace = run->trace;
+	struct exact *exact = xcalloc(1, sizeof(*exact));
+	const pid_t pid = trace->program.pid;
+
+	exact->source = (struct trace_source){.start = exact_start, .finish = exact_finish};
+	exact->run = run;
+	exact->memory = -1;
+	if (lock(exact, pid, &trace->served) && begin(exact, pid, &trace->served)) {
+		served_know_go(exact->table, trace->program.go);
+		fact_set_known(&trace->served);
+		run->privileges |= PRIVILEGES(CAP_SYS_PTRACE); /* to read memory maps */
+		trace_run_add(run, &exact->source);
+		return true;
+	}
+	served_drop(trace, exact->table);
+	close(exact->memory);
+	close(exact->lock);
+	free(exact);
+	return false;
+}
