@@ -49,6 +49,8 @@ static const struct {
 		  "seccomp filter or by ptrace(2). A call that is served makes none."},
 	{"libc", "The C library, whose functions call the vDSO. One that bypasses the vDSO makes a "
 		 "system call on any host."},
+	{"syscall", "A system call: the same call made to the kernel itself, which takes some 100 "
+		    "ns. The column has its cost."},
 	{"verdict", "The first word of the output: ok, slow, fallback, wrong or unknown. Each is "
 		    "explained here."},
 	{"formats",

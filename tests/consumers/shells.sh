@@ -62,8 +62,7 @@ long_options() {
 	{
 		vdsocheck help "$1"
 		vdsocheck help check | sed -n '/--format/,$p'
-	} | sed -n 's/^ \{2,6\}\(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p' | sort -u |
-		if vdsocheck help "$1" | grep -qE '^  (and .*)?-v,'; then cat; else grep -vx -- --verbose; fi
+	} | sed -n 's/^ \{2,6\}\(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p' | sort -u
 }
 
 check_shell() {
