@@ -146,6 +146,29 @@ static void only_deciding_calls_are_judged(void **state)
 
 #define TEST(function) cmocka_unit_test_setup(function, set_up)
 
+/* A misspelt name would never be met: each that a kernel may offer is accepted, and no other. */
+static void any_clocksource_that_a_kernel_may_offer_can_be_required(void **state)
+{
+	const char *name;
+	size_t known = 0;
+
+	(void)state;
+	for (; (name = clocksource_known_name(known)); known++) {
+		evidence_make_falling_back(&evidence, "nameless");
+		evidence_set_available(&evidence, "nameless");
+		policy.clocksource_count = 0;
+		require(name);
+		assert_true(check_clocksources_exist(&policy, &evidence));
+	}
+	assert_true(known > 10);
+	policy.clocksource_count = 0;
+	require("nameless");
+	assert_true(check_clocksources_exist(&policy, &evidence));
+	policy.clocksource_count = 0;
+	require("nobodys");
+	assert_false(check_clocksources_exist(&policy, &evidence));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +180,7 @@ int main(void)
 		TEST(no_deciding_call_may_take_longer),
 		TEST(a_call_that_was_not_timed_does_not_meet_the_policy),
 		TEST(only_deciding_calls_are_judged),
+		TEST(any_clocksource_that_a_kernel_may_offer_can_be_required),
 	};
 
 	return cmocka_run_group_tests_name("policy", tests, NULL, NULL);
