@@ -199,7 +199,7 @@ double cost_seconds(double calls, double slow_ns, double fast_ns);
 struct other_clocksource {
 	const char *name; /* a string of the evidence */
 	bool advisable;
-	const char *why_not;      /* follows "because"; NULL: advisable */
+	const char *why_not;      /* a clause that follows "because"; NULL: advisable */
 	struct real_fact call_ns; /* clock_gettime(CLOCK_MONOTONIC), on a copy of the vDSO */
 };
 
@@ -273,28 +273,11 @@ bool tsc_has_flag(const struct evidence *evidence, const char *flag);
  */
 bool tsc_is_invariant(const struct evidence *evidence);
 
-/* The standing of the CPU's counter with the kernel. */
-enum counter_standing {
-	COUNTER_NOT_OFFERED, /* the log does not say why */
-	COUNTER_IN_USE,      /* the clocksource reads it */
-	COUNTER_OFFERED,
-	COUNTER_CLEARED,    /* dropped, though the log's figures show that it was sound */
-	COUNTER_DISABLED,   /* on the kernel command line */
-	COUNTER_DISTRUSTED, /* dropped; the log does not show which clock was wrong */
-	COUNTER_FAULTY,     /* found wrong by the kernel's test of the CPUs or the log's figures */
-};
-
 /*
  * Returns the clock mode of the evidence or, where it was not read, the only one that the
  * clocksource's name and the proof leave. Then `how` is VCLOCK_INFERRED, and the fact keeps the
  * reason why the mode was not read.
  */
 struct vclock_evidence vclock_infer(const struct evidence *evidence);
-
-/*
- * Returns the risk of a switch to tsc in a guest that can be migrated, a sentence in static
- * storage; NULL: a host, or a platform that guarantees the rate.
- */
-const char *tsc_migration_risk(const struct evidence *evidence);
 
 #endif

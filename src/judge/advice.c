@@ -62,18 +62,8 @@ static const struct advice_row switch_to_paravirtual = {"switch-to-paravirtual",
 #define MIGRATION_RISK "After a migration to another TSC rate, the clock can run fast or slow."
 
 /* With tsc_reliable the hypervisor guarantees the rate, see tsc_is_invariant(). */
-const char *tsc_migration_risk(const struct evidence *evidence)
-{
-	bool fixed = platform_is(evidence, "aws-xen") || platform_is(evidence, "aws-nitro") ||
-	             tsc_has_flag(evidence, "tsc_reliable");
-
-	return fact_is_known(&evidence->host.hypervisor.fact) && !fixed ? MIGRATION_RISK : NULL;
-}
-
-static bool may_migrate(const struct view *v)
-{
-	return tsc_migration_risk(v->evidence);
-}
+#define MAY_CHANGE_RATE                                                                            \
+	STATE(host.hypervisor, FACT_KNOWN), NOT(on_ec2), HAS_NOT(tsc_has_flag, "tsc_reliable")
 
 /* The screen may have room for one sentence, so the risk that warp cannot rule out comes first. */
 #define SWITCH_TO_TSC                                                                              \
@@ -82,7 +72,7 @@ static bool may_migrate(const struct view *v)
 	.risks = {{TSC_RISK " Most Xen instances do not advertise an invariant TSC, so the "       \
 			    "kernel does not choose tsc by itself.",                               \
 			  IF(IS(ec2_xen))},                                                        \
-		{MIGRATION_RISK " " TSC_RISK, IF(ASK(may_migrate))},                               \
+		{MIGRATION_RISK " " TSC_RISK, IF(MAY_CHANGE_RATE)},                                \
 		{"The boot parameter may be there because the TSC is unstable, which step 1 "      \
 		 "tests for two seconds only.",                                                    \
 			IF(IS(boot_choice_slows))}}

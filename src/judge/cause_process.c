@@ -326,8 +326,7 @@ const struct cause_row causes_notes[] = {
 		.evidence = cite_other_clocks,
 		.more = "https://github.com/google/gvisor/issues/7975"},
 	{"tsc-readers-affected", GROUP_TSC, CERTAINTY_PROVEN,
-		IF(EQ(verdict, VERDICT_OK),
-			ANY(EQ(standing, COUNTER_FAULTY), EQ(standing, COUNTER_DISTRUSTED))),
+		IF(EQ(verdict, VERDICT_OK), IS(tsc_suspect)),
 		"The kernel marked the TSC unstable: programs that read it themselves are "
 		"affected, too.",
 		.signs = "The verdict is ok on another clocksource, and the kernel log shows that "

@@ -88,7 +88,7 @@ static void write_marked(const struct view *v, char text[CAUSE_TEXT_SIZE])
 			report->wrapped ? WRAPPED
 			: has_moved     ? MOVED
 					: explanations[report->culprit],
-			v->standing == COUNTER_FAULTY ? TSC_READERS_AFFECTED : "");
+			v->tsc_faulty ? TSC_READERS_AFFECTED : "");
 	if (report->culprit == WATCHDOG_REFERENCE && !report->wrapped && v->machine &&
 		strcmp(report->reference.name, "hpet") == 0)
 		text_append(text, CAUSE_TEXT_SIZE, " On some CPUs hpet stops in deep idle states.");

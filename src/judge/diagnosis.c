@@ -12,8 +12,7 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis)
 
 	verdict_find(&view, &diagnosis->verdict);
 	view_follow(&view);
-	diagnosis->wants_log =
-		view.verdict != VERDICT_OK || (view.on_x86 && view.standing == COUNTER_NOT_OFFERED);
+	diagnosis->wants_log = view.verdict != VERDICT_OK || (view.on_x86 && view.tsc_unexplained);
 	diagnosis->contradiction_count = contradiction_find(&view, diagnosis->contradictions);
 	cause_find(&view, diagnosis->causes, &causes);
 	diagnosis->cause_count = causes.count;

@@ -220,6 +220,15 @@ static const struct kernel_log_line *find_delay(const struct evidence *evidence)
 	return line;
 }
 
+/* True if the watchdog's figures show a fault of its reference clock, or of the check. */
+static bool is_tsc_cleared(const struct view *v)
+{
+	enum watchdog_culprit culprit = v->watchdog.culprit;
+
+	return culprit == WATCHDOG_REFERENCE || culprit == WATCHDOG_CHECK ||
+	       (culprit == WATCHDOG_UNDETERMINED && v->tsc_delay);
+}
+
 static void add_tsc(struct view *v)
 {
 	/* The old wording has the name in quotes, that of 7.2 has it bare; 3.10 has its own. */
@@ -232,6 +241,9 @@ static void add_tsc(struct view *v)
 	static const char *const unsynchronized[] = {
 		"TSC warp", "inter CPU skew", " ahead of CPU", " behind CPU"};
 	const struct evidence *evidence = v->evidence;
+	bool is_in_use =
+		v->clocksource_known && clocksource_is_own_counter(evidence->clocksource.current);
+	bool is_dropped;
 
 	v->unstable_words = unstable_find(evidence);
 	v->unstable_reason = unstable_read(v->unstable_words);
@@ -264,8 +276,16 @@ static void add_tsc(struct view *v)
 	                           kernel_is_before(evidence, "5.4") &&
 	                           !kernel_is_patched(evidence, "5.3.15") &&
 	                           !kernel_is_rhel_8(evidence);
+	is_dropped = v->tsc_distrusted || v->tsc_delay;
 	v->knows_nowatchdog = !kernel_is_before(evidence, "5.2") || kernel_is_rhel_8(evidence);
-	v->standing = counter_standing_find(v);
+	v->tsc_faulty =
+		!is_in_use && (v->tsc_unsynchronized || v->watchdog.culprit == WATCHDOG_TSC ||
+				      (v->unstable_reason >= UNSTABLE_BY_FIRMWARE &&
+					      v->unstable_reason <= UNSTABLE_RATE_CHANGES));
+	v->tsc_suspect = v->tsc_faulty ||
+	                 (!is_in_use && is_dropped && !v->boot_disables_tsc && !is_tsc_cleared(v));
+	v->tsc_unexplained = !is_in_use && !is_dropped && !v->tsc_faulty && !v->tsc_offered &&
+	                     !v->boot_disables_tsc;
 }
 
 /*

@@ -184,7 +184,10 @@ struct view {
 	/* It was dropped as tsc-early, which this kernel checks whatever tsc= says. */
 	bool tsc_early_unprotected;
 	bool knows_nowatchdog; /* tsc=nowatchdog, which keeps the kernel from dropping it */
-	enum counter_standing standing;
+	/* While it is not in use. A skew, or a guest that was moved, may lie in either clock. */
+	bool tsc_faulty;      /* by the kernel's test of the CPUs, its words or its figures */
+	bool tsc_suspect;     /* tsc_faulty, or dropped, and the log does not clear it */
+	bool tsc_unexplained; /* not offered, and nothing says why */
 
 	enum verdict_kind verdict; /* by verdict_find() */
 
@@ -330,14 +333,11 @@ bool vclock_name_has_mode(const char *clocksource);
 /* True if it is the counter that kernels of an architecture choose by default; tsc is one. */
 bool clocksource_is_own_counter(const char *clocksource);
 
-/* Finds the counter's standing; lines of the log count only while it is not in use. */
-enum counter_standing counter_standing_find(const struct view *v);
-
 /*
- * Returns why switching this host to the clocksource `name` cannot be recommended: a clause that
- * follows "because" ("the kernel marked the TSC unstable"), in static storage. NULL: it can be, the
- * kernel offers it, its vDSO can read it, and nothing in the evidence is against it. Whether it is
- * in use already, and whether it would be faster, is for the caller to say.
+ * Returns why switching this host to the clocksource cannot be recommended: a clause that follows
+ * "because". NULL: the kernel offers it, its vDSO can read it, and nothing in the evidence is
+ * against it. Whether it is in use already, and whether it would be faster, is for the caller to
+ * say.
  */
 const char *reason_against(const struct view *v, const char *name);
 
