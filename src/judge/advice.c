@@ -157,11 +157,9 @@ static const struct advice_row set_virtualbox_provider = {"set-virtualbox-provid
 		{.command = "vdsocheck"}},
 	.source = "Oracle VirtualBox, user manual, \"Paravirtualization Providers\""};
 
-static bool has_lost_tsc(const struct view *v)
-{
-	return v->unsupported_on_x86 && !v->tsc_avoided && !v->clocks_disabled &&
-	       v->boot_rates.stated <= 0 && (v->tsc_distrusted || v->tsc_delay);
-}
+#define LOST_TSC                                                                                   \
+	IS(unsupported_on_x86), NOT(tsc_avoided), NOT(clocks_disabled), NOT(boot_rate_wrong),      \
+		ANY(IS(tsc_distrusted), IS(tsc_delay))
 
 /*
  * The proof runs in a child, so it may lack a process instead of a permission; a crash lacks
@@ -173,9 +171,9 @@ const struct advice_case advice_general[] = {
 	{&switch_to_paravirtual, IF(IS(paravirtual))},
 	{&switch_to_tsc, IF(IS(tsc_advisable), NOT(on_ec2))},
 	{&switch_to_tsc_on_ec2, IF(IS(tsc_advisable), IS(on_ec2))},
-	{&show_where_it_runs, IF(NOT(guest), NOT(machine), ASK(has_lost_tsc))},
+	{&show_where_it_runs, IF(NOT(guest), NOT(machine), LOST_TSC)},
 	{&set_virtualbox_provider, IF(IS(wants_provider))},
-	{&accelerate_guest, IF(IS(on_tcg), ASK(has_lost_tsc))},
+	{&accelerate_guest, IF(IS(on_tcg), LOST_TSC)},
 	{&allow_processes, IF(UNKNOWN_HERE, STATE(proof, FACT_NO_CHILD))},
 	{&give_cpu_time, IF(UNKNOWN_HERE, STATE(proof, FACT_LATE))},
 	{&allow_proof, IF(UNKNOWN_HERE, NOT(emulated),

@@ -243,7 +243,7 @@ void boot_list_removable(const struct view *v, char *list, size_t size)
 	while (next_word(v->evidence, &words, &parameter)) {
 		if ((v->boot_choice_slows && find_choice(&parameter, &name) &&
 			    text_equals(name, v->evidence->clocksource.current)) ||
-			(v->boot_rates.stated > 0 && parameter_is(&parameter, "tsc_early_khz")))
+			(v->boot_rate_wrong && parameter_is(&parameter, "tsc_early_khz")))
 			add_word(parameter.word, list, size);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {

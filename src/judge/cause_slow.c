@@ -183,21 +183,18 @@ const struct advice_row advice_switch_to_own_counter = {"switch-to-own-counter",
 	.target = target_own_counter, .steps = {{SWITCH_STEP("")}, {.command = "vdsocheck"}},
 	.risk = "The counter may have been deselected on purpose."};
 
-/* No kernel supports this name, or the mode is none and no other row says why. */
-static bool is_without_vdso(const struct view *v)
-{
-	/* These have causes of their own where their mode is none; tsc always has a mode. */
-	bool has_own_causes = v->on_kvm_clock || v->on_xen || v->on_hyperv_page || v->gvisor ||
-	                      clocksource_is(v->evidence, "arch_sys_counter") ||
-	                      clocksource_is(v->evidence, "tsc");
-
-	return v->unsupported || (v->falls_back && v->mode_none && !v->decided.mixed &&
-					 !has_own_causes && v->clocksource_known);
-}
-
-/* It comes last: the causes of why the kernel selected this clocksource say more. */
+/*
+ * It comes last: the causes of why the kernel selected this clocksource say more. No kernel
+ * supports its name, or its mode is none, which has causes of its own on the clocksources that are
+ * named.
+ */
 const struct cause_row causes_without_vdso[] = {
-	{"clocksource-without-vdso", GROUP_ANY, CERTAINTY_PROVEN, IF(ASK(is_without_vdso)),
+	{"clocksource-without-vdso", GROUP_ANY, CERTAINTY_PROVEN,
+		IF(ANY(IS(unsupported),
+			ALL(IS(falls_back), IS(mode_none), NOT(decided.mixed),
+				IS(clocksource_known), NOT(gvisor), NOT(on_kvm_clock), NOT(on_xen),
+				NOT(on_hyperv_page), HAS_NOT(clocksource_is, "arch_sys_counter"),
+				HAS_NOT(clocksource_is, "tsc")))),
 		"The vDSO does not support {from}; only the kernel can read it.",
 		.signs = "The calls fall back, and the clocksource is one that no kernel gives a "
 			 "vclock mode, such as hpet, acpi_pm or jiffies, or its vclock mode is "

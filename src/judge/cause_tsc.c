@@ -11,13 +11,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* True if the list of clocksources was read and does not have tsc. */
-static bool is_tsc_missing(const struct view *v)
-{
-	return (v->unsupported_on_x86 || v->tsc_lost) && !v->tsc_offered &&
-	       fact_is_known(&v->evidence->clocksource.available_fact);
-}
-
 static bool is_on_jiffies(const struct evidence *evidence)
 {
 	return clocksource_is(evidence, "jiffies") || clocksource_is(evidence, "refined-jiffies");
@@ -59,17 +52,16 @@ static void cite_unverified(const struct view *v, struct cause *cause)
  * True if no line is missing between the first about tsc and now: only then does the absence of a
  * line count. A log of KERNEL_LOG_MAX lines has lost some in its middle (collect/kernel_log.c).
  */
-static bool is_log_whole(const struct kernel_log_evidence *log)
+static bool is_log_whole(const struct view *v)
 {
+	const struct kernel_log_evidence *log = &v->evidence->kernel_log;
+
 	return fact_is_known(&log->fact) && log->count < KERNEL_LOG_MAX &&
 	       strcmp(log->source, KERNEL_LOG_AT_BOOT) != 0;
 }
 
-static bool is_unbound(const struct view *v)
-{
-	return is_tsc_missing(v) && !v->tsc_distrusted && !v->tsc_delay && v->tsc_in_use &&
-	       is_log_whole(&v->evidence->kernel_log);
-}
+#define UNBOUND                                                                                    \
+	IS(tsc_missing), NOT(tsc_distrusted), NOT(tsc_delay), IS(tsc_in_use), ASK(is_log_whole)
 
 static void cite_invariance(const struct view *v, struct cause *cause)
 {
@@ -148,10 +140,7 @@ static const struct advice_row find_in_kernel_log = {"find-in-kernel-log", RANK_
 	.where = ON_HOST,
 	.steps = {{.command = "sudo journalctl -k -b | grep -iE 'tsc|clocksource'"}}};
 
-static bool is_trusted(const struct view *v)
-{
-	return !v->boot_disables_tsc && !v->tsc_distrusted;
-}
+#define TRUSTED NOT(boot_disables_tsc), NOT(tsc_distrusted)
 
 /*
  * On jiffies the tick is periodic. Then the kernel selects and lists a TSC that it has registered,
@@ -161,44 +150,18 @@ static bool is_trusted(const struct view *v)
 static bool is_uncalibrated(const struct view *v)
 {
 	return (v->unsupported_on_x86 && v->tsc_uncalibrated) ||
-	       (is_tsc_missing(v) && is_on_jiffies(v->evidence) && is_trusted(v) &&
-		       !log_find(v->evidence, "clocksource tsc") &&
+	       (v->tsc_missing && is_on_jiffies(v->evidence) && !v->boot_disables_tsc &&
+		       !v->tsc_distrusted && !log_find(v->evidence, "clocksource tsc") &&
 		       !fact_is_flag(&v->evidence->host.invariant_tsc, false));
 }
 
-/* The flag counts where the kernel does not offer tsc, or runs on Xen's clock. */
-static bool is_not_invariant(const struct view *v)
-{
-	/* The cause is the same in the kernel's own words. */
-	bool is_said = v->unstable_reason == UNSTABLE_ASSUMED ||
-	               v->unstable_reason == UNSTABLE_HALTS ||
-	               v->unstable_reason == UNSTABLE_RATE_CHANGES;
-
-	return fact_is_flag(&v->evidence->host.invariant_tsc, false) && !is_unbound(v) &&
-	       !is_said &&
-	       ((v->falls_back && v->on_xen) || (v->unsupported_on_x86 && !v->tsc_offered));
-}
-
-/* It helps a guest that has no better way, and that nothing else keeps from the TSC. */
-static bool needs_invariant(const struct view *v)
-{
-	return v->guest && !v->has_switch && !v->may_be_restored && !v->on_xen && is_trusted(v) &&
-	       !v->lacks_driver;
-}
-
-static bool is_not_offered(const struct view *v)
-{
-	return is_tsc_missing(v) && is_trusted(v) && !is_uncalibrated(v) && !is_unverified(v) &&
-	       !v->tsc_in_use && fact_is_flag(&v->evidence->host.invariant_tsc, true);
-}
+/* The cause is the same in the kernel's own words. */
+#define SAID                                                                                       \
+	ANY(EQ(unstable_reason, UNSTABLE_ASSUMED), EQ(unstable_reason, UNSTABLE_HALTS),            \
+		EQ(unstable_reason, UNSTABLE_RATE_CHANGES))
 
 /* The flags are the kernel's own: it knows what it does not use, for a reason that it logs. */
-static bool is_known(const struct view *v)
-{
-	return tsc_has_flag(v->evidence, "constant_tsc") &&
-	       tsc_has_flag(v->evidence, "nonstop_tsc");
-}
-
+#define KNOWN_TSC HAS(tsc_has_flag, "constant_tsc"), HAS(tsc_has_flag, "nonstop_tsc")
 #define KNOWN                                                                                      \
 	"The kernel knows this CPU's invariant TSC (its flags are constant_tsc and nonstop_tsc) "  \
 	"and "
@@ -206,40 +169,6 @@ static bool is_known(const struct view *v)
 /* A log that exists and was not read comes first: it may say why. */
 #define LOG_UNREAD ANY(STATE(kernel_log, FACT_DENIED), STATE(kernel_log, FACT_FAILED))
 #define LOG_READ NOT_ALL(LOG_UNREAD)
-
-/* A TSC that was in use shows that this kernel knows it. */
-static bool is_dropped(const struct view *v)
-{
-	return is_tsc_missing(v) && is_trusted(v) && !v->tsc_delay && v->tsc_in_use &&
-	       !is_log_whole(&v->evidence->kernel_log);
-}
-
-/* tsc_clocksource_reliable ends check_tsc_sync_target() and the watchdog (tsc.c, 3.10 to 7.3). */
-static bool is_untested(const struct view *v)
-{
-	return (v->verdict == VERDICT_OK || v->expected == VERDICT_OK) && !v->guest &&
-	       clocksource_is(v->evidence, "tsc") && boot_has(v->evidence, "tsc=reliable") &&
-	       !tsc_has_flag(v->evidence, "tsc_reliable");
-}
-
-static const struct kernel_log_line *find_written(const struct evidence *evidence)
-{
-	static const char *const writes[] = {
-		"force to 0", "TSC ADJUST differs", "TSC ADJUST synchronize"};
-
-	return log_find_first(evidence, writes, ARRAY_SIZE(writes));
-}
-
-static bool is_written(const struct view *v)
-{
-	return v->machine && find_written(v->evidence) &&
-	       (clocksource_is(v->evidence, "tsc") || (v->unsupported_on_x86 && v->tsc_distrusted));
-}
-
-static void cite_written(const struct view *v, struct cause *cause)
-{
-	cite_line(v, cause, find_written(v->evidence));
-}
 
 /* True if the last clocksource= of the command line is neither in use nor offered. */
 static bool is_choice_refused(const struct view *v)
@@ -270,29 +199,40 @@ const struct cause_row causes_tsc[] = {
 		.evidence = cite_unverified,
 		.advice = {{&boot_unverified_tsc, IF(IS(guest), NOT(clocks_disabled))},
 			{&boot_unverified_tsc_of_machine, IF(IS(machine), NOT(clocks_disabled))}}},
-	{"tsc-not-invariant", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_not_invariant)),
+	/* The flag counts where the kernel does not offer tsc, or runs on Xen's clock. */
+	{"tsc-not-invariant", GROUP_TSC, CERTAINTY_LIKELY,
+		IF(FLAG(host.invariant_tsc, false), NOT_ALL(UNBOUND), NOT_ALL(SAID),
+			ANY(ALL(IS(falls_back), IS(on_xen)),
+				ALL(IS(unsupported_on_x86), NOT(tsc_offered)))),
 		"The CPU does not advertise an invariant TSC to this machine.",
 		.signs = "CPUID 0x80000007, EDX bit 8, is not set, and the clocksource is xen, or "
 			 "tsc is not available.",
 		.evidence = cite_invariance,
-		.advice = {{&advice_ask_for_invariant_tsc, IF(ASK(needs_invariant))}}},
-	{"tsc-not-offered", GROUP_TSC, CERTAINTY_POSSIBLE, IF(ASK(is_not_offered)),
+		/* It helps a guest that nothing else keeps from the TSC. */
+		.advice = {{&advice_ask_for_invariant_tsc,
+			IF(IS(guest), NOT(has_switch), NOT(may_be_restored), NOT(on_xen), TRUSTED,
+				NOT(lacks_driver))}}},
+	{"tsc-not-offered", GROUP_TSC, CERTAINTY_POSSIBLE,
+		IF(IS(tsc_missing), TRUSTED, ASK_NOT(is_uncalibrated), ASK_NOT(is_unverified),
+			NOT(tsc_in_use), FLAG(host.invariant_tsc, true)),
 		"The kernel is too old to know this CPU's invariant TSC, or it rejected the TSC, "
 		"and the log entry is gone or cannot be read.",
 		.texts = {{KNOWN "does not offer it; its log does not say why.",
-				  IF(ASK(is_known), ASK(log_has_beginning))},
+				  IF(KNOWN_TSC, ASK(log_has_beginning))},
 			{KNOWN "rejected it, which its log since boot would explain.",
-				IF(ASK(is_known))},
+				IF(KNOWN_TSC)},
 			{"The kernel rejected this CPU's invariant TSC, which its log would show, "
 			 "or is too old to know it.",
 				IF(LOG_UNREAD)}},
 		.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel log "
 			 "does not say why.",
 		.evidence = cite_invariance,
-		.advice = {{&find_in_kernel_log, IF(ASK(is_known), LOG_READ, NOT(vdso_disabled),
+		.advice = {{&find_in_kernel_log, IF(KNOWN_TSC, LOG_READ, NOT(vdso_disabled),
 							 ASK_NOT(log_has_beginning))},
-			{&newer_kernel_for_cpu, IF(ASK_NOT(is_known), LOG_READ)}}},
-	{"tsc-dropped", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_dropped)),
+			{&newer_kernel_for_cpu, IF(NOT_ALL(KNOWN_TSC), LOG_READ)}}},
+	/* A TSC that was in use shows that this kernel knows it. */
+	{"tsc-dropped", GROUP_TSC, CERTAINTY_LIKELY,
+		IF(IS(tsc_missing), TRUSTED, NOT(tsc_delay), IS(tsc_in_use), ASK_NOT(is_log_whole)),
 		"The kernel used tsc and has dropped it since; the log entry that says why is "
 		"gone or unreadable.",
 		.signs = "The kernel log has \"Switched to clocksource tsc\", tsc is not "
@@ -301,7 +241,14 @@ const struct cause_row causes_tsc[] = {
 		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
 			{&advice_find_which_clock, IF(IS(machine))},
 			{&advice_ask_which_clock, IF(IS(guest), NOT(tsc_lost))}}},
-	{"tsc-untested", GROUP_TSC, CERTAINTY_PROVEN, IF(ASK(is_untested)),
+	/*
+         * tsc_clocksource_reliable ends check_tsc_sync_target() and the watchdog (tsc.c, 3.10 to
+         * 7.3).
+         */
+	{"tsc-untested", GROUP_TSC, CERTAINTY_PROVEN,
+		IF(ANY(EQ(verdict, VERDICT_OK), EQ(expected, VERDICT_OK)), NOT(guest),
+			HAS(clocksource_is, "tsc"), HAS(boot_has, "tsc=reliable"),
+			HAS_NOT(tsc_has_flag, "tsc_reliable")),
 		"tsc=reliable keeps the kernel from comparing the TSCs of the CPUs when they "
 		"start, and from checking the TSC later. `vdsocheck warp` compares them: remove "
 		"the parameter if they disagree, or if nothing calls for it.",
@@ -312,13 +259,16 @@ const struct cause_row causes_tsc[] = {
          * tsc_verify_tsc_adjust(), tsc_sanitize_first_cpu(), tsc_store_and_check_tsc_adjust() (4.10
          * to 7.3). After a kexec it may be what the kernel before had set.
          */
-	{"tsc-written-by-firmware", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_written)),
+	{"tsc-written-by-firmware", GROUP_TSC, CERTAINTY_LIKELY,
+		IF(IS(machine), IS(tsc_written),
+			ANY(HAS(clocksource_is, "tsc"),
+				ALL(IS(unsupported_on_x86), IS(tsc_distrusted)))),
 		"The machine's firmware, or a program that writes the CPU's registers, wrote the "
 		"TSC of a CPU (register TSC_ADJUST), which the kernel corrected. It may happen "
 		"again: `vdsocheck warp` compares the TSCs.",
 		.signs = "The kernel log of a machine has \"TSC ADJUST\" with \"force to 0\", "
 			 "\"differs\" or \"synchronize\".",
-		.evidence = cite_written,
+		.line = LINE(tsc_written),
 		.advice = {{&advice_update_firmware, IF(NOT(tsc_unsynchronized))}}},
 	{"boot-clocksource-refused", GROUP_ANY, CERTAINTY_LIKELY, IF(ASK(is_choice_refused)),
 		"The clocksource named on the kernel command line was refused: the kernel does "
@@ -327,7 +277,7 @@ const struct cause_row causes_tsc[] = {
 			 "available; the kernel log may have \"Override clocksource\".",
 		.proven = IF(HAS(log_has, "Override clocksource")), .log = "Override clocksource",
 		.evidence = cite_boot, .more = BOOT_PARAMETERS},
-	{"tsc-unbound", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_unbound)),
+	{"tsc-unbound", GROUP_TSC, CERTAINTY_LIKELY, IF(UNBOUND),
 		"The kernel used tsc and stopped using it without logging a reason: tsc was "
 		"removed by a write to unbind_clocksource.",
 		.signs = "The kernel log is complete and has \"Switched to clocksource tsc\", but "

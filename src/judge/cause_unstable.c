@@ -154,11 +154,6 @@ static bool has_warped_at_boot(const struct view *v)
 	       !log_is_after_resume(v, v->tsc_warp);
 }
 
-static bool needs_firmware(const struct view *v)
-{
-	return v->tsc_warp && (!has_warped_at_boot(v) || v->is_rented);
-}
-
 static bool has_small_warp(const struct view *v)
 {
 	double cycles = warp_cycles(v);
@@ -192,7 +187,9 @@ const struct cause_row causes_unstable[] = {
 		.advice = {{&reboot_for_small_warp, IF(IS(machine), ASK(has_warped_at_boot),
 							    ASK(has_small_warp), NOT(is_rented))},
 			{&start_cold, IF(IS(machine), ASK(has_warped_at_boot), NOT(is_rented))},
-			{&firmware_for_resume, IF(IS(machine), ASK(needs_firmware))},
+			{&firmware_for_resume,
+				IF(IS(machine), IS(tsc_warp),
+					ANY(ASK_NOT(has_warped_at_boot), IS(is_rented)))},
 			{&advice_update_firmware, IF(IS(machine), NOT(tsc_warp))},
 			{&start_with_all_cpus, IF(IS(has_host), ASK(was_cpu_added))},
 			{&advice_move, IF(IS(has_host), NOT(has_switch))},

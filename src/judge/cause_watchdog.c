@@ -299,30 +299,6 @@ static const struct advice_row start_cold_for_rate = {"start-cold-for-rate", RAN
 	.text = "Power the machine off, and on after some seconds: clocks whose rates differ right "
 		"after a warm start may agree after a cold one."};
 
-static bool is_boot_rate_wrong(const struct view *v)
-{
-	return v->tsc_wanted && v->boot_rates.stated > 0;
-}
-
-/*
- * The check of the CPUs against each other follows the same event, and measures more
- * (clocksource_verify_percpu(), 5.13 to 7.1; 7.2 gives it as the reason).
- */
-static bool is_decided(const struct view *v)
-{
-	return v->boot_rates.stated > 0 || v->tsc_unsynchronized;
-}
-
-static bool is_misstated(const struct view *v)
-{
-	return v->tsc_rates.stated > 0;
-}
-
-static bool is_misstated_in_use(const struct view *v)
-{
-	return is_misstated(v) && (v->tsc_wanted || clocksource_is(v->evidence, "tsc"));
-}
-
 static bool is_long_after_boot(const struct view *v)
 {
 	return find_marking(v) && find_marking(v)->seconds > BOOTED_S;
@@ -334,18 +310,23 @@ static bool is_soon_after_boot(const struct view *v)
 	       !log_is_after_resume(v, find_marking(v));
 }
 
-/* The kernel marked the TSC unstable, and nothing shows why. */
-static bool is_unexplained(const struct view *v)
-{
-	return v->tsc_distrusted && !v->boot_disables_tsc && !v->lacks_driver && !v->tsc_delay &&
-	       !is_misstated(v) && !v->tsc_uncalibrated &&
-	       v->unstable_reason <= UNSTABLE_BY_WATCHDOG;
-}
+/*
+ * The check of the CPUs against each other follows the same event, and measures more
+ * (clocksource_verify_percpu(), 5.13 to 7.1; 7.2 gives it as the reason).
+ */
+#define CULPRIT(name)                                                                              \
+	IS(tsc_wanted), NOT(boot_rate_wrong), NOT(tsc_unsynchronized), EQ(watchdog.culprit, name)
 
-#define CULPRIT(name) IS(tsc_wanted), ASK_NOT(is_decided), EQ(watchdog.culprit, name)
+/* The kernel marked the TSC unstable, and nothing shows why. */
+#define UNEXPLAINED                                                                                \
+	IS(tsc_distrusted), NOT(boot_disables_tsc), NOT(lacks_driver), NOT(tsc_delay),             \
+		NOT(rate_misstated), NOT(tsc_uncalibrated),                                        \
+		ANY(EQ(unstable_reason, UNSTABLE_UNSAID),                                          \
+			EQ(unstable_reason, UNSTABLE_BY_WATCHDOG))
 
 const struct cause_row causes_watchdog[] = {
-	{"boot-tsc-rate-wrong", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_boot_rate_wrong)),
+	{"boot-tsc-rate-wrong", GROUP_TSC, CERTAINTY_LIKELY,
+		IF(IS(tsc_wanted), IS(boot_rate_wrong)),
 		"The kernel command line states a wrong rate of the TSC (tsc_early_khz=), so the "
 		"kernel marked the TSC unstable.",
 		.write = write_boot_rate,
@@ -392,8 +373,7 @@ const struct cause_row causes_watchdog[] = {
 		.evidence = cite_marked,
 		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
 			{&ask_about_pauses, IF(IS(has_host), NOT(tsc_lost))}}},
-	{"tsc-jumped", GROUP_TSC, CERTAINTY_LIKELY,
-		IF(CULPRIT(WATCHDOG_TSC), ASK_NOT(is_misstated)),
+	{"tsc-jumped", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_TSC), NOT(rate_misstated)),
 		"The kernel marked the TSC unstable: it stood still, or was reset or overwritten "
 		"by firmware, a suspend, a migration or a program that writes the CPU's registers.",
 		.write = write_marked,
@@ -405,7 +385,8 @@ const struct cause_row causes_watchdog[] = {
 			{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
 			{&advice_update_firmware, IF(IS(machine))},
 			{&advice_ask_about_unstable_tsc, IF(IS(has_host), NOT(tsc_lost))}}},
-	{"tsc-rate-misstated", GROUP_TSC, CERTAINTY_LIKELY, IF(ASK(is_misstated_in_use)),
+	{"tsc-rate-misstated", GROUP_TSC, CERTAINTY_LIKELY,
+		IF(IS(rate_misstated), ANY(IS(tsc_wanted), HAS(clocksource_is, "tsc"))),
 		"CPUID or the firmware states a wrong rate of the TSC.", .write = write_misstated,
 		.signs = "The kernel log has \"TSC freq calibrated by CPUID/MSR differs from what "
 			 "is calibrated by HW timer\" and \"TSC freq recalibrated by\".",
@@ -413,7 +394,7 @@ const struct cause_row causes_watchdog[] = {
 		.advice = {{&correct_stated_rate, IF(IS(machine))},
 			{&advice_ask_about_unstable_tsc, IF(IS(has_host), NOT(tsc_lost))}}},
 	{"tsc-skewed", GROUP_TSC, CERTAINTY_LIKELY,
-		IF(CULPRIT(WATCHDOG_RATES), ASK_NOT(is_misstated)),
+		IF(CULPRIT(WATCHDOG_RATES), NOT(rate_misstated)),
 		"The kernel marked the TSC unstable: it and the watchdog's reference clock run at "
 		"different rates, and one of the two is wrong.",
 		.write = write_marked,
@@ -423,11 +404,11 @@ const struct cause_row causes_watchdog[] = {
 		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
 			{&start_cold_for_rate,
 				IF(IS(machine), NOT(is_rented), ASK(is_soon_after_boot))},
-			{&recalibrate_tsc, IF(IS(machine), ASK(is_rate_stated))},
+			{&recalibrate_tsc, IF(IS(machine), HAS(tsc_has_flag, "tsc_known_freq"))},
 			{&advice_find_which_clock, IF(IS(machine))},
 			{&advice_ask_which_clock, IF(IS(has_host), NOT(tsc_lost))}}},
 	{"tsc-distrusted", GROUP_TSC, CERTAINTY_PROVEN,
-		IF(CULPRIT(WATCHDOG_UNDETERMINED), ASK(is_unexplained)),
+		IF(CULPRIT(WATCHDOG_UNDETERMINED), UNEXPLAINED),
 		"The kernel marked the TSC unstable, and nothing shows whether it or the "
 		"watchdog's reference clock was wrong.",
 		.write = write_marked,

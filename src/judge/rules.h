@@ -95,10 +95,14 @@ struct term {
 		.kind = TERM_HAS, .has = question, .word = name, .negated = true                   \
 	}
 
-/* One of these terms at least; not all of them. */
+/* One of these terms at least; all of them, as one of others; not all of them. */
 #define ANY(...)                                                                                   \
 	{                                                                                          \
 		.kind = TERM_ANY, .terms = IF(__VA_ARGS__)                                         \
+	}
+#define ALL(...)                                                                                   \
+	{                                                                                          \
+		.kind = TERM_ALL, .terms = IF(__VA_ARGS__)                                         \
 	}
 #define NOT_ALL(...)                                                                               \
 	{                                                                                          \

@@ -238,6 +238,8 @@ static void add_tsc(struct view *v)
 	/* The lines of check_tsc_sync_source(). */
 	static const char *const warps[] = {
 		"TSC warp between CPUs", "check_tsc_sync_source failed"};
+	static const char *const writes[] = {
+		"force to 0", "TSC ADJUST differs", "TSC ADJUST synchronize"};
 	static const char *const unsynchronized[] = {
 		"TSC warp", "inter CPU skew", " ahead of CPU", " behind CPU"};
 	const struct evidence *evidence = v->evidence;
@@ -259,6 +261,7 @@ static void add_tsc(struct view *v)
 	v->tsc_uncalibrated = v->tsc_offered ? NULL : find_uncalibrated(evidence);
 	v->tsc_warp = log_find_first(evidence, warps, ARRAY_SIZE(warps));
 	v->tsc_in_use = log_find_tsc_in_use(evidence);
+	v->tsc_written = log_find_first(evidence, writes, ARRAY_SIZE(writes));
 	v->tsc_unsynchronized =
 		v->unstable_reason == UNSTABLE_WARPED ||
 		log_find_first(evidence, unsynchronized, ARRAY_SIZE(unsynchronized));
@@ -269,7 +272,9 @@ static void add_tsc(struct view *v)
 	v->tsc_invariant = tsc_is_invariant(evidence);
 	v->watchdog = watchdog_explain(evidence);
 	v->tsc_rates = tsc_rates_find(evidence);
+	v->rate_misstated = v->tsc_rates.stated > 0;
 	v->boot_rates = boot_rates_find(evidence, &v->watchdog);
+	v->boot_rate_wrong = v->boot_rates.stated > 0;
 	/* 63ec58b44fcc, in 5.4, is in 5.3.15, and not in 4.19.325. */
 	v->tsc_early_unprotected = (log_find(evidence, "'tsc-early' as unstable") ||
 					   strcmp(v->watchdog.tsc.name, "tsc-early") == 0) &&
@@ -460,6 +465,8 @@ static void add_fallback(struct view *v)
 	v->tsc_lost = (v->on_xen || v->on_kvm_clock || v->on_hyperv_page) &&
 	              (v->falls_back || (v->on_xen && v->captured)) && !v->tsc_offered &&
 	              fact_is_known(&clocksource->available_fact) && v->tsc_in_use;
+	v->tsc_missing = (v->unsupported_on_x86 || v->tsc_lost) && !v->tsc_offered &&
+	                 fact_is_known(&clocksource->available_fact);
 	v->tsc_wanted = v->unsupported_on_x86 || v->tsc_lost;
 	v->clocks_disabled = are_clocks_disabled(v);
 	v->removed_clock = find_removed_clock(v);

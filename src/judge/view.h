@@ -175,12 +175,15 @@ struct view {
 	const struct kernel_log_line *tsc_uncalibrated; /* why it is not offered */
 	const struct kernel_log_line *tsc_warp;         /* by the kernel's test of the CPUs */
 	const struct kernel_log_line *tsc_in_use;       /* the switch to it */
+	const struct kernel_log_line *tsc_written;      /* by firmware: the kernel corrected it */
 	bool tsc_unsynchronized;
 	bool tsc_varies;                 /* its rate is not constant */
 	bool tsc_invariant;              /* as in tsc_is_invariant() */
 	struct watchdog_report watchdog; /* undetermined without figures */
 	struct tsc_rates tsc_rates;
-	struct tsc_rates boot_rates; /* that by tsc_early_khz= is wrong; 0: it is not, or unset */
+	bool rate_misstated; /* by CPUID or the firmware: the kernel measured another one */
+	struct tsc_rates boot_rates;
+	bool boot_rate_wrong; /* that by tsc_early_khz= */
 	/* It was dropped as tsc-early, which this kernel checks whatever tsc= says. */
 	bool tsc_early_unprotected;
 	bool knows_nowatchdog; /* tsc=nowatchdog, which keeps the kernel from dropping it */
@@ -206,7 +209,8 @@ struct view {
 	bool boot_choice_slows; /* without boot_chose_current the kernel may choose a faster one */
 	/* The kernel used the TSC, and a hypervisor's clock now, which falls back or may do so. */
 	bool tsc_lost;
-	bool tsc_wanted; /* unsupported_on_x86 or tsc_lost: why is it not in use? */
+	bool tsc_missing; /* not in the list of clocksources, where it should be */
+	bool tsc_wanted;  /* unsupported_on_x86 or tsc_lost: why is it not in use? */
 	/* The kernel command line leaves no clock to calibrate the TSC by, or to check it with. */
 	bool clocks_disabled;
 	/* The switch to a clock of the hypervisor's that the kernel does not offer any more. */

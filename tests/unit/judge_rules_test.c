@@ -115,6 +115,8 @@ static void a_condition_holds_if_all_of_its_terms_do(void **state)
 	fact_set_flag(&evidence.host.long_mode, false);
 	assert_true(holds(&v, IF(FLAG(host.long_mode, false), STATE(host.cpu, FACT_UNREAD))));
 	assert_true(holds(&v, IF(ANY(IS(machine), IS(guest)), NOT_ALL(IS(guest), IS(machine)))));
+	assert_true(holds(&v, IF(ANY(IS(machine), ALL(IS(guest), IS(tsc_warp))))));
+	assert_false(holds(&v, IF(ANY(IS(machine), ALL(IS(guest), NOT(tsc_warp))))));
 	assert_false(holds(&v, IF(FLAG(host.long_mode, true))));
 	assert_false(holds(&v, IF(FLAG(host.counter_disabled, false))));
 	assert_false(holds(&v, IF(STATE(host.long_mode, FACT_UNREAD))));
