@@ -309,14 +309,14 @@ const struct cause_row causes_hypervisor[] = {
 		.signs = "The calls fall back with such a kernel, and the clocksource is one of "
 			 "Hyper-V's, or hyperv_clocksource_tsc_page is available.",
 		.evidence = cite_kernel, .more = HYPERV_CLOCKS,
-		.advice = {{&newer_kernel_for_hyperv_page}}},
+		.advice = {{&newer_kernel_for_hyperv_page, ALWAYS}}},
 	{"hyperv-without-vdso", GROUP_HYPERV, CERTAINTY_PROVEN,
 		IF(IS(falls_back), IS(on_hyperv_page), IS(mode_none),
 			ASK_NOT(is_too_old_for_hyperv)),
 		"This kernel does not let its vDSO read the Hyper-V reference TSC page.",
 		.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, "
 			 "and the vclock mode is none.",
-		.evidence = cite_kernel, .advice = {{&newer_kernel_for_hyperv}}},
+		.evidence = cite_kernel, .advice = {{&newer_kernel_for_hyperv, ALWAYS}}},
 	{"hyperv-backport", GROUP_HYPERV, CERTAINTY_POSSIBLE,
 		IF(IS(falls_back), IS(on_hyperv_page), IS(mode_none),
 			HAS_NOT(kernel_is_before, "5.4"), HAS(kernel_is_before, "5.12")),
@@ -334,6 +334,6 @@ const struct cause_row causes_hypervisor[] = {
 		.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, "
 			 "and there is a vclock mode, but the page's tsc_sequence is 0.",
 		.evidence = cite_mode, .more = HYPERV_CLOCKS,
-		.advice = {{&advice_move, IF(NOT(has_switch))}, {&ask_hyperv_host}}},
+		.advice = {{&advice_move, IF(NOT(has_switch))}, {&ask_hyperv_host, ALWAYS}}},
 	{0},
 };

@@ -158,12 +158,12 @@ const struct cause_row causes_process[] = {
 		"The counter is disabled for this process and its children (prctl(PR_SET_TSC)): a "
 		"call that reads it ends with SIGSEGV.",
 		.signs = "prctl(PR_GET_TSC) returns PR_TSC_SIGSEGV.", .evidence = cite_counter_off,
-		.more = "PR_SET_TSC(2const)", .advice = {{&leave_counter_on}}},
+		.more = "PR_SET_TSC(2const)", .advice = {{&leave_counter_on, ALWAYS}}},
 	{"emulated", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(emulated)),
 		"vdsocheck runs under an emulator; run it natively to check the host.",
 		.signs = "Valgrind's library is preloaded, or /proc/thread-self/exe is another "
 			 "program, such as qemu-user.",
-		.evidence = cite_emulator, .advice = {{&run_without_emulator}}},
+		.evidence = cite_emulator, .advice = {{&run_without_emulator, ALWAYS}}},
 	/* rr and CRIU after a restore each map an image of their own. */
 	{"vdso-replaced", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(vdso_replaced)),
 		"A tool (rr, CRIU, other instrumentation) gave this process a vDSO of its own, so "
@@ -177,7 +177,7 @@ const struct cause_row causes_process[] = {
 		"The vDSO is disabled on the kernel command line.",
 		.signs = "The kernel gives this process no vDSO, and its command line has vdso=0, "
 			 "vdso32=0 or vdso32=2.",
-		.evidence = cite_boot, .more = "vdso(7)", .advice = {{&advice_drop_boot}}},
+		.evidence = cite_boot, .more = "vdso(7)", .advice = {{&advice_drop_boot, ALWAYS}}},
 	{"no-vdso", GROUP_VDSO, CERTAINTY_PROVEN,
 		IF(WITHOUT_VDSO, NOT_ALL(ON_32_BITS_OF("x86_64")),
 			NOT_ALL(ON_32_BITS_OF("aarch64"))),
@@ -186,38 +186,41 @@ const struct cause_row causes_process[] = {
 		.signs = "The auxiliary vector has no AT_SYSINFO_EHDR, and the kernel command "
 			 "line does not say why.",
 		.evidence = cite_missing, .more = "vdso(7)",
-		.advice = {{&run_without_emulator}, {&advice_send_report}}},
+		.advice = {{&run_without_emulator, ALWAYS}, {&advice_send_report, ALWAYS}}},
 	{"vdso32-disabled", GROUP_VDSO, CERTAINTY_LIKELY, IF(WITHOUT_VDSO, ON_32_BITS_OF("x86_64")),
 		"This kernel gives 32-bit programs no vDSO: sysctl abi.vsyscall32 is 0, as in "
 		"kernels that were built with CONFIG_COMPAT_VDSO.",
 		.signs = "A 32-bit vdsocheck gets no vDSO from an x86-64 kernel, and the kernel "
 			 "command line does not say why.",
-		.evidence = cite_32_bits, .more = BOOT_PARAMETERS, .advice = {{&enable_vdso32}}},
+		.evidence = cite_32_bits, .more = BOOT_PARAMETERS,
+		.advice = {{&enable_vdso32, ALWAYS}}},
 	{"no-compat-vdso", GROUP_VDSO, CERTAINTY_LIKELY, IF(WITHOUT_VDSO, ON_32_BITS_OF("aarch64")),
 		"This 64-bit kernel gives 32-bit programs no vDSO: it was built without "
 		"CONFIG_COMPAT_VDSO.",
 		.signs = "A 32-bit vdsocheck gets no vDSO from an arm64 kernel.",
-		.evidence = cite_32_bits, .advice = {{&use_64_bit_or_compat}}},
+		.evidence = cite_32_bits, .advice = {{&use_64_bit_or_compat, ALWAYS}}},
 	{"uml", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(fallback), HAS(hypervisor_is, "uml")),
 		"The vDSO of User-Mode Linux makes a system call for each clock call.",
 		.signs = "/proc/cpuinfo has the vendor_id User Mode Linux.",
-		.detail = "/proc/cpuinfo: vendor_id User Mode Linux", .advice = {{&leave_uml}}},
+		.detail = "/proc/cpuinfo: vendor_id User Mode Linux",
+		.advice = {{&leave_uml, ALWAYS}}},
 	{"wsl1", GROUP_PROCESS, CERTAINTY_LIKELY, IF(IS(fallback), HAS(platform_is, "wsl1")),
 		"WSL 1 has neither a Linux kernel nor a vDSO clock; WSL 2 has both.",
 		.signs = "The calls fall back, and the kernel's release ends with -Microsoft.",
-		.evidence = cite_release, .advice = {{&use_wsl2}}},
+		.evidence = cite_release, .advice = {{&use_wsl2, ALWAYS}}},
 	/* This mode excludes 32-bit programs only; the vDSO serves 64-bit programs. */
 	{"arm-compat-disabled", GROUP_OTHER, CERTAINTY_PROVEN,
 		IF(IS(falls_back), HAS(mode_is, "archtimer-nocompat")),
 		"The kernel does not let 32-bit programs read this CPU's counter, only 64-bit "
 		"ones.",
 		.signs = "The calls fall back, and the vclock mode is archtimer-nocompat.",
-		.log = "ARM erratum 1418040", .evidence = cite_mode, .advice = {{&use_64_bit_arm}}},
+		.log = "ARM erratum 1418040", .evidence = cite_mode,
+		.advice = {{&use_64_bit_arm, ALWAYS}}},
 	{"gvisor-calibrating", GROUP_PROCESS, CERTAINTY_LIKELY, IF(IS(falls_back), IS(gvisor)),
 		"In the first seconds of a sandbox, until gVisor has calibrated the CPU's "
 		"counter, its vDSO passes the calls on to the sentry.",
 		.signs = "The calls fall back in a sandbox of gVisor.", .evidence = cite_mode,
-		.advice = {{&wait_for_gvisor}}},
+		.advice = {{&wait_for_gvisor, ALWAYS}}},
 	{"libc-bypasses-vdso", GROUP_PROCESS, CERTAINTY_PROVEN, IF(ASK(does_libc_bypass)),
 		"This C library does not use the vDSO, although the vDSO works.",
 		.texts = {{"Only vdsocheck itself is affected: the C library that is linked into "
@@ -305,7 +308,7 @@ const struct cause_row causes_notes[] = {
 		"A seccomp filter, such as a container's profile, blocks the clock system calls.",
 		.signs = "A deciding call fails when it is made as a system call.",
 		.proven = IF(ASK(has_filter)), .evidence = cite_blocked, .more = "seccomp(2)",
-		.advice = {{&newer_container_runtime}}},
+		.advice = {{&newer_container_runtime, ALWAYS}}},
 	{"old-vdso-clocks", GROUP_VDSO, CERTAINTY_LIKELY,
 		IF(EQ(verdict, VERDICT_OK), NOT(gvisor),
 			ANY(HAS(enters_always, "CLOCK_MONOTONIC_RAW"),

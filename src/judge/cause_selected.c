@@ -180,7 +180,7 @@ const struct cause_row causes_selected[] = {
 			 "why it is not in use.",
 		/* A container's /proc/cmdline may be another file. */
 		.proven = IF(NOT_ALL(STATE(host.container, FACT_KNOWN))),
-		.evidence = selected_cite_written, .advice = {{&find_clocksource_writer}}},
+		.evidence = selected_cite_written, .advice = {{&find_clocksource_writer, ALWAYS}}},
 	{"paravirtual-clock-disabled", GROUP_ANY, CERTAINTY_PROVEN,
 		IF(IS(unsupported_on_x86), IS(guest), ASK(is_paravirtual_off)),
 		"The kernel command line (nopv) keeps the kernel from using its hypervisor's "
@@ -198,7 +198,7 @@ const struct cause_row causes_selected[] = {
 		.signs = "The kernel log has \"Switched to clocksource\" with a clock of the "
 			 "hypervisor's that is not available any more.",
 		.line = LINE(removed_clock), .with_switch = true, .evidence = cite_available,
-		.advice = {{&advice_reboot_after_unbind}}},
+		.advice = {{&advice_reboot_after_unbind, ALWAYS}}},
 	{"hyperv-clock-missing", GROUP_HYPERV, CERTAINTY_LIKELY,
 		IF(IS(lacks_driver), HAS(hypervisor_is, "microsoft")),
 		"This kernel has no clocksource of Hyper-V's: it was built without CONFIG_HYPERV, "
@@ -206,7 +206,7 @@ const struct cause_row causes_selected[] = {
 		.signs = "A guest of Hyper-V with Linux 4.12 or newer has no clocksource whose "
 			 "name begins with hyperv_, and its kernel log has none.",
 		.evidence = cite_available, .more = HYPERV_CLOCKS,
-		.advice = {{&kernel_with_hyperv},
+		.advice = {{&kernel_with_hyperv, ALWAYS},
 			{&advice_ask_hyperv_for_tsc, IF(NOT(has_switch))}}},
 	{"xen-clock-missing", GROUP_XEN, CERTAINTY_LIKELY,
 		IF(IS(lacks_driver), HAS(hypervisor_is, "xen")),
@@ -215,27 +215,27 @@ const struct cause_row causes_selected[] = {
 		.signs = "A guest of Xen has no clocksource xen, and neither nopv nor xen_nopv on "
 			 "its kernel command line.",
 		.log = "Xen doesn't support pvclock on HVM", .evidence = cite_available,
-		.advice = {{&kernel_with_xen}}},
+		.advice = {{&kernel_with_xen, ALWAYS}}},
 	{"vmware-not-detected", GROUP_TSC, CERTAINTY_LIKELY,
 		IF(IS(lacks_driver), HAS(hypervisor_is, "vmware")),
 		"This kernel does not detect VMware, which guarantees the TSC to its guests: it "
 		"was built without CONFIG_HYPERVISOR_GUEST.",
 		.signs = "/proc/cpuinfo of a guest of VMware does not have the flag tsc_reliable, "
 			 "and the kernel does not use the TSC.",
-		.evidence = cite_flags, .advice = {{&kernel_with_vmware}}},
+		.evidence = cite_flags, .advice = {{&kernel_with_vmware, ALWAYS}}},
 	{"kvm-clock-unused", GROUP_KVM, CERTAINTY_LIKELY, IF(ASK(selected_lacks_kvm_guest)),
 		"This kernel does not use kvm-clock, which KVM offers to its guests: it was built "
 		"without CONFIG_KVM_GUEST.",
 		.signs = "A guest of KVM does not have kvm-clock available, and the kernel log, "
 			 "from its beginning, has neither \"kvm-clock: Using\" nor \"Hypervisor "
 			 "detected: KVM\".",
-		.evidence = cite_kvm_clock, .advice = {{&kernel_with_kvm_guest}}},
+		.evidence = cite_kvm_clock, .advice = {{&kernel_with_kvm_guest, ALWAYS}}},
 	{"kvm-clock-missing", GROUP_KVM, CERTAINTY_POSSIBLE, IF(ASK(may_lack_kvm_guest)),
 		"This kernel was built without CONFIG_KVM_GUEST and cannot use the kvm-clock that "
 		"the hypervisor offers, or kvm-clock was removed by a write to unbind_clocksource.",
 		.signs = "CPUID offers kvm-clock, which is not available, and the beginning of "
 			 "the kernel log is lost or unreadable.",
-		.evidence = cite_kvm_clock, .advice = {{&reboot_for_kvm_clock}}},
+		.evidence = cite_kvm_clock, .advice = {{&reboot_for_kvm_clock, ALWAYS}}},
 	{0},
 };
 
@@ -257,12 +257,12 @@ const struct cause_row causes_unread[] = {
 		"chosen.",
 		.signs = "Reading /dev/kmsg is refused, and nothing that could be read explains "
 			 "the clocksource.",
-		.evidence = cite_log_denied, .advice = {{&read_kernel_log}}},
+		.evidence = cite_log_denied, .advice = {{&read_kernel_log, ALWAYS}}},
 	{"kernel-log-unclear", GROUP_ANY, CERTAINTY_PROVEN,
 		IF(UNEXPLAINED, STATE(kernel_log, FACT_FAILED)),
 		"The kernel log was not understood; it may say why this clocksource was chosen.",
 		.signs = "The log names the kernel, but none of its lines has a form that is "
 			 "known; or reading it failed.",
-		.evidence = cite_unclear, .advice = {{&save_kernel_log}}},
+		.evidence = cite_unclear, .advice = {{&save_kernel_log, ALWAYS}}},
 	{0},
 };

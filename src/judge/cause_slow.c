@@ -95,7 +95,8 @@ const struct cause_row causes_current[] = {
 		"The current clocksource (not visible from here) has no vDSO support.",
 		.signs = "The calls fall back, the vclock mode is none, and /sys does not show "
 			 "the clocksource.",
-		.evidence = cite_unseen, .more = "vdso(7)", .advice = {{&look_where_sys_is}}},
+		.evidence = cite_unseen, .more = "vdso(7)",
+		.advice = {{&look_where_sys_is, ALWAYS}}},
 	{0},
 };
 
@@ -150,14 +151,14 @@ const struct cause_row causes_slow[] = {
 			 "back at times and the kernel log shows a return to an earlier "
 			 "clocksource.",
 		.proven = IF(ASK(has_changed)), .evidence = cite_changing,
-		.advice = {{&let_clocksource_settle}}},
+		.advice = {{&let_clocksource_settle, ALWAYS}}},
 	{"clocksource-of-module", GROUP_ANY, CERTAINTY_LIKELY,
 		IF(IS(unsupported_on_x86), ASK(is_of_module)),
 		"No kernel has a clocksource named {from}: a module that is not part of Linux "
 		"registered it.",
 		.signs = "The calls fall back on x86, and no kernel has a clocksource of this "
 			 "name.",
-		.evidence = cite_mode, .advice = {{&unload_module}}},
+		.evidence = cite_mode, .advice = {{&unload_module, ALWAYS}}},
 	{"counter-trapped", GROUP_ANY, CERTAINTY_LIKELY,
 		IF(EQ(verdict, VERDICT_SLOW), NOT(firmware_counter)),
 		"The hypervisor or an emulator intercepts each read of the CPU's counter, which "
@@ -201,6 +202,6 @@ const struct cause_row causes_without_vdso[] = {
 			 "none. The devices hpet and acpi_pm are read by one CPU at a time: the "
 			 "more CPUs read the clock, the longer each read takes.",
 		.follows = true, .evidence = cite_mode, .more = "vdso(7)",
-		.advice = {{&advice_switch_to_own_counter}}},
+		.advice = {{&advice_switch_to_own_counter, ALWAYS}}},
 	{0},
 };

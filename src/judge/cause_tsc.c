@@ -283,6 +283,6 @@ const struct cause_row causes_tsc[] = {
 		.signs = "The kernel log is complete and has \"Switched to clocksource tsc\", but "
 			 "nothing against the TSC, and tsc is not available any more.",
 		.line = LINE(tsc_in_use), .with_switch = true,
-		.advice = {{&advice_reboot_after_unbind}}},
+		.advice = {{&advice_reboot_after_unbind, ALWAYS}}},
 	{0},
 };

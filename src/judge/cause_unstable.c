@@ -225,7 +225,7 @@ const struct cause_row causes_unstable[] = {
 		.texts = {{ASSUMED "they are in several chassis." MEASURED,
 				  IF(ANY(HAS(tsc_has_flag, "constant_tsc"),
 					  HAS(log_has, "Summit based system")))},
-			{ASSUMED "they do not advertise a TSC of constant rate." MEASURED, NULL}},
+			{ASSUMED "they do not advertise a TSC of constant rate." MEASURED, ALWAYS}},
 		.signs = "The kernel log has \"Marking TSC unstable due to TSCs unsynchronized\" "
 			 "or \"Summit based system\": the machine has several CPUs, which are not "
 			 "Intel's and do not advertise a TSC of constant rate, or several chassis.",
@@ -237,7 +237,7 @@ const struct cause_row causes_unstable[] = {
 		"synchronized." TSC_READERS_AFFECTED,
 		.signs = "The kernel log has \"Marking TSC unstable due to UV BIOS\".",
 		.line = LINE(tsc_marking), .with_switch = true,
-		.advice = {{&ask_vendor_about_chassis}}},
+		.advice = {{&ask_vendor_about_chassis, ALWAYS}}},
 	{"tsc-went-back", GROUP_TSC, CERTAINTY_PROVEN,
 		IF(IS(tsc_wanted), EQ(unstable_reason, UNSTABLE_WENT_BACK)),
 		"KVM found that the TSC of this host went back: CPUs disagree, or it was reset, "

@@ -155,7 +155,7 @@ const struct cause_row causes_vdso[] = {
 				  IF(HAS(clocksource_is, "MIPS"))},
 			{"The kernel disabled the vDSO's support for a clocksource that was "
 			 "registered wrongly: a defect in its driver.",
-				NULL}},
+				ALWAYS}},
 		.signs = "The calls fall back, the vclock mode is none, and the kernel log has "
 			 "\"Disabling VDSO support\" with the name of the clocksource, or \"Not "
 			 "using R4K clocksource in VDSO\".",
@@ -165,7 +165,7 @@ const struct cause_row causes_vdso[] = {
 		"The vDSO's functions end the process with a signal.",
 		.signs = "A deciding call by the vDSO ends the child process that makes it with a "
 			 "signal.",
-		.evidence = cite_crash, .advice = {{&report_crash}}},
+		.evidence = cite_crash, .advice = {{&report_crash, ALWAYS}}},
 	/* arch/powerpc/include/asm/vdso/: vdso_clocksource_ok(), 5.x to 7.2 */
 	{"vdso-ignores-clocksource", GROUP_VDSO, CERTAINTY_LIKELY,
 		IF(EQ(verdict, VERDICT_WRONG), IGNORES_CLOCKSOURCE),
@@ -173,7 +173,7 @@ const struct cause_row causes_vdso[] = {
 		"the rate from when timebase was last in use.",
 		.signs = "Values of a deciding call by the vDSO differ on POWER, where timebase "
 			 "is available, and another clocksource is in use.",
-		.evidence = cite_values, .advice = {{&advice_switch_to_own_counter}}},
+		.evidence = cite_values, .advice = {{&advice_switch_to_own_counter, ALWAYS}}},
 	/* The issue is about a 32-bit arm kernel: a function of its vDSO had no data. */
 	{"wrong-values", GROUP_VDSO, CERTAINTY_LIKELY,
 		IF(EQ(verdict, VERDICT_WRONG), NOT(vdso_replaced), NOT_ALL(IGNORES_CLOCKSOURCE)),
@@ -182,7 +182,7 @@ const struct cause_row causes_vdso[] = {
 		.signs = "A deciding call by the vDSO fails where the system call does not, or "
 			 "its values do not lie between the kernel's before and after it.",
 		.evidence = cite_values, .more = "https://github.com/raspberrypi/linux/issues/3579",
-		.advice = {{&update_for_values},
+		.advice = {{&update_for_values, ALWAYS},
 			{&boot_without_vdso,
 				IF(IS(program_64_bit), HAS(arch_starts, "x86_64"), NOT(gvisor))}}},
 	{"wrong-values-elsewhere", GROUP_VDSO, CERTAINTY_PROVEN,
@@ -196,6 +196,6 @@ const struct cause_row causes_vdso[] = {
 		"This CPU's time register is emulated by firmware: each read of it costs as much "
 		"as a system call.",
 		.signs = "The verdict is slow on a RISC-V machine that is not a guest.",
-		.evidence = cite_counter, .advice = {{&use_coarse_clocks}}},
+		.evidence = cite_counter, .advice = {{&use_coarse_clocks, ALWAYS}}},
 	{0},
 };

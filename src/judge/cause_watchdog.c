@@ -333,7 +333,7 @@ const struct cause_row causes_watchdog[] = {
 		.signs = "The kernel command line has tsc_early_khz=, and the watchdog's figures "
 			 "in the kernel log show a rate that differs by more than 1%.",
 		.evidence = cite_boot_rate, .more = BOOT_PARAMETERS,
-		.advice = {{&correct_boot_rate}}},
+		.advice = {{&correct_boot_rate, ALWAYS}}},
 	{"tsc-read-delay", GROUP_TSC, CERTAINTY_PROVEN, IF(IS(tsc_wanted), IS(tsc_delay)),
 		"The kernel's watchdog could not read its reference clock in time and gave up on "
 		"the TSC{when}: often a false alarm in a guest or under heavy load.",

@@ -32,82 +32,45 @@ struct term {
 };
 
 /* A condition: all of these terms. */
-#define IF(...) ((const struct term[]){__VA_ARGS__, {TERM_NONE}})
+#define IF(...) ((const struct term[]){__VA_ARGS__, {.kind = TERM_NONE}})
+#define ALWAYS NULL
 
-/* clang-format off: it takes the braces of these macros for blocks */
+/* Its version 14 takes the braces of these macros for blocks. */
+/* clang-format off */
 #define OF_VIEW(name) (((const struct view *)0)->name)
 #define OF_EVIDENCE(name) (((const struct evidence *)0)->name)
-#define TERM_OF(name)                                                                              \
+#define TERM_OF(name) \
 	.kind = _Generic(OF_VIEW(name), bool: TERM_BOOL, const char *: TERM_POINTER, \
 		const struct kernel_log_line *: TERM_POINTER), \
 	.place = offsetof(struct view, name)
-#define TERM_EQUAL(name, constant)                                                                 \
-	.kind = TERM_VALUE, .value = constant,                                                     \
+#define TERM_EQUAL(name, constant) \
+	.kind = TERM_VALUE, .value = constant, \
 	.place = offsetof(struct view, name) + 0 * sizeof(OF_VIEW(name) == (constant))
 
 /* A member of the view is true, or is not NULL; an enum there has this value. */
-#define IS(name)                                                                                   \
-	{                                                                                          \
-		TERM_OF(name)                                                                      \
-	}
-#define NOT(name)                                                                                  \
-	{                                                                                          \
-		TERM_OF(name), .negated = true                                                     \
-	}
-#define EQ(name, constant)                                                                         \
-	{                                                                                          \
-		TERM_EQUAL(name, constant)                                                         \
-	}
-#define NE(name, constant)                                                                         \
-	{                                                                                          \
-		TERM_EQUAL(name, constant), .negated = true                                        \
-	}
+#define IS(name) {TERM_OF(name)}
+#define NOT(name) {TERM_OF(name), .negated = true}
+#define EQ(name, constant) {TERM_EQUAL(name, constant)}
+#define NE(name, constant) {TERM_EQUAL(name, constant), .negated = true}
 
 /* A fact of the evidence is a known flag with this value; it is in this state. */
-#define FLAG(name, flag)                                                                           \
-	{                                                                                          \
-		.kind = _Generic(OF_EVIDENCE(name), struct flag_fact                               \
-				 : TERM_FLAG),                                                     \
-		.value = flag, .place = offsetof(struct evidence, name)                            \
-	}
-#define STATE(name, constant)                                                                      \
-	{                                                                                          \
-		.kind = TERM_STATE, .value = constant,                                             \
-		.place = offsetof(struct evidence, name.fact) +                                    \
-		         0 * sizeof(OF_EVIDENCE(name.fact.state) == (constant))                    \
-	}
+#define FLAG(name, flag) \
+	{.kind = _Generic(OF_EVIDENCE(name), struct flag_fact: TERM_FLAG), .value = flag, \
+		.place = offsetof(struct evidence, name)}
+#define STATE(name, constant) \
+	{.kind = TERM_STATE, .value = constant, .place = offsetof(struct evidence, name.fact) + \
+		0 * sizeof(OF_EVIDENCE(name.fact.state) == (constant))}
 
 /* A question that a file has of its own; one of view.h about a name: HAS(hypervisor_is, "xen"). */
-#define ASK(question)                                                                              \
-	{                                                                                          \
-		.kind = TERM_ASK, .ask = question                                                  \
-	}
-#define ASK_NOT(question)                                                                          \
-	{                                                                                          \
-		.kind = TERM_ASK, .ask = question, .negated = true                                 \
-	}
-#define HAS(question, name)                                                                        \
-	{                                                                                          \
-		.kind = TERM_HAS, .has = question, .word = name                                    \
-	}
-#define HAS_NOT(question, name)                                                                    \
-	{                                                                                          \
-		.kind = TERM_HAS, .has = question, .word = name, .negated = true                   \
-	}
+#define ASK(question) {.kind = TERM_ASK, .ask = question}
+#define ASK_NOT(question) {.kind = TERM_ASK, .ask = question, .negated = true}
+#define HAS(question, name) {.kind = TERM_HAS, .has = question, .word = name}
+#define HAS_NOT(question, name) {.kind = TERM_HAS, .has = question, .word = name, .negated = true}
 
 /* One of these terms at least; all of them, as one of others; not all of them. */
-#define ANY(...)                                                                                   \
-	{                                                                                          \
-		.kind = TERM_ANY, .terms = IF(__VA_ARGS__)                                         \
-	}
-#define ALL(...)                                                                                   \
-	{                                                                                          \
-		.kind = TERM_ALL, .terms = IF(__VA_ARGS__)                                         \
-	}
-#define NOT_ALL(...)                                                                               \
-	{                                                                                          \
-		.kind = TERM_ALL, .terms = IF(__VA_ARGS__), .negated = true                        \
-	}
+#define ANY(...) {.kind = TERM_ANY, .terms = IF(__VA_ARGS__)}
+#define ALL(...) {.kind = TERM_ALL, .terms = IF(__VA_ARGS__)}
+#define NOT_ALL(...) {.kind = TERM_ALL, .terms = IF(__VA_ARGS__), .negated = true}
 /* clang-format on */
 
 /* True if all terms hold; without any, too. */
@@ -233,7 +196,7 @@ struct advice_row {
 /* The library before libc's clock functions, where its file is not known. */
 #define CAUSE_WORD_WRAPPER "a library such as libfaketime"
 
-/* A piece of advice, and its condition; NULL: it always fits. */
+/* A piece of advice, and its condition, IF(...) or ALWAYS. */
 struct advice_case {
 	const struct advice_row *row; /* NULL: no more */
 	const struct term *when;

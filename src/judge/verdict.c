@@ -320,7 +320,7 @@ const struct verdict_row verdict_rows[] = {
 		EVIDENCE_PROOF | EVIDENCE_TIMING, .write = write_slower},
 	{"served", IF(IS(proven)), VERDICT_OK, EVIDENCE_PROOF,
 		.sentence = "gettimeofday() and clock_gettime() are served by the vDSO."},
-	{"no-proof", NULL, VERDICT_UNKNOWN, 0, .write = write_unproven},
+	{"no-proof", ALWAYS, VERDICT_UNKNOWN, 0, .write = write_unproven},
 	{0},
 };
 
