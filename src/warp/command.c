@@ -32,13 +32,13 @@ static bool has_warps(const struct warp_result *result)
 	return fact_is_known(&result->fact) && result->warps > 0;
 }
 
-/* The kernel's clock that went back furthest; NULL: none did. */
 /* False, too, where the number of CPUs that are online is not known. */
 static bool host_has_one_cpu(const struct number_fact *online)
 {
 	return fact_is_known(&online->fact) && online->value == 1;
 }
 
+/* Returns the kernel's clock that went back furthest; NULL: none did. */
 static const struct warp_result *worst_clock(const struct warp_evidence *warp)
 {
 	static const enum warp_clock_id clocks[] = {WARP_MONOTONIC, WARP_REALTIME, WARP_TIMEOFDAY};
@@ -115,14 +115,10 @@ void warp_judge(
 		report_answer(report, &answers[UNKNOWN], "not-compared", again,
 			"CLOCK_MONOTONIC could not be compared between all CPUs: %s.",
 			monotonic->max_offset.fact.reason);
-	else if (warp->duration_s < 1)
-		report_answer(report, &answers[OK], "no-warps", NULL,
-			"no clock ran backwards between %zu CPUs in %.0f ms.", warp->cpu_count,
-			warp->duration_s * MS_PER_SECOND);
 	else
 		report_answer(report, &answers[OK], "no-warps", NULL,
-			"no clock ran backwards between %zu CPUs in %.1f s.", warp->cpu_count,
-			warp->duration_s);
+			"no clock ran backwards between %zu CPUs in %.*f s.", warp->cpu_count,
+			warp->duration_s < 1 ? 2 : 1, warp->duration_s);
 }
 
 /* ---- the document, and the columns of the table ---- */
@@ -180,13 +176,6 @@ static json_t *clocks(const void *object, const void *whole)
 
 /* ---- drift ---- */
 
-static json_t *against(const void *object, const void *whole)
-{
-	(void)object;
-	(void)whole;
-	return json_string("CLOCK_MONOTONIC_RAW");
-}
-
 #undef OF
 #define OF struct warp_pair
 
@@ -205,7 +194,8 @@ static const struct field pair_fields[] = {
 
 static const struct field drift_fields[] = {
 	{WHOLE("reason", fact), .doc = "why the drift is null; null: it is known"},
-	{REAL("counter_hz", counter_hz, 0), .doc = "rate of the CPU's counter in Hz"},
+	{REAL("counter_hz", counter_hz, 0),
+		.doc = "rate of the CPU's counter in Hz, by CLOCK_MONOTONIC_RAW"},
 	{REAL("counter_hz_error_ppm", hz_error_ppm, 4),
 		.doc = "parts per million by which this rate may be wrong at most"},
 	{REAL("drift_ppm", drift_ppm, 4), .options = FIELD_SIGNED,
@@ -213,8 +203,6 @@ static const struct field drift_fields[] = {
 		       "in the first"},
 	{REAL("error_ppm", error_ppm, 4),
 		.doc = "parts per million by which the drift may be wrong at most"},
-	{COMPUTED("against", FIELD_STRING, against), .options = FIELD_FILLED,
-		.doc = "clock that the counter was compared with"},
 	{0},
 };
 
