@@ -9,7 +9,7 @@
 
 struct platform {
 	const char *word;  /* the value of host.platform */
-	const char *title; /* its name for people; NULL: that of the hypervisor says it */
+	const char *title; /* its name for people; NULL: it is the hypervisor's */
 	bool is_cloud;     /* machines are rented from it; otherwise a product or sandbox */
 	struct {
 		const char *path; /* NULL: no more */

@@ -31,11 +31,11 @@ struct term {
 	const struct term *terms;
 };
 
-/* A condition: all of these terms. */
+/* The condition of a row: all of these terms hold. */
 #define IF(...) ((const struct term[]){__VA_ARGS__, {.kind = TERM_NONE}})
 #define ALWAYS NULL
 
-/* Its version 14 takes the braces of these macros for blocks. */
+/* clang-format 14 takes the braces of these macros for blocks. */
 /* clang-format off */
 #define OF_VIEW(name) (((const struct view *)0)->name)
 #define OF_EVIDENCE(name) (((const struct evidence *)0)->name)
@@ -73,7 +73,7 @@ struct term {
 #define NOT_ALL(...) {.kind = TERM_ALL, .terms = IF(__VA_ARGS__), .negated = true}
 /* clang-format on */
 
-/* True if all terms hold; without any, too. */
+/* True if all terms hold, or there are none. */
 bool holds(const struct view *v, const struct term *terms);
 
 /* A text in place of a row's, and its condition. The first that holds is taken. */

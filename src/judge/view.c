@@ -430,7 +430,7 @@ struct view view_of(const struct evidence *evidence)
 	return view;
 }
 
-/* What follows from the verdict. */
+/* Sets the members that follow from the verdict. */
 static void add_fallback(struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
@@ -478,7 +478,7 @@ static void add_fallback(struct view *v)
 	v->has_host = v->guest && !v->on_tcg && !v->lacks_driver && !v->wants_provider;
 }
 
-/* The clocksources to recommend. */
+/* Sets the clocksources to recommend. */
 static void add_switches(struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
