@@ -332,7 +332,7 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 	cli->data = xcalloc(1, cli->command->size);
 	cli->operands = xcalloc((size_t)argc + 1, sizeof(*cli->operands));
 	make_rows(cli->command, &rows);
-	word = argc > 1 ? argv[1] : NULL;
+	word = argc > 1 ? argv[1] : "";
 	optind = 0; /* begins anew */
 	while ((id = getopt_long(argc, argv, rows.letters, rows.list, NULL)) != -1) {
 		const char *value = optarg ? optarg : "";
@@ -345,7 +345,7 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 			failed = !take_operand(cli, value);
 		else
 			failed = !cli_take_option(cli, id, value);
-		word = argv[optind];
+		word = optind < argc ? argv[optind] : "";
 	}
 	while (optind < argc && !failed)
 		failed = !take_operand(cli, argv[optind++]);

@@ -164,7 +164,9 @@ static bool use_map(const struct trace_events *events, enum event_value map, enu
 /* Reads or writes what all CPUs have in common. */
 static bool use_shared(struct trace_events *events, enum bpf_cmd command)
 {
-	return use_map(events, EVENT_SHARED, command, &(uint32_t){0}, &events->shared);
+	uint32_t only = 0;
+
+	return use_map(events, EVENT_SHARED, command, &only, &events->shared);
 }
 
 /* Copies all keys of a table, at most so many of this size, for free(). Returns their number. */
@@ -705,8 +707,8 @@ static void read_all(struct trace_events *events)
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
 	trace->sampled.taken = shared->samples;
 	trace->sampled.of_others = shared->samples_of_others;
-	for (uint16_t call = 0; call < ARRAY_SIZE(shared->rest); call++)
-		add_calls(events, &(struct event_key){.call = call}, shared->rest[call]);
+	for (size_t i = 0; i < ARRAY_SIZE(shared->rest); i++)
+		add_calls(events, &(struct event_key){.call = (uint16_t)i}, shared->rest[i]);
 	trace_miss(&trace->missed, MISSED_THREADS, shared->unfollowed,
 		"more ran than can be followed at once");
 	trace_miss(&trace->missed, MISSED_CALLS, count_missed(events),

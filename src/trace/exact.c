@@ -48,8 +48,8 @@ static int64_t replace_in(const struct exact *exact, const struct mapping *map,
 
 	for (uint64_t at = map->start; at < map->end; at += sizeof(words)) {
 		const uint64_t left = map->end - at;
-		const ssize_t length = pread(exact->memory, words,
-			left < sizeof(words) ? left : sizeof(words), (off_t)at);
+		const size_t size = left < sizeof(words) ? (size_t)left : sizeof(words);
+		const ssize_t length = pread(exact->memory, words, size, (off_t)at);
 
 		for (size_t i = 0; (ssize_t)((i + 1) * sizeof(*words)) <= length; i++) {
 			for (size_t k = 0; k < exact->words.count; k++) {

@@ -323,8 +323,9 @@ static enum trace_origin find_origin(
 static void find_hints(const struct view *v, struct trace_diagnosis *diagnosis)
 {
 	static const char *const makers[] = {
-		[TRACE_FROM_VDSO] = "the vDSO, which could not read the clock itself: the cause is "
-				    "not the program, but what it runs in. Run 'vdsocheck' there.",
+		[TRACE_FROM_VDSO] =
+			("the vDSO, which could not read the clock itself: the cause is "
+			 "not the program, but what it runs in. Run 'vdsocheck' there."),
 		[TRACE_FROM_SYSCALL_FUNCTION] =
 			"syscall(2) of libc: clock_gettime(3) and gettimeofday(2) use the vDSO.",
 		[TRACE_FROM_LIBC] = "libc, which does not use the vDSO here: ",
