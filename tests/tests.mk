@@ -108,7 +108,8 @@ bpf:
 	$(QUIET)mv $(BUILD)/events_code.h src/trace/events_code.h
 
 # ONLY=TEXT: the tests with TEXT in their names alone.
-check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS)
+# Whether ptrace(2) works here is known by a program of the tests of trace.
+check-cli: $(TEST_BINARY) $(TEST_TOOLS) $(CLI_PRELOADS) $(and $(wildcard tests/trace),$(TRACE_CONTRACT))
 	$(QUIET)ONLY='$(ONLY)' tests/cli/run $(TEST_BINARY) $(BUILD)/tests
 
 check-live: $(TEST_BINARY) $(TEST_TOOLS)
