@@ -137,7 +137,7 @@ static bool refuse_option(const char *word)
 		return cli_usage_error(
 			"option '%.*s' is ambiguous: %s", (int)nearest.word.length, word, matches);
 	if (nearest.name)
-		nearest.name += dashes - 2;
+		nearest.name -= 2 - dashes;
 	return nearest_refuse(&nearest, "unknown option");
 }
 

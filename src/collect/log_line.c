@@ -42,8 +42,10 @@ static bool take_digits(struct span *text, size_t count)
 	while (taken < text->length && isdigit((unsigned char)text->at[taken]) &&
 		(!count || taken < count))
 		taken++;
+	if (!taken)
+		return false;
 	*text = (struct span){text->at + taken, text->length - taken};
-	return taken && (!count || taken == count);
+	return !count || taken == count;
 }
 
 /* "18:28:01", and what may follow: a fraction, and a zone. */
