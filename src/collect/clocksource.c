@@ -70,13 +70,13 @@ static void collect_available(const struct root *root, struct clocksource_eviden
  */
 static void collect_tick(const struct root *root, struct clocksource_evidence *clocksource)
 {
-	int64_t tick_ns = kernel_clock_step_ns(CLOCK_MONOTONIC_COARSE);
+	int64_t tick_ns;
 
 	if (!text_contains(text_span(clocksource->current), "jiffies"))
 		fact_set(&clocksource->tick_ns.fact, FACT_UNREAD, "needed on jiffies only");
 	else if (!root->live)
 		fact_set(&clocksource->tick_ns.fact, FACT_ABSENT, "not this host's clock");
-	else if (!tick_ns)
+	else if ((tick_ns = kernel_clock_step_ns(CLOCK_MONOTONIC_COARSE)) == 0)
 		fact_set(&clocksource->tick_ns.fact, FACT_DENIED, "clock_getres is refused");
 	else
 		fact_set_number(&clocksource->tick_ns, tick_ns);

@@ -136,6 +136,7 @@ static void no_ptrace(void)
 /* Every system call that reads a clock. */
 static const struct refusal clocks[] = {
 	{SYS_clock_gettime, 0},
+	{SYS_clock_getres, 0},
 #if defined(SYS_clock_gettime64)
 	{SYS_clock_gettime64, 0},
 #endif
