@@ -19,8 +19,9 @@
 
 #define INDEX "tests/hosts/index.txt"
 #define VARIANTS "tests/hosts/variants.txt"
+#define MESSAGES "tests/lore/messages.txt"
 
-static char *index_text, *variants_text;
+static char *index_text, *variants_text, *messages_text;
 
 static char *read_whole(const char *path)
 {
@@ -39,6 +40,7 @@ static int read_lists(void **state)
 	(void)state;
 	index_text = read_whole(INDEX);
 	variants_text = read_whole(VARIANTS);
+	messages_text = read_whole(MESSAGES);
 	return 0;
 }
 
@@ -47,6 +49,7 @@ static int free_lists(void **state)
 	(void)state;
 	free(index_text);
 	free(variants_text);
+	free(messages_text);
 	return 0;
 }
 
@@ -174,6 +177,50 @@ static void every_cause_and_advice_has_a_host(void **state)
 		}
 	}
 	assert_true(count > 60);
+	assert_int_equal(missing, 0);
+}
+
+/* A message of the kernel that collect/kernel_log.c keeps: tests/lore/run compares the two. */
+static unsigned require_kept(const char *id, const char *text)
+{
+	for (const char *at = strstr(messages_text, text); at; at = strstr(at + 1, text)) {
+		const char *line = at;
+
+		while (line > messages_text && line[-1] != '\n')
+			line--;
+		line = strchr(line, '\t');
+		if (line && line < at && strncmp(line + 1, "no: ", 4) != 0)
+			return 0;
+	}
+	print_error("%s: no message of " MESSAGES " that is kept has the text '%s'\n", id, text);
+	return 1;
+}
+
+static unsigned require_all_kept(const char *id, const struct term *terms)
+{
+	unsigned missing = 0;
+
+	for (; terms && terms->kind; terms++) {
+		if (terms->kind == TERM_HAS && terms->has == log_has)
+			missing += require_kept(id, terms->word);
+		else if (terms->kind == TERM_ALL || terms->kind == TERM_ANY)
+			missing += require_all_kept(id, terms->terms);
+	}
+	return missing;
+}
+
+static void each_text_that_a_cause_finds_in_a_log_is_kept(void **state)
+{
+	const struct cause_row *row;
+	unsigned missing = 0, logs = 0;
+
+	(void)state;
+	for (size_t i = 0; (row = cause_row_at(i)); i++) {
+		missing += row->log ? require_kept(row->id, row->log) : 0;
+		missing += require_all_kept(row->id, row->when);
+		logs += row->log != NULL;
+	}
+	assert_true(logs > 3);
 	assert_int_equal(missing, 0);
 }
 
@@ -308,6 +355,7 @@ int main(void)
 		cmocka_unit_test(every_verdict_has_a_host),
 		cmocka_unit_test(every_contradiction_has_a_host),
 		cmocka_unit_test(every_cause_and_advice_has_a_host),
+		cmocka_unit_test(each_text_that_a_cause_finds_in_a_log_is_kept),
 		cmocka_unit_test(every_cause_and_advice_is_explained_without_a_host),
 		cmocka_unit_test(no_host_gets_advice_that_is_wrong_for_it),
 		cmocka_unit_test(layouts_of_hosts_are_those_that_are_printed_for_their_kernels),
