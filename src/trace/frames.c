@@ -7,6 +7,7 @@
  */
 #include "frames.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +126,33 @@ static struct {
 #define DECLARE(name) __typeof__(name) *name;
 	EACH_FUNCTION(DECLARE)
 } lib;
+
+#ifdef LIBDW_LINKED
+/*
+ * In place of the same functions of elfutils (libdwfl/debuginfod-client.c of 0.179 to 0.192), whose
+ * constructor would load an HTTP client into a static program. No server is asked.
+ */
+int __libdwfl_debuginfod_find_executable(Dwfl *dwfl, const unsigned char *id, size_t length);
+int __libdwfl_debuginfod_find_debuginfo(Dwfl *dwfl, const unsigned char *id, size_t length);
+void __libdwfl_debuginfod_end(void *client);
+
+int __libdwfl_debuginfod_find_executable(Dwfl *dwfl, const unsigned char *id, size_t length)
+{
+	(void)dwfl, (void)id, (void)length;
+	return -ENOSYS;
+}
+
+int __libdwfl_debuginfod_find_debuginfo(Dwfl *dwfl, const unsigned char *id, size_t length)
+{
+	(void)dwfl, (void)id, (void)length;
+	return -ENOSYS;
+}
+
+void __libdwfl_debuginfod_end(void *client)
+{
+	(void)client;
+}
+#endif
 
 /* Returns NULL, or why it cannot be used. */
 static const char *load(void)
