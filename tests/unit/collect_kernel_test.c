@@ -360,7 +360,7 @@ static void a_long_log_keeps_its_first_and_its_last_half(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {
-		char line[64];
+		char line[80];
 
 		snprintf(line, sizeof(line), "[%5d.000000] clocksource: Switched to clocksource %d",
 			i, i);
