@@ -152,7 +152,7 @@ struct remark {
 enum rank {
 	RANK_SWITCH,  /* select another clocksource, without a reboot */
 	RANK_UNDO,    /* remove a setting, and reboot */
-	RANK_LOOK,    /* run vdsocheck again, where or when it can see more */
+	RANK_LOOK,    /* find out more, elsewhere or later; mends nothing */
 	RANK_UPDATE,  /* another kernel, firmware, machine */
 	RANK_ASK,     /* open a ticket */
 	RANK_PROGRAM, /* change this program, or what started it */
@@ -174,7 +174,7 @@ struct advice_row {
 	enum actor actor;                            /* in place of the rank's */
 	bool irreversible;                           /* as opposed to struct advice */
 	const char *text;                            /* sentence or two that say what to do */
-	enum where where;                            /* the same */
+	enum where where;                            /* in place of the rank's */
 	const char *to;                              /* {to} on any host; or NULL */
 	const char *(*target)(const struct view *v); /* finds {to}; NULL: does not apply */
 	/* The first kernel on which it helps, or NULL. On an older one it says so and comes last.
@@ -223,7 +223,7 @@ struct cause_row {
 	bool with_switch; /* cites the switch to another clocksource after the line */
 	bool follows;     /* as in struct cause, where others are before it */
 	const char *more;
-	/* The advice that it brings along; one whose place differs by host is there twice. */
+	/* The advice that it brings along; what has another place on some hosts is listed twice. */
 	struct advice_case advice[CAUSE_ADVICE_MAX];
 };
 

@@ -67,8 +67,8 @@ static int64_t replace_in(const struct exact *exact, const struct mapping *map,
 
 /*
  * Does that in the private data of each file with code, which follows that code, and in what
- * follows the data without a file: variables that begin as 0. Of pages that are read alone, those
- * that come last had been written to before.
+ * follows the data without a file: variables that begin as 0. Of several mappings of a
+ * file that are read-only, the last is what the loader wrote to before it made it so (RELRO).
  */
 static int64_t replace(const struct exact *exact, const uint64_t *from, const uint64_t *to)
 {

@@ -154,8 +154,8 @@ struct trace_places {
 };
 
 /*
- * A sample of what runs stands for this CPU time: a golden part of a millisecond, for programs that
- * are woken once in each would be sampled in a few places alone by what divides it.
+ * A sample of what runs stands for this CPU time. By one that divides a millisecond, a program that
+ * wakes once in each would be sampled at the same few places: it is a golden section of one.
  */
 #define TRACE_SAMPLE_NS 236068
 

@@ -13,8 +13,8 @@
 #include "count.h"
 
 /*
- * A signal is passed on after so long, unless the program is seen to get the same one from the same
- * sender in this time, before or after us. So long a program is stopped before we are: what it
+ * A signal is held for this time, and is not passed on if the program gets the same one from the
+ * same sender in it, before or after us. A program is stopped for as long before we stop: what it
  * started stops, too, and needs its tracer for that.
  */
 #define HOLD_NS 30000000

@@ -116,8 +116,8 @@ static bool may_write(const struct cli *cli, const struct trace_evidence *trace,
 {
 	if (!cli->quiet || !is_confirmed)
 		fprintf(stderr,
-			"This writes to process %d (%s): counters are mapped into it, and until "
-			"the end its addresses of vDSO functions lead to them.\n",
+			"This writes to process %d (%s): counters are mapped into its memory, and "
+			"until counting ends, its pointers to vDSO functions point to them.\n",
 			trace->program.pid, trace_file_name(trace->program.path));
 	return is_confirmed || cli_confirm();
 }

@@ -67,8 +67,8 @@ static void say_count(const struct view *v, uint64_t count, const char *what)
 }
 
 /*
- * Adds what part of its time that took, or the seconds if not all that was counted is in that time.
- * Where it would be so, a program runs for `more_s` longer.
+ * Adds the share of the subject's time, or seconds where that time does not have all that was
+ * counted. If the cost is one that it would have, a program would run for `more_s` longer.
  */
 static void say_time(const struct view *v, double seconds, double more_s)
 {
