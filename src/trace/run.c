@@ -5,6 +5,7 @@
  * are passed on to it, between two waits, when it has not been reaped and its ID cannot be that of
  * another process.
  */
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -41,13 +42,17 @@ int64_t trace_clock_ns(clockid_t clock)
 	               : kernel_clock_ns(clock);
 }
 
-/* The clock of a process includes threads that have ended. 0: it has ended itself. */
+/*
+ * The clock of a process includes threads that have ended. 0: it has ended itself. This is the
+ * clock of clock_getcpuclockid(3) without its clock_getres(2), for which a filter may kill
+ * (MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED) of include/linux/posix-timers.h, 2.6.12 to 7.x).
+ */
 static double cpu_seconds(pid_t pid)
 {
-	clockid_t clock;
+	const clockid_t clock = (clockid_t)(~(unsigned)pid << 3 | 2);
 
-	return clock_getcpuclockid(pid, &clock) == 0 ? (double)trace_clock_ns(clock) / NS_PER_SECOND
-	                                             : 0;
+	return kill(pid, 0) == 0 || errno == EPERM ? (double)trace_clock_ns(clock) / NS_PER_SECOND
+	                                           : 0;
 }
 
 /* ---- its sources ---- */
