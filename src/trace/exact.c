@@ -113,7 +113,7 @@ static void exact_start(struct trace_source *source)
 static bool has_children(pid_t pid)
 {
 	struct span line = proc_read(pid, "stat", LINE_SIZE), word;
-	const char *name_end = memrchr(line.at, ')', line.length);
+	const char *name_end = line.length ? memrchr(line.at, ')', line.length) : NULL;
 	struct span rest = {name_end, name_end ? line.length - (size_t)(name_end - line.at) : 0};
 	char name[64];
 	uint64_t ticks = 0;
