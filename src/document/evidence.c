@@ -135,7 +135,7 @@ static const struct field vclock_fields[] = {
 		.reason = "reason",
 		.doc = "whether the data page is that of a time namespace; null: unknown"},
 	VCLOCK_FACTS(REASONED_ROW)
-	/* Of the mode: */
+	/* This is the reason of the mode. */
 	{REASON("reason"), .fact = FACT(fact),
 		.doc = "why the mode was not read from the data page; null: it was"},
 	{0},

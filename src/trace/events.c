@@ -169,7 +169,7 @@ static bool use_shared(struct trace_events *events, enum bpf_cmd command)
 	return use_map(events, EVENT_SHARED, command, &only, &events->shared);
 }
 
-/* Copies all keys of a table, at most so many of this size, for free(). Returns their number. */
+/* Copies all keys of a table, at most `most` of `size` bytes, for free(). Returns their number. */
 static size_t list_keys(const struct trace_events *events, enum event_value map, size_t most,
 	size_t size, void *list)
 {

@@ -55,7 +55,7 @@ enum event_value {
 #define EVENT_VDSO_WORDS 4
 #define EVENT_VDSO_SIZE (EVENT_VDSO_PAGES * EVENT_VDSO_PAGE + EVENT_VDSO_WORDS * 8)
 
-/* What all CPUs have in common. */
+/* All CPUs share this value. */
 struct event_shared {
 	uint64_t calls[EVENT_CALLS];      /* what is wanted, by the number of a call */
 	uint64_t rest[2 * EVENT_INDEXES]; /* calls that had no room in EVENT_COUNTS */

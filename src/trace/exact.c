@@ -133,7 +133,7 @@ static bool has_children(pid_t pid)
 }
 
 /*
- * Of a process that has ended, or executed another program, the memory is empty, and the last map
+ * The memory of a process that has ended, or executed another program, is empty, and its last map
  * is that of the beginning.
  */
 static void exact_finish(struct trace_source *source)

@@ -81,7 +81,7 @@ void name_read(struct span symbol, char *to, size_t size)
 	free(name);
 }
 
-/* Of run-time code, the last line of a map that has an address counts. */
+/* The last line of a perf map that has an address names its run-time code. */
 static void name_made_code(struct known *known)
 {
 	struct made_function *made, next;
