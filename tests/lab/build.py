@@ -18,8 +18,8 @@ LAB = os.path.dirname(os.path.abspath(__file__))
 TOP = os.environ.get("LAB_SOURCE") or os.path.dirname(os.path.dirname(LAB))
 COPIED = ("amd64", "i386", "arm64")
 PROGRAMS = ("oracle", "sandbox", "article", "flap")
-ELSEWHERE = {"caller": "trace/caller.c", "hand": "bench/hand.c", "oracle": "tools/oracle.c", "sandbox": "tools/sandbox.c",
-             "time_warp_test": "warp/time_warp_test.c"}
+ELSEWHERE = {"caller": "trace/caller.c", "hand": "bench/hand.c", "oracle": "tools/oracle.c",
+             "running": "trace/running.c", "sandbox": "tools/sandbox.c", "time_warp_test": "warp/time_warp_test.c"}
 CFLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes",
           "-Wmissing-prototypes", "-Wformat=2", "-Wconversion", "-static")
 

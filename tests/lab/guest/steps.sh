@@ -24,7 +24,7 @@ report() {
 	shift
 	echo "@@lab begin $report_name@@"
 	case $1 in
-	clock_log | trace_article | count_programs) "$@" 2>$errors ;; # functions, which timeout(1) cannot start
+	clock_log | trace_article | count_programs | count_running) "$@" 2>$errors ;; # functions, which timeout(1) cannot start
 	*) timeout $seconds "$@" 2>$errors ;;
 	esac
 	report_status=$?
@@ -202,6 +202,41 @@ missed_programs() {
 # The first value of this key.
 trace_value() {
 	sed -n "s/.*\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" /tmp/trace | head -n 1
+}
+
+# running READS: what `vdsocheck trace -p` and `-p --count` count of a process that makes so many calls of
+# each of clock_gettime(), gettimeofday() and time() when counting has begun.
+running() {
+	[ -x $LAB/$build/vdsocheck ] || return 0
+	report running count_running "$1"
+}
+
+# Prints for each the options, the exit status, the reads and the system calls that were counted, and how
+# the process was then.
+count_running() {
+	gate=/tmp/gate
+	for option in "--count --yes" ""; do
+		rm -f $gate /tmp/trace
+		$LAB/$build/running counts "$1" $gate &
+		counted=$!
+		sleep 1
+		$prefix $LAB/$build/vdsocheck trace --pid $counted $option -d $seconds --json -o /tmp/trace &
+		tracer=$!
+		if [ -n "$option" ]; then
+			until $LAB/$build/running led $counted || ! kill -0 $tracer; do sleep 1; done
+		else
+			sleep 10
+		fi
+		: >$gate
+		while [ -e $gate ] && kill -0 $tracer; do sleep 1; done
+		kill $tracer
+		wait $tracer
+		status=$?
+		state=unchanged
+		! $LAB/$build/running led $counted || state=led
+		kill -9 $counted || state=dead
+		echo "${option:-without} $status $(trace_value clock_reads) $(trace_value clock_system_calls) $state"
+	done 2>/dev/null
 }
 
 # warp VERDICT: what `vdsocheck warp` says.
