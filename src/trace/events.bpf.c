@@ -355,8 +355,8 @@ INLINE bool at_sample(struct event_shared *shared, const uint64_t *registers)
 }
 
 /*
- * The samples for which it returns 1 are kept with their stacks: those in the vDSO of the program
- * that ran at the begin.
+ * The samples for which it returns 1 are kept with their stacks: those in the vDSO of the host, or
+ * of the program that ran at the begin.
  */
 int at_event(const uint64_t *context)
 {
@@ -424,7 +424,7 @@ int at_event(const uint64_t *context)
 		caller = registers.CALLER;
 	}
 	count(shared, index, where, caller);
-	if (!AT(EVENT_SAMPLE) || !HAS(EVENTS_OF_PROCESS))
+	if (!AT(EVENT_SAMPLE))
 		return 0;
 	image = image_of(current_task());
 	return !image || !*image;

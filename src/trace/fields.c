@@ -303,8 +303,8 @@ const struct field trace_fields[] = {
 		.doc = "places that make the most calls into the vDSO, in this order"},
 	{LIST_AT("sampled_places", trace.places.list, trace.places.count, trace_place_fields),
 		.fact = FACT(diagnosis.inside.fact), .reason = "vdso_share_reason",
-		.doc = "places that a running process called the vDSO from in most samples, in this "
-		       "order"},
+		.doc = "places that what ran already called the vDSO from in most samples, in this "
+		       "order; with --all of the processes with the most samples, at the end"},
 	{LIST_AT("system_call_places", trace.call_places.list, trace.call_places.count,
 		 trace_place_fields),
 		.fact = FACT(trace.method_fact), .reason = "reason",

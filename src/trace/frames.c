@@ -37,7 +37,7 @@ struct made_function {
 };
 
 static struct {
-	int root;
+	int root; /* of the images without a map of run-time code, which has another */
 	const struct perf_map *perf_maps;
 	const char *why_not; /* libdw is not used */
 	struct known known[4096];
@@ -183,6 +183,13 @@ static struct {
 
 /* ---- libdwfl's questions about files ---- */
 
+static int root_of_files(void)
+{
+	const size_t map = files.image->perf_map;
+
+	return map ? now.perf_maps[map].root : now.root;
+}
+
 static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr start,
 	char **path, Elf **elf)
 {
@@ -200,7 +207,7 @@ static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Ad
 		return -1;
 	}
 	snprintf(text, sizeof(text), "%.*s", (int)mapping->path.length, mapping->path.at);
-	file = files_open_code(now.root, text, mapping->inode);
+	file = files_open_code(root_of_files(), text, mapping->inode);
 	/* A path of a file that was not opened would be opened. */
 	if (file >= 0)
 		*path = strdup(text);
@@ -211,7 +218,7 @@ static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Ad
 static int open_apart(const char *path, const void *id, int length)
 {
 	const void *other;
-	int file = files_open_code(now.root, path, 0);
+	int file = files_open_code(root_of_files(), path, 0);
 	Elf *elf = file < 0 ? NULL : lib.elf_begin(file, ELF_C_READ_MMAP, NULL);
 	const bool is_same = elf && lib.dwelf_elf_gnu_build_id(elf, &other) == length &&
 	                     memcmp(other, id, (size_t)length) == 0;

@@ -10,7 +10,7 @@ struct image {
 	struct image *next;
 	struct span text; /* owned */
 	struct maps maps; /* of the text */
-	size_t perf_map;  /* of their run-time code; 0: none */
+	size_t perf_map;  /* of their run-time code, with the root of their files; 0: none */
 };
 
 /* One call or more from a place. */

@@ -24,6 +24,9 @@
 #define SEARCH_NS (5 * NS_PER_SECOND)
 #define STACKS_MOST 8192
 
+/* Memory maps of the whole host are read for so long. */
+#define READING_NS NS_PER_SECOND
+
 /* Processes whose maps of run-time code are read. */
 #define MAPS_MOST 256
 
@@ -120,6 +123,66 @@ void places_add_stack(
 	if (at < STACKS_MOST)
 		add(stacks, (size_t)at,
 			&(struct stack){.row = row, .weight = weight, .sample = *sample});
+}
+
+/* The stacks of a process, which stand together. */
+struct group {
+	struct stack *first;
+	size_t count;
+};
+
+static int by_process(const void *left, const void *right)
+{
+	const struct stack *a = left, *b = right;
+
+	return (a->sample.process > b->sample.process) - (a->sample.process < b->sample.process);
+}
+
+static int by_count(const void *left, const void *right)
+{
+	const struct group *a = left, *b = right;
+
+	return (a->count < b->count) - (a->count > b->count);
+}
+
+/* Each execve(2) has its vDSO at another address, by which the map is that of the stack. */
+static void read_map(struct trace_places *places, const struct group *group)
+{
+	const pid_t process = group->first->sample.process;
+	const struct span map = maps_read(process);
+
+	places_begin(places, map, places_open_map(places, process));
+	for (size_t i = 0; i < group->count; i++) {
+		struct stack *stack = &group->first[i];
+		const struct place_mapping *mapping = maps_find(
+			&places->stacks->images->maps, stack->sample.registers[STACK_PLACE]);
+
+		if (mapping && mapping->map.is_vdso)
+			stack->image = places->stacks->images;
+	}
+	span_free(map);
+}
+
+void places_read_maps(struct trace_places *places, uint64_t most)
+{
+	struct deadline deadline = deadline_after(READING_NS);
+	struct stack *list = places->stacks->list;
+	const size_t count = places->stacks->count;
+	struct group *groups = xcalloc(count, sizeof(*groups));
+	size_t made = 0;
+
+	qsort(list, count, sizeof(*list), by_process);
+	for (size_t i = 0; i < count; i++) {
+		if (!i || by_process(&list[i], &list[i - 1]) != 0)
+			groups[made++].first = &list[i];
+		groups[made - 1].count++;
+	}
+	qsort(groups, made, sizeof(*groups), by_count);
+	for (size_t i = 0; i < made && i < most && deadline_left_ns(&deadline); i++) {
+		if (groups[i].first->sample.process > 0)
+			read_map(places, &groups[i]);
+	}
+	free(groups);
 }
 
 void places_free(struct trace_places *places)

@@ -18,6 +18,7 @@
 
 /* A thread in a function, at an instruction of it: its registers, and the stack from its end on. */
 struct stack_sample {
+	pid_t process;                       /* 0: one with the map of places_begin() */
 	uint64_t registers[STACK_REGISTERS]; /* 0: not known; a function may change it */
 	uint32_t size;                       /* bytes of the stack */
 	unsigned char bytes[256];
@@ -49,6 +50,12 @@ void places_add_stack(
  * map; 0: there is no room for it.
  */
 size_t places_open_map(struct trace_places *places, pid_t thread);
+
+/*
+ * Reads the memory maps of the processes that the most stacks are of, at most so many and while
+ * they run; those of a former process or program with the ID have no place.
+ */
+void places_read_maps(struct trace_places *places, uint64_t most);
 
 /* Opens the root of a running process, which takes privileges: files of places are below it. */
 void places_open_root(struct trace_places *places, pid_t pid);

@@ -114,10 +114,14 @@ static unsigned place_of(unsigned number)
 }
 #endif
 
-/* A chosen sample of a whole host has no stack. */
+static bool is_of_host(const struct trace_samples *samples)
+{
+	return samples->run->trace->request->target == TARGET_HOST;
+}
+
 static bool keeps_stacks(const struct trace_samples *samples)
 {
-	return samples->run->trace->request->locates_calls;
+	return samples->run->trace->request->locates_calls || is_of_host(samples);
 }
 
 /* Returns 0 or an errno value. A CPU that is not online has no event, a thread may have ended. */
@@ -288,6 +292,8 @@ static void take_sample(struct trace_samples *samples, const struct record *reco
 			return;
 	}
 	if (keeps_stacks(samples) && take_stack(record->words + 2, &stack)) {
+		if (is_of_host(samples))
+			stack.process = (pid_t)(uint32_t)record->words[1];
 		places_add_stack(&trace->places, PLACES_BY_SAMPLE * TRACE_ROW_MAX, 1, &stack);
 		samples->stacks++;
 	}
@@ -357,6 +363,8 @@ static void samples_finish(struct trace_source *source)
 	read_rings(source);
 	if (samples->stacks < STACKS_LEAST)
 		places_free(&samples->run->trace->places);
+	else if (is_of_host(samples))
+		places_read_maps(&samples->run->trace->places, samples->run->trace->request->shown);
 	for (int cpu = 0; cpu < samples->cpus; cpu++) {
 		if (samples->rings[cpu].page)
 			munmap(samples->rings[cpu].page, ring_length());
@@ -379,6 +387,8 @@ bool trace_samples_open(struct trace_run *run, int program)
 	samples->run = run;
 	samples->program = program;
 	samples->cpus = (int)trace_host_cpus();
+	/* The maps of a whole host's processes are read at the end. */
+	samples->next_map_ns = is_of_host(samples) ? INT64_MAX : 0;
 	samples->rings = xcalloc((size_t)samples->cpus, sizeof(*samples->rings));
 	files_raise_limit();
 	error = program < 0 ? open_threads(samples, run->trace->program.pid)

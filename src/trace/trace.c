@@ -16,7 +16,9 @@
 #include "count.h"
 #include "places.h"
 
+/* The lists of a whole host are three. */
 #define DEFAULT_TOP 5
+#define DEFAULT_TOP_OF_HOST 4
 #define DEFAULT_ATTACH_NS 5000000000
 
 enum trace_option {
@@ -220,7 +222,7 @@ static bool trace_measure(struct cli *cli)
 		request->counts_exactly ? "calls are counted, not sampled"
 					: "only what runs already is sampled");
 	if (!request->shown)
-		request->shown = DEFAULT_TOP;
+		request->shown = request->target == TARGET_HOST ? DEFAULT_TOP_OF_HOST : DEFAULT_TOP;
 	if (!cli->operand_count && !request->limit_ns)
 		request->limit_ns = DEFAULT_ATTACH_NS;
 	trace->request = request;
@@ -259,8 +261,7 @@ static const struct option_row options[] = {
 	{OPTION_AS_IF, "as-if", "fallback",
 		"run the program as if this host fell back: each call that the vDSO would serve is "
 		"a system call"},
-	{OPTION_TOP, "top", "N",
-		"show N places in the program, processes or control groups (default 5)"},
+	{OPTION_TOP, "top", "N", "show N rows of each list (default 5, with --all 4)"},
 	{OPTION_NO_SERVED, "no-served", NULL,
 		"do not count the calls that the vDSO serves: the program is left untouched"},
 	{'d', "duration", "TIME",
