@@ -16,11 +16,14 @@
 #include "measure/vdso.h"
 #include "model.h"
 
+#define VDSO_FACT(type, member, ...) &evidence->vdso.member.fact,
+#define VCLOCK_FACT(type, member, ...) &evidence->vclock.member.fact,
+
 static void skip_measuring(struct evidence *evidence)
 {
 	struct fact *facts[] = {&evidence->vclock.fact, &evidence->timing.fact,
 		&evidence->copy.fact, &evidence->copy.what_if_ns.fact, &evidence->proof.fact,
-		&evidence->ntp.fact};
+		&evidence->ntp.fact, VDSO_FACTS(VDSO_FACT) VCLOCK_FACTS(VCLOCK_FACT)};
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
 		fact_set(facts[i], FACT_ABSENT, "a captured tree cannot be measured");

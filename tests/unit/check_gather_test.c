@@ -5,12 +5,14 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "check/model.h"
+#include "collect.h"
 #include "judge.h"
 #include "unit/evidence_builder.h"
 #include "unit/fake_root.h"
@@ -190,6 +192,41 @@ static void for_the_screen_the_deciding_calls_alone_are_measured(void **state)
 	assert_int_equal(judge(), VERDICT_OK);
 }
 
+/* Fails if a reason in the document of the evidence is but its state, as of a fact never set. */
+static void check_reasons(void)
+{
+	static struct check_request request;
+	char *bytes, *at, *line;
+
+	request.evidence = evidence;
+	diagnose(&request.evidence, &request.diagnosis);
+	bytes = unit_print_in(check_report_json, &request, &(struct style){0});
+	at = strstr(bytes, ": \",\n");
+	if (at) {
+		line = (char *)memrchr(bytes, '\n', (size_t)(at - bytes)) + 1;
+		line += strspn(line, " ");
+		fail_msg("%s: nothing sets the value of %.*s", evidence.live ? "live" : "captured",
+			(int)(at - line), line);
+	}
+	free(bytes);
+}
+
+/* Whatever is described in evidence.h, and left by who should collect or measure it. */
+static void each_value_that_is_missing_says_why(void **state)
+{
+	const struct fake_root *fake = *state;
+
+	gather(fake, false);
+	check_reasons();
+	memset(&evidence.host, 0, sizeof(evidence.host));
+	host_collect(&fake->root, &evidence.host);
+	host_collect_identity(&fake->root, &evidence.host);
+	check_reasons();
+	memset(&evidence, 0, sizeof(evidence));
+	gather_evidence(&fake->root, &evidence, true, DEADLINE_NONE);
+	check_reasons();
+}
+
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
 
 int main(void)
@@ -199,6 +236,7 @@ int main(void)
 		IN_TREE(one_change_is_judged_by_the_proof_after_it),
 		IN_TREE(a_steady_disagreement_is_decided_by_the_proof),
 		IN_TREE(for_the_screen_the_deciding_calls_alone_are_measured),
+		IN_TREE(each_value_that_is_missing_says_why),
 	};
 
 	return cmocka_run_group_tests_name("gather", tests, NULL, NULL);

@@ -638,32 +638,6 @@ static void valgrind_is_known_by_what_it_preloads(void **state)
 	assert_string_equal(host.emulator.value, "valgrind");
 }
 
-#define FACT_OF(type, member, ...) {#member, &host.member.fact},
-
-static void on_this_host_everything_is_known_or_has_a_reason(void **state)
-{
-	struct host_evidence host = {0};
-	struct root root;
-	struct fact why = {0};
-	const struct {
-		const char *name;
-		const struct fact *fact;
-	} facts[] = {HOST_FACTS(FACT_OF)};
-
-	(void)state;
-	assert_true(root_open(&root, "/", &why));
-	host_collect(&root, &host);
-	host_collect_identity(&root, &host);
-	root_close(&root);
-	assert_true(fact_is_known(&host.kernel.fact) && fact_is_known(&host.arch.fact));
-	for (size_t i = 0; i < COUNT(facts); i++) {
-		const struct fact *fact = facts[i].fact;
-
-		if (fact->state == FACT_UNREAD || fact_is_known(fact) != !*fact->reason)
-			fail_msg("nothing collects host.%s, or it lacks a reason", facts[i].name);
-	}
-}
-
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, fake_root_setup, fake_root_teardown)
 
 int main(void)
@@ -685,7 +659,6 @@ int main(void)
 		IN_TREE(the_tracer_and_the_filter_are_found),
 		IN_TREE(valgrind_is_known_by_what_it_preloads),
 		cmocka_unit_test(the_tool_that_keeps_the_command_line_is_known),
-		cmocka_unit_test(on_this_host_everything_is_known_or_has_a_reason),
 	};
 
 	return unit_run_rows("the host is named by its files", the_host_is_described, machines) +
