@@ -88,14 +88,33 @@ static int64_t waited_ns(const struct root *root)
 	return ns < INT64_MAX ? (int64_t)ns : 0;
 }
 
+static void find_mode(struct measuring *measuring)
+{
+	struct evidence *evidence = measuring->evidence;
+	struct vclock_evidence *vclock = &evidence->vclock;
+
+	if (may_begin(measuring, &vclock->fact))
+		vvar_collect(&measuring->vdso, evidence->clocksource.current, vclock,
+			measuring->deadline);
+	else
+		vclock->pvclock_stable.fact = vclock->hyperv_sequence.fact = vclock->fact;
+}
+
 static void measure_times(struct measuring *measuring, unsigned options)
 {
 	struct evidence *evidence = measuring->evidence;
+	struct timing_evidence *timing = &evidence->timing;
 
-	if (!may_begin(measuring, &evidence->timing.fact))
-		return;
-	timing_measure(&measuring->calls, options, &evidence->timing, evidence->calls,
-		measuring->deadline);
+	if (may_begin(measuring, &timing->fact))
+		timing_measure(
+			&measuring->calls, options, timing, evidence->calls, measuring->deadline);
+	/* The child that times the calls compares their values, too. */
+	for (size_t i = 0; !fact_is_known(&timing->fact) && i < evidence->call_count; i++) {
+		struct call_evidence *call = &evidence->calls[i];
+
+		if (call->agrees.fact.state == FACT_UNREAD)
+			call->agrees.fact = call->libc_agrees.fact = timing->fact;
+	}
 }
 
 /*
@@ -229,9 +248,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	start_measuring(&measuring, all ? NULL : keep_shown_calls);
 	/* These take less than a millisecond, and come before what takes long. */
 	ntp_collect(&evidence->ntp, deadline);
-	if (may_begin(&measuring, &evidence->vclock.fact))
-		vvar_collect(&measuring.vdso, evidence->clocksource.current, &evidence->vclock,
-			deadline);
+	find_mode(&measuring);
 	measure_times(&measuring, TIMING_WHOLE);
 	settle(&measuring);
 	measure_copy(&measuring, all);
@@ -253,9 +270,7 @@ void gather_verdict(
 	privileges_keep(PRIVILEGES_WRITE);
 	clocksource_collect(root, &evidence->clocksource);
 	start_measuring(&measuring, call_table_keep_deciding);
-	if (may_begin(&measuring, &evidence->vclock.fact))
-		vvar_collect(&measuring.vdso, evidence->clocksource.current, &evidence->vclock,
-			deadline);
+	find_mode(&measuring);
 	/* Calls that enter the kernel are system calls, however fast: timing adds nothing. */
 	if (fact_is_known(&evidence->proof.fact) && counts_deciding(evidence).entered > 0)
 		return;
