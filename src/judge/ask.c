@@ -275,12 +275,18 @@ bool arch_starts(const struct evidence *evidence, const char *beginning)
 
 bool host_is_x86(const struct evidence *evidence)
 {
+	/* Only x86 has a TSC, and registers these clocks (3.10 to 7.3). */
+	static const char *const words[] = {"TSC", "tsc"}, *const clocks[] = {"tsc", "acpi_pm"};
 	const struct text_fact *arch = &evidence->host.arch;
 	size_t length = strlen(arch->value);
 
-	/* Only x86 reports on its TSC. */
+	for (size_t i = 0; !fact_is_known(&arch->fact) && i < ARRAY_SIZE(clocks); i++) {
+		if (clocksource_is_offered(evidence, clocks[i]))
+			return true;
+	}
 	if (!fact_is_known(&arch->fact))
-		return fact_is_known(&evidence->host.invariant_tsc.fact);
+		return fact_is_known(&evidence->host.invariant_tsc.fact) ||
+		       log_find_first(evidence, words, ARRAY_SIZE(words));
 	return strcmp(arch->value, "x86_64") == 0 ||
 	       (length == 4 && arch->value[0] == 'i' && strcmp(arch->value + 2, "86") == 0);
 }

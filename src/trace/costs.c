@@ -11,7 +11,8 @@
 #include "judge.h"
 #include "model.h"
 
-const struct call_evidence *trace_find_call(
+/* The rows of clock_getres take no account of the clock: its cost is that of one clock. */
+static const struct call_evidence *find_call(
 	const struct evidence *host, const struct trace_row *row)
 {
 	for (size_t i = 0; i < host->call_count; i++) {
@@ -49,7 +50,7 @@ static struct trace_line make_line(const struct trace_evidence *trace, size_t ro
 {
 	const struct evidence *host = &trace->host;
 	const struct trace_row *planned = &trace->request->plan->rows[row];
-	const struct call_evidence *call = trace_find_call(host, planned);
+	const struct call_evidence *call = find_call(host, planned);
 	const struct path_evidence *vdso = call ? &call->path[PATH_VDSO] : NULL;
 	const bool served_here = call && is_served(call);
 	const bool falls_back = vdso && vdso->attempts && vdso->entered == vdso->attempts;

@@ -348,6 +348,34 @@ static void stamps_that_go_back_show_a_resume(void **state)
 	assert_true(log_is_after_resume(&view, &lines[1]));
 }
 
+/* A tree of clocksources and a log has no file that names it. */
+static void a_host_without_an_architecture_is_x86_by_what_x86_alone_has(void **state)
+{
+	static const struct {
+		const char *available, *line;
+		bool has_cpuid, is_x86;
+	} hosts[] = {{"hpet", NULL, false, false}, {"hpet acpi_pm", NULL, false, true},
+		{"tsc hpet", NULL, false, true}, {"hpet", NULL, true, true},
+		{"hpet", "clocksource: Switched to clocksource hpet", false, false},
+		{"hpet", "Marking TSC unstable due to clocksource watchdog", false, true},
+		{"hpet", "tsc: Detected 2600.000 MHz processor", false, true}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(hosts); i++) {
+		evidence_make_healthy(&evidence);
+		evidence.kernel_log.count = 0;
+		evidence_set_available(&evidence, hosts[i].available);
+		fact_set(&evidence.host.arch.fact, FACT_ABSENT, "no file");
+		if (!hosts[i].has_cpuid)
+			fact_set(&evidence.host.invariant_tsc.fact, FACT_ABSENT, "no file");
+		if (hosts[i].line)
+			evidence_add_log(&evidence, hosts[i].line);
+		assert_int_equal(host_is_x86(&evidence), hosts[i].is_x86);
+		fact_set_text(&evidence.host.arch, "aarch64");
+		assert_false(host_is_x86(&evidence));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +391,7 @@ int main(void)
 		cmocka_unit_test(a_call_without_attempts_is_not_proven),
 		cmocka_unit_test(a_clock_is_found_by_its_whole_name),
 		cmocka_unit_test(stamps_that_go_back_show_a_resume),
+		cmocka_unit_test(a_host_without_an_architecture_is_x86_by_what_x86_alone_has),
 		cmocka_unit_test(a_patch_level_is_that_of_the_release_or_of_debian_s_build),
 	};
 
