@@ -86,7 +86,7 @@ complete -c vdsocheck -n '__vdsocheck_is trace' -l count -d 'with --pid: count t
 complete -c vdsocheck -n '__vdsocheck_is trace' -s y -l yes -d 'with --count: skip the confirmation'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l by -x -a 'process cgroup' -d 'with --all: list those that take the most time by process'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l as-if -x -a 'fallback' -d 'run the program as if this host fell back: each call that the vDSO would serve is a system call'
-complete -c vdsocheck -n '__vdsocheck_is trace' -l top -x -d 'show N places in the program, processes or control groups'
+complete -c vdsocheck -n '__vdsocheck_is trace' -l top -x -d 'show N rows of each list'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l no-served -d 'do not count the calls that the vDSO serves: the program is left untouched'
 complete -c vdsocheck -n '__vdsocheck_is trace' -s d -l duration -x -d 'count for TIME'
 complete -c vdsocheck -n '__vdsocheck_is trace' -l format -x -a 'text json' -d 'how to print'
