@@ -32,7 +32,7 @@ enum evidence_kind {
 
 #define EVIDENCE_KINDS 5
 
-#define SUMMARY_SIZE 256
+#define SUMMARY_SIZE 384
 
 struct verdict {
 	enum verdict_kind kind;
@@ -62,7 +62,7 @@ enum certainty {
 	CERTAINTY_PROVEN,   /* measured, or reported by the kernel itself */
 };
 
-#define CAUSE_TEXT_SIZE 320
+#define CAUSE_TEXT_SIZE 440
 
 /* With the verdict ok a cause is a note, not a fault. `id` and `more` have static storage. */
 struct cause {

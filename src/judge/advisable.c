@@ -15,13 +15,6 @@
 
 #define OTHER_HYPERVISOR "it is the clock of a different hypervisor"
 
-static bool xen_always_emulates(const struct view *v)
-{
-	const struct number_fact *mode = &v->evidence->host.xen_tsc_mode;
-
-	return fact_is_known(&mode->fact) && mode->value == XEN_ALWAYS_EMULATES;
-}
-
 static const struct {
 	const char *name;
 	const struct term *when;
@@ -48,9 +41,11 @@ static const struct {
          * Amazon also recommends tsc on its Xen instances: their guests do not see the invariant
          * bit, and their Xen predates the CPUID leaf that the next two rules read.
          */
-	{"tsc", IF(NOT(ec2_xen), ANY(FLAG(host.xen_tsc_emulated, true), ASK(xen_always_emulates))),
+	{"tsc",
+		IF(NOT(ec2_xen), ANY(FACT_IS(host.xen_tsc_emulated, true),
+					 FACT_IS(host.xen_tsc_mode, XEN_ALWAYS_EMULATES))),
 		"Xen emulates the TSC for this guest"},
-	{"tsc", IF(NOT(ec2_xen), FLAG(host.xen_tsc_reliable, false)),
+	{"tsc", IF(NOT(ec2_xen), FACT_IS(host.xen_tsc_reliable, false)),
 		"Xen considers the TSC of its host unreliable"},
 	{"tsc", IF(NOT(ec2_xen), NOT(tsc_invariant)),
 		"the CPU does not advertise an invariant TSC here"},
@@ -60,11 +55,13 @@ static const struct {
 			HAS(hypervisor_is, "vmware"))),
 		OTHER_HYPERVISOR},
 	{"kvm-clock", IF(IS(kvm_clock_32_bit)), "the vDSO of a 32-bit kernel does not support it"},
-	{"kvm-clock", IF(FLAG(host.kvm_clock_stable, false)),
+	{"kvm-clock", IF(FACT_IS(host.kvm_clock_stable, false)),
 		"KVM does not mark the TSC stable, so the vDSO does not support it"},
 	{"xen", IF(HAS_NOT(hypervisor_is, "xen")), OTHER_HYPERVISOR},
 	{"xen", IF(HAS(kernel_is_before, "4.15")), "the vDSO supports it from Linux 4.15 on"},
-	{"xen", IF(ANY(FLAG(host.xen_tsc_reliable, false), HAS(log_has, "PVCLOCK not supported"))),
+	{"xen",
+		IF(ANY(FACT_IS(host.xen_tsc_reliable, false),
+			HAS(log_has, "PVCLOCK not supported"))),
 		"Xen does not mark the TSC stable, so the vDSO does not support it"},
 	{"hyperv_clocksource_tsc_page", IF(HAS_NOT(hypervisor_is, "microsoft")), OTHER_HYPERVISOR},
 	{"hyperv_clocksource_tsc_page", IF(NOT(reads_hyperv_page)),

@@ -4,6 +4,8 @@
  */
 #include "rules.h"
 
+#include <stdio.h>
+
 #include "base/memory.h"
 
 /* For hosts where no other row says why the calls are slow. */
@@ -52,6 +54,64 @@ const struct cause_row *cause_row_at(size_t place)
 	return NULL;
 }
 
+/* Finds the line of the kernel log that a cause rests on; NULL: none. */
+static const struct kernel_log_line *find_line(const struct view *v, const struct cause_row *row)
+{
+	const char *member = (const char *)v + row->line.place;
+
+	if (row->line.kind)
+		return *(const struct kernel_log_line *const *)member;
+	return row->log ? log_find(v->evidence, row->log) : NULL;
+}
+
+static void write_cause(const struct view *v, const struct cause_row *row,
+	const struct kernel_log_line *line, struct cause *cause)
+{
+	char time[LOG_TIME_SIZE], when[1 + LOG_TIME_SIZE] = "", figures[CAUSE_FIGURES_SIZE] = "";
+	char detail[CAUSE_EVIDENCE_SIZE + FACT_TEXT_SIZE];
+
+	if (line && line->seconds >= 0)
+		snprintf(when, sizeof(when), " %s", log_time(v, line, time));
+	if (row->figures)
+		row->figures(v, figures);
+	row_fill(v, text_for(v, row->text, row->texts), when, figures, cause->text,
+		sizeof(cause->text));
+	if (row->evidence)
+		row->evidence(v, cause);
+	for (size_t i = 0; i < ARRAY_SIZE(row->details) && row->details[i]; i++) {
+		row_fill(v, row->details[i], when, figures, detail, sizeof(detail));
+		cite(cause, "%s", detail);
+	}
+	cite_line(v, cause, line);
+	if (row->with_switch)
+		cite_switch_after(v, cause, line);
+}
+
+/* Adds the cause of this row, which applies. */
+static void add_cause(struct cause_list *list, const struct view *v, const struct cause_row *row)
+{
+	bool is_proven = row->proven && holds(v, row->proven);
+	struct cause *cause = &list->causes[list->count];
+
+	*cause = (struct cause){.id = row->id,
+		.certainty = is_proven ? CERTAINTY_PROVEN : row->certainty,
+		.follows = row->follows && list->count,
+		.more = row->more};
+	/* The names in a captured tree prove nothing by themselves. */
+	if (v->captured && cause->certainty == CERTAINTY_PROVEN)
+		cause->certainty = CERTAINTY_LIKELY;
+	write_cause(v, row, find_line(v, row), cause);
+	for (size_t i = 0; i < CAUSE_ADVICE_MAX && row->advice[i].row; i++) {
+		const struct advice_row *advice = row->advice[i].row;
+
+		if (v->is_rented && advice->actor == ACTOR_FIRMWARE && !advice->boot)
+			advice = &advice_replace_machine;
+		if (holds(v, row->advice[i].when))
+			list->advice[list->advice_count++] = advice;
+	}
+	list->count++;
+}
+
 void cause_find(const struct view *v, struct cause causes[CAUSE_MAX], struct cause_list *list)
 {
 	bool is_explained = false;
@@ -65,7 +125,7 @@ void cause_find(const struct view *v, struct cause causes[CAUSE_MAX], struct cau
 		for (; row->id && list->count < CAUSE_MAX; row++) {
 			if (!holds(v, row->when))
 				continue;
-			cause_add(list, v, row);
+			add_cause(list, v, row);
 			is_explained |= tables[i].explains;
 		}
 	}

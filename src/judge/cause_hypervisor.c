@@ -167,8 +167,8 @@ static const struct advice_row restart_guest = {"restart-guest", RANK_UPDATE, .a
 		NOT(kvm_clock_32_bit)
 
 #define LOST_KVM_CLOCK IS(page_unstable), IS(mode_set)
-#define OFFERS_STABLE_BIT FLAG(host.kvm_clock_stable, true)
-#define LACKS_STABLE_BIT FLAG(host.kvm_clock_stable, false)
+#define OFFERS_STABLE_BIT FACT_IS(host.kvm_clock_stable, true)
+#define LACKS_STABLE_BIT FACT_IS(host.kvm_clock_stable, false)
 
 /*
  * Only the host's owner can resume a guest; one without a platform may be a cloud's. Firecracker
@@ -210,13 +210,6 @@ static bool is_too_old_for_hyperv(const struct view *v)
 			       clocksource_is_other(evidence, "hyperv_clocksource_tsc_page")));
 }
 
-static bool is_page_invalid(const struct view *v)
-{
-	const struct number_fact *sequence = &v->evidence->vclock.hyperv_sequence;
-
-	return !v->mode_none && fact_is_known(&sequence->fact) && sequence->value == 0;
-}
-
 /* ---- the causes ---- */
 
 const struct cause_row causes_hypervisor[] = {
@@ -224,7 +217,7 @@ const struct cause_row causes_hypervisor[] = {
 		"This kernel is older than 4.15, the first whose vDSO can read Xen's clock.",
 		.signs = "The calls fall back without a vclock mode, the clocksource is xen, and "
 			 "the kernel is older than 4.15.",
-		.evidence = cite_kernel,
+		.evidence = cite_mode, .details = {"kernel: {kernel}"},
 		.advice = {{&newer_kernel_for_xen, IF(NOT(ec2_xen))},
 			{&move_to_nitro, IF(IS(ec2_xen))}}},
 	{"xen-without-time-page", GROUP_XEN, CERTAINTY_PROVEN, IF(ON_XEN, ASK(has_no_xen_page)),
@@ -308,7 +301,7 @@ const struct cause_row causes_hypervisor[] = {
 		"reference TSC page.",
 		.signs = "The calls fall back with such a kernel, and the clocksource is one of "
 			 "Hyper-V's, or hyperv_clocksource_tsc_page is available.",
-		.evidence = cite_kernel, .more = HYPERV_CLOCKS,
+		.evidence = cite_mode, .details = {"kernel: {kernel}"}, .more = HYPERV_CLOCKS,
 		.advice = {{&newer_kernel_for_hyperv_page, ALWAYS}}},
 	{"hyperv-without-vdso", GROUP_HYPERV, CERTAINTY_PROVEN,
 		IF(IS(falls_back), IS(on_hyperv_page), IS(mode_none),
@@ -316,7 +309,8 @@ const struct cause_row causes_hypervisor[] = {
 		"This kernel does not let its vDSO read the Hyper-V reference TSC page.",
 		.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, "
 			 "and the vclock mode is none.",
-		.evidence = cite_kernel, .advice = {{&newer_kernel_for_hyperv, ALWAYS}}},
+		.evidence = cite_mode, .details = {"kernel: {kernel}"},
+		.advice = {{&newer_kernel_for_hyperv, ALWAYS}}},
 	{"hyperv-backport", GROUP_HYPERV, CERTAINTY_POSSIBLE,
 		IF(IS(falls_back), IS(on_hyperv_page), IS(mode_none),
 			HAS_NOT(kernel_is_before, "5.4"), HAS(kernel_is_before, "5.12")),
@@ -324,11 +318,12 @@ const struct cause_row causes_hypervisor[] = {
 		"to 5.4, 5.10 or 5.11, removed the vDSO's support.",
 		.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, "
 			 "the kernel is Linux 5.4 to 5.11, and the vclock mode is none.",
-		.evidence = cite_kernel,
+		.evidence = cite_mode, .details = {"kernel: {kernel}"},
 		.more = "https://github.com/microsoft/azurelinux/pull/1238"},
 	/* A page with the sequence 0 must not be used (Hyper-V's specification, TLFS). */
 	{"hyperv-page-invalid", GROUP_HYPERV, CERTAINTY_PROVEN,
-		IF(IS(falls_back), IS(on_hyperv_page), ASK(is_page_invalid)),
+		IF(IS(falls_back), IS(on_hyperv_page), NOT(mode_none),
+			FACT_IS(vclock.hyperv_sequence, 0)),
 		"The hypervisor has marked its reference TSC page invalid, so every call has to "
 		"go through the kernel.",
 		.signs = "The calls fall back, the clocksource is hyperv_clocksource_tsc_page, "

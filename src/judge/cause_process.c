@@ -19,25 +19,6 @@ static void cite_counter_off(const struct view *v, struct cause *cause)
 		cite(cause, "clock_gettime ends with %s", fault_signal_name(v->decided.signal));
 }
 
-static void cite_emulator(const struct view *v, struct cause *cause)
-{
-	const struct fact *vdso = &v->evidence->vdso.fact;
-
-	cite(cause, "emulator: %s", v->evidence->host.emulator.value);
-	cite(cause, "vDSO: %s", fact_is_known(vdso) ? "present" : vdso->reason);
-}
-
-static void cite_32_bits(const struct view *v, struct cause *cause)
-{
-	cite(cause, "architecture: %s, program: 32 bits", v->evidence->host.arch.value);
-	cite(cause, "%s", v->evidence->vdso.fact.reason);
-}
-
-static void cite_release(const struct view *v, struct cause *cause)
-{
-	cite(cause, "kernel: %s", v->evidence->host.kernel.value);
-}
-
 static void cite_wrapper(const struct view *v, struct cause *cause)
 {
 	const struct text_fact *wrapper = &v->evidence->vdso.wrapper;
@@ -63,19 +44,14 @@ static void cite_libc_values(const struct view *v, struct cause *cause)
 	}
 }
 
-/* True if libc alone is wrong: with a wrong vDSO its values say nothing. */
-static bool is_libc_wrong(const struct view *v)
+/* With a wrong vDSO the values of libc say nothing. */
+static bool is_wrong_by_libc(const struct view *v, const struct call_evidence *call)
 {
-	for (size_t i = 0; i < v->evidence->call_count; i++) {
-		const struct call_evidence *call = &v->evidence->calls[i];
+	const struct path_evidence *vdso = &call->path[PATH_VDSO];
 
-		if (call->decides && v->verdict != VERDICT_WRONG &&
-			(fact_is_flag(&call->libc_agrees, false) ||
-				(call->path[PATH_LIBC].failed && call->path[PATH_VDSO].available &&
-					!call->path[PATH_VDSO].failed)))
-			return true;
-	}
-	return false;
+	return call->decides && v->verdict != VERDICT_WRONG &&
+	       (fact_is_flag(&call->libc_agrees, false) ||
+		       (call->path[PATH_LIBC].failed && vdso->available && !vdso->failed));
 }
 
 static void cite_libc(const struct view *v, struct cause *cause)
@@ -137,11 +113,6 @@ static const struct advice_row newer_libc = {"newer-libc", RANK_PROGRAM,
 	.text = "Rebuild or run the program with a C library that uses the vDSO (glibc 2.31 or "
 		"newer if linked statically), and look for an LD_PRELOAD that wraps clock_gettime."};
 
-static void cite_missing(const struct view *v, struct cause *cause)
-{
-	cite(cause, "%s", v->evidence->vdso.fact.reason);
-}
-
 static bool does_libc_bypass(const struct view *v)
 {
 	return v->libc.entered > 0 && v->vdso.proven > 0 && v->vdso.entered == 0 &&
@@ -163,13 +134,14 @@ const struct cause_row causes_process[] = {
 		"vdsocheck runs under an emulator; run it natively to check the host.",
 		.signs = "Valgrind's library is preloaded, or /proc/thread-self/exe is another "
 			 "program, such as qemu-user.",
-		.evidence = cite_emulator, .advice = {{&run_without_emulator, ALWAYS}}},
+		.details = {"emulator: {emulator}", "vDSO: {vdso}"},
+		.advice = {{&run_without_emulator, ALWAYS}}},
 	/* rr and CRIU after a restore each map an image of their own. */
 	{"vdso-replaced", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(vdso_replaced)),
 		"A tool (rr, CRIU, other instrumentation) gave this process a vDSO of its own, so "
 		"this result holds for this process, not for the host.",
 		.signs = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps.",
-		.detail = "AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps",
+		.details = {"AT_SYSINFO_EHDR is not in the mapping [vdso] of /proc/self/maps"},
 		.more = "getauxval(3)",
 		.advice = {{&run_outside_tool, IF(NE(verdict, VERDICT_OK))}}},
 	{"vdso-switched-off", GROUP_VDSO, CERTAINTY_PROVEN,
@@ -185,29 +157,30 @@ const struct cause_row causes_process[] = {
 		"vDSO, so every clock call is a system call.",
 		.signs = "The auxiliary vector has no AT_SYSINFO_EHDR, and the kernel command "
 			 "line does not say why.",
-		.evidence = cite_missing, .more = "vdso(7)",
+		.details = {"{vdso}"}, .more = "vdso(7)",
 		.advice = {{&run_without_emulator, ALWAYS}, {&advice_send_report, ALWAYS}}},
 	{"vdso32-disabled", GROUP_VDSO, CERTAINTY_LIKELY, IF(WITHOUT_VDSO, ON_32_BITS_OF("x86_64")),
 		"This kernel gives 32-bit programs no vDSO: sysctl abi.vsyscall32 is 0, as in "
 		"kernels that were built with CONFIG_COMPAT_VDSO.",
 		.signs = "A 32-bit vdsocheck gets no vDSO from an x86-64 kernel, and the kernel "
 			 "command line does not say why.",
-		.evidence = cite_32_bits, .more = BOOT_PARAMETERS,
-		.advice = {{&enable_vdso32, ALWAYS}}},
+		.details = {"architecture: {arch}, program: 32 bits", "{vdso}"},
+		.more = BOOT_PARAMETERS, .advice = {{&enable_vdso32, ALWAYS}}},
 	{"no-compat-vdso", GROUP_VDSO, CERTAINTY_LIKELY, IF(WITHOUT_VDSO, ON_32_BITS_OF("aarch64")),
 		"This 64-bit kernel gives 32-bit programs no vDSO: it was built without "
 		"CONFIG_COMPAT_VDSO.",
 		.signs = "A 32-bit vdsocheck gets no vDSO from an arm64 kernel.",
-		.evidence = cite_32_bits, .advice = {{&use_64_bit_or_compat, ALWAYS}}},
+		.details = {"architecture: {arch}, program: 32 bits", "{vdso}"},
+		.advice = {{&use_64_bit_or_compat, ALWAYS}}},
 	{"uml", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(fallback), HAS(hypervisor_is, "uml")),
 		"The vDSO of User-Mode Linux makes a system call for each clock call.",
 		.signs = "/proc/cpuinfo has the vendor_id User Mode Linux.",
-		.detail = "/proc/cpuinfo: vendor_id User Mode Linux",
+		.details = {"/proc/cpuinfo: vendor_id User Mode Linux"},
 		.advice = {{&leave_uml, ALWAYS}}},
 	{"wsl1", GROUP_PROCESS, CERTAINTY_LIKELY, IF(IS(fallback), HAS(platform_is, "wsl1")),
 		"WSL 1 has neither a Linux kernel nor a vDSO clock; WSL 2 has both.",
 		.signs = "The calls fall back, and the kernel's release ends with -Microsoft.",
-		.evidence = cite_release, .advice = {{&use_wsl2, ALWAYS}}},
+		.details = {"kernel: {kernel}"}, .advice = {{&use_wsl2, ALWAYS}}},
 	/* This mode excludes 32-bit programs only; the vDSO serves 64-bit programs. */
 	{"arm-compat-disabled", GROUP_OTHER, CERTAINTY_PROVEN,
 		IF(IS(falls_back), HAS(mode_is, "archtimer-nocompat")),
@@ -225,12 +198,12 @@ const struct cause_row causes_process[] = {
 		"This C library does not use the vDSO, although the vDSO works.",
 		.texts = {{"Only vdsocheck itself is affected: the C library that is linked into "
 			   "it does not use the vDSO.",
-			IF(FLAG(host.libc_static, true))}},
+			IF(FACT_IS(host.libc_static, true))}},
 		.signs = "In the proof, calls through the C library entered the kernel, and none "
 			 "through the vDSO did.",
 		.evidence = cite_libc, .more = "vdso(7)",
 		.advice = {{&newer_libc, IF(IS(fallback))}}},
-	{"libc-values", GROUP_PROCESS, CERTAINTY_PROVEN, IF(ASK(is_libc_wrong)),
+	{"libc-values", GROUP_PROCESS, CERTAINTY_PROVEN, IF(CALL(is_wrong_by_libc)),
 		"This process gets another time than the kernel's from its clock functions, which "
 		"{wrapper} replaces. The host is not affected.",
 		.signs = "A deciding call through the C library fails or its values do not lie "
@@ -239,15 +212,10 @@ const struct cause_row causes_process[] = {
 	{0},
 };
 
-static bool are_calls_blocked(const struct view *v)
+static bool is_blocked(const struct view *v, const struct call_evidence *call)
 {
-	const struct evidence *evidence = v->evidence;
-
-	for (size_t i = 0; i < evidence->call_count; i++) {
-		if (evidence->calls[i].decides && evidence->calls[i].raw_error)
-			return true;
-	}
-	return false;
+	(void)v;
+	return call->decides && call->raw_error;
 }
 
 static void cite_blocked(const struct view *v, struct cause *cause)
@@ -290,24 +258,12 @@ static const struct advice_row newer_container_runtime = {"newer-container-runti
 	.text = "Update the container runtime and libseccomp, or let its seccomp profile allow "
 		"clock_gettime64 and similar calls."};
 
-static bool has_filter(const struct view *v)
-{
-	const struct number_fact *seccomp = &v->evidence->host.seccomp;
-
-	return fact_is_known(&seccomp->fact) && seccomp->value > 0;
-}
-
-static bool is_in_time_namespace(const struct view *v)
-{
-	return (v->verdict == VERDICT_OK || v->verdict == VERDICT_SLOW) &&
-	       v->evidence->vclock.time_namespace.value;
-}
-
 const struct cause_row causes_notes[] = {
-	{"time-calls-blocked", GROUP_PROCESS, CERTAINTY_LIKELY, IF(ASK(are_calls_blocked)),
+	{"time-calls-blocked", GROUP_PROCESS, CERTAINTY_LIKELY, IF(CALL(is_blocked)),
 		"A seccomp filter, such as a container's profile, blocks the clock system calls.",
 		.signs = "A deciding call fails when it is made as a system call.",
-		.proven = IF(ASK(has_filter)), .evidence = cite_blocked, .more = "seccomp(2)",
+		.proven = IF(ANY(FACT_IS(host.seccomp, 1), FACT_IS(host.seccomp, 2))),
+		.evidence = cite_blocked, .more = "seccomp(2)",
 		.advice = {{&newer_container_runtime, ALWAYS}}},
 	{"old-vdso-clocks", GROUP_VDSO, CERTAINTY_LIKELY,
 		IF(EQ(verdict, VERDICT_OK), NOT(gvisor),
@@ -335,10 +291,12 @@ const struct cause_row causes_notes[] = {
 		.signs = "The verdict is ok on another clocksource, and the kernel log shows that "
 			 "the TSC was dropped, not that this was a mistake.",
 		.line = LINE(tsc_distrust), .with_switch = true, .more = "vdsocheck(1)"},
-	{"time-namespace", GROUP_PROCESS, CERTAINTY_PROVEN, IF(ASK(is_in_time_namespace)),
+	{"time-namespace", GROUP_PROCESS, CERTAINTY_PROVEN,
+		IF(ANY(EQ(verdict, VERDICT_OK), EQ(verdict, VERDICT_SLOW)),
+			FACT_IS(vclock.time_namespace, true)),
 		"This process is in a time namespace: each call takes a few nanoseconds more.",
 		.signs = "The vDSO's data page is that of a time namespace.",
-		.detail = "the vDSO's data page is that of a time namespace",
+		.details = {"the vDSO's data page is that of a time namespace"},
 		.more = "time_namespaces(7)"},
 	{0},
 };

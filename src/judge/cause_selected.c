@@ -31,12 +31,7 @@ static void cite_kvm_clock(const struct view *v, struct cause *cause)
 {
 	if (fact_is_flag(&v->evidence->host.kvm_clock_offered, true))
 		cite(cause, "CPUID: the hypervisor offers kvm-clock");
-	cite_kernel(v, cause);
-}
-
-static void cite_flags(const struct view *v, struct cause *cause)
-{
-	cite(cause, "flags of the TSC in /proc/cpuinfo: %s", v->evidence->host.tsc_flags.value);
+	cite_mode(v, cause);
 }
 
 /* On a running host the copy made at boot is read only where the kernel refuses its log. */
@@ -53,11 +48,6 @@ static void cite_log_denied(const struct view *v, struct cause *cause)
 		cite(cause, "%s was read instead: it ends when the system has booted", log->source);
 	else
 		cite(cause, "%s", log->fact.reason);
-}
-
-static void cite_unclear(const struct view *v, struct cause *cause)
-{
-	cite(cause, "%s", v->evidence->kernel_log.fact.reason);
 }
 
 static const struct advice_row read_kernel_log = {"read-kernel-log", RANK_LOOK,
@@ -222,20 +212,23 @@ const struct cause_row causes_selected[] = {
 		"was built without CONFIG_HYPERVISOR_GUEST.",
 		.signs = "/proc/cpuinfo of a guest of VMware does not have the flag tsc_reliable, "
 			 "and the kernel does not use the TSC.",
-		.evidence = cite_flags, .advice = {{&kernel_with_vmware, ALWAYS}}},
+		.details = {"flags of the TSC in /proc/cpuinfo: {flags}"},
+		.advice = {{&kernel_with_vmware, ALWAYS}}},
 	{"kvm-clock-unused", GROUP_KVM, CERTAINTY_LIKELY, IF(ASK(selected_lacks_kvm_guest)),
 		"This kernel does not use kvm-clock, which KVM offers to its guests: it was built "
 		"without CONFIG_KVM_GUEST.",
 		.signs = "A guest of KVM does not have kvm-clock available, and the kernel log, "
 			 "from its beginning, has neither \"kvm-clock: Using\" nor \"Hypervisor "
 			 "detected: KVM\".",
-		.evidence = cite_kvm_clock, .advice = {{&kernel_with_kvm_guest, ALWAYS}}},
+		.evidence = cite_kvm_clock, .details = {"kernel: {kernel}"},
+		.advice = {{&kernel_with_kvm_guest, ALWAYS}}},
 	{"kvm-clock-missing", GROUP_KVM, CERTAINTY_POSSIBLE, IF(ASK(may_lack_kvm_guest)),
 		"This kernel was built without CONFIG_KVM_GUEST and cannot use the kvm-clock that "
 		"the hypervisor offers, or kvm-clock was removed by a write to unbind_clocksource.",
 		.signs = "CPUID offers kvm-clock, which is not available, and the beginning of "
 			 "the kernel log is lost or unreadable.",
-		.evidence = cite_kvm_clock, .advice = {{&reboot_for_kvm_clock, ALWAYS}}},
+		.evidence = cite_kvm_clock, .details = {"kernel: {kernel}"},
+		.advice = {{&reboot_for_kvm_clock, ALWAYS}}},
 	{0},
 };
 
@@ -263,6 +256,6 @@ const struct cause_row causes_unread[] = {
 		"The kernel log was not understood; it may say why this clocksource was chosen.",
 		.signs = "The log names the kernel, but none of its lines has a form that is "
 			 "known; or reading it failed.",
-		.evidence = cite_unclear, .advice = {{&save_kernel_log, ALWAYS}}},
+		.details = {"{log}"}, .advice = {{&save_kernel_log, ALWAYS}}},
 	{0},
 };

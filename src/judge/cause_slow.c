@@ -77,12 +77,6 @@ static const struct advice_row ask_about_trapped_counter = {"ask-about-trapped-c
 	       "offsetting and scaling be used instead of emulation, or the guest be moved to a "
 	       "host with the TSC rate it was started with?"};
 
-static void cite_unseen(const struct view *v, struct cause *cause)
-{
-	cite_mode(v, cause);
-	cite(cause, "%s", v->evidence->clocksource.current_fact.reason);
-}
-
 const struct cause_row causes_current[] = {
 	{"boot-clocksource", GROUP_ANY, CERTAINTY_PROVEN, IF(IS(boot_choice_slows)),
 		"The clocksource {from} is set on the kernel command line.",
@@ -95,7 +89,7 @@ const struct cause_row causes_current[] = {
 		"The current clocksource (not visible from here) has no vDSO support.",
 		.signs = "The calls fall back, the vclock mode is none, and /sys does not show "
 			 "the clocksource.",
-		.evidence = cite_unseen, .more = "vdso(7)",
+		.evidence = cite_mode, .details = {"{unseen}"}, .more = "vdso(7)",
 		.advice = {{&look_where_sys_is, ALWAYS}}},
 	{0},
 };

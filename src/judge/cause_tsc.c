@@ -201,7 +201,7 @@ const struct cause_row causes_tsc[] = {
 			{&boot_unverified_tsc_of_machine, IF(IS(machine), NOT(clocks_disabled))}}},
 	/* The flag counts where the kernel does not offer tsc, or runs on Xen's clock. */
 	{"tsc-not-invariant", GROUP_TSC, CERTAINTY_LIKELY,
-		IF(FLAG(host.invariant_tsc, false), NOT_ALL(UNBOUND), NOT_ALL(SAID),
+		IF(FACT_IS(host.invariant_tsc, false), NOT_ALL(UNBOUND), NOT_ALL(SAID),
 			ANY(ALL(IS(falls_back), IS(on_xen)),
 				ALL(IS(unsupported_on_x86), NOT(tsc_offered)))),
 		"The CPU does not advertise an invariant TSC to this machine.",
@@ -214,7 +214,7 @@ const struct cause_row causes_tsc[] = {
 				NOT(lacks_driver))}}},
 	{"tsc-not-offered", GROUP_TSC, CERTAINTY_POSSIBLE,
 		IF(IS(tsc_missing), TRUSTED, ASK_NOT(is_uncalibrated), ASK_NOT(is_unverified),
-			NOT(tsc_in_use), FLAG(host.invariant_tsc, true)),
+			NOT(tsc_in_use), FACT_IS(host.invariant_tsc, true)),
 		"The kernel is too old to know this CPU's invariant TSC, or it rejected the TSC, "
 		"and the log entry is gone or cannot be read.",
 		.texts = {{KNOWN "does not offer it; its log does not say why.",

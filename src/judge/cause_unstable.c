@@ -112,37 +112,28 @@ static double jump_seconds(const struct view *v)
 	return at && hz > 0 ? strtod(at + strlen(observed), NULL) / hz : 0;
 }
 
-/* Writes by how much the TSCs disagree, and whether that says anything. */
-static void write_warp(const struct view *v, char text[CAUSE_TEXT_SIZE])
+/* Writes by how much the TSCs disagree. */
+static void write_warp(const struct view *v, char text[CAUSE_FIGURES_SIZE])
 {
 	double error, hz = tsc_find_hz(v->evidence, &error), cycles = warp_cycles(v);
 
-	text_append(text, CAUSE_TEXT_SIZE,
-		"The kernel found that the TSCs of this machine's CPUs disagree");
 	if (cycles > 0)
-		text_append(text, CAUSE_TEXT_SIZE, " by %s cycles", as_count((uint64_t)cycles));
+		text_append(text, CAUSE_FIGURES_SIZE, " by %s cycles", as_count((uint64_t)cycles));
 	if (cycles > WARP_ERROR_CYCLES && hz > 0)
-		text_append(text, CAUSE_TEXT_SIZE, " (%s)", as_seconds(cycles / hz));
-	text_append(text, CAUSE_TEXT_SIZE, "%s",
-		cycles > 0 && cycles <= WARP_ERROR_CYCLES
-			? ", which is within the error of its own test (some 200 cycles)."
-			: "." TSC_READERS_AFFECTED);
+		text_append(text, CAUSE_FIGURES_SIZE, " (%s)", as_seconds(cycles / hz));
 }
 
-static void write_jump(const struct view *v, char text[CAUSE_TEXT_SIZE])
+static void write_jump(const struct view *v, char text[CAUSE_FIGURES_SIZE])
 {
 	double jump = jump_seconds(v);
 
-	snprintf(text, CAUSE_TEXT_SIZE,
-		"The kernel set the TSC of a CPU that was added to this running guest %s by %s, so "
-		"that it agrees with the others', and kvm-clock jumped by as much.",
-		jump < 0 ? "back" : "ahead", as_seconds(fabs(jump)));
+	snprintf(text, CAUSE_FIGURES_SIZE, " %s by %s", jump < 0 ? "back" : "ahead",
+		as_seconds(fabs(jump)));
 }
 
-static void write_reason(const struct view *v, char text[CAUSE_TEXT_SIZE])
+static void write_reason(const struct view *v, char text[CAUSE_FIGURES_SIZE])
 {
-	snprintf(text, CAUSE_TEXT_SIZE,
-		"The kernel marked the TSC unstable, and gives as reason: %s.", v->unstable_words);
+	snprintf(text, CAUSE_FIGURES_SIZE, ": %s", v->unstable_words);
 }
 
 /* A jump of the clock that a program notices. */
@@ -176,11 +167,15 @@ static bool has_jumped(const struct view *v)
 #define LACKS_INVARIANT                                                                            \
 	IS(has_host), NOT(has_switch), NOT(may_be_restored), NOT(on_xen), NOT(tsc_invariant)
 
+#define DISAGREE "The kernel found that the TSCs of this machine's CPUs disagree{figures}"
+
 const struct cause_row causes_unstable[] = {
 	{"tsc-unsynchronized", GROUP_TSC, CERTAINTY_PROVEN,
-		IF(IS(tsc_wanted), IS(tsc_unsynchronized)),
-		"The kernel found that the TSCs of this machine's CPUs disagree." TSC_READERS_AFFECTED,
-		.write = write_warp,
+		IF(IS(tsc_wanted), IS(tsc_unsynchronized)), DISAGREE "." TSC_READERS_AFFECTED,
+		.texts = {{DISAGREE
+			", which is within the error of its own test (some 200 cycles).",
+			IF(ASK(has_small_warp))}},
+		.figures = write_warp,
 		.signs = "The kernel log has \"TSC warp\", \"check_tsc_sync_source failed\" or "
 			 "\"inter CPU skew\".",
 		.line = LINE(tsc_distrust), .with_switch = true, .evidence = cite_firmware,
@@ -204,15 +199,14 @@ const struct cause_row causes_unstable[] = {
 		.line = LINE(tsc_warp), .advice = {{&start_with_all_cpus, IF(NOT(on_tcg))}}},
 	/*
          * tsc_sync.c writes TSC_ADJUST of the CPU, and kvm-clock goes on by the offset from before:
-         * in https://lore.kernel.org/kvm/ of March 2021, "fix cpu hang due to tsc adjustment "
-                                                          "when
-         * kvmclock in use", by 289 s.
+         * by 289 s in "fix cpu hang due to tsc adjustment when kvmclock in use" of March 2021
+         * (https://lore.kernel.org/kvm/).
          */
 	{"kvm-clock-jumped", GROUP_KVM, CERTAINTY_LIKELY,
 		IF(IS(on_kvm_clock), ANY(IS(falls_back), IS(captured)), ASK(has_jumped)),
-		"The kernel set the TSC of a CPU that was added to this running guest, so that it "
-		"agrees with the others', and kvm-clock jumped by as much.",
-		.write = write_jump,
+		"The kernel set the TSC of a CPU that was added to this running guest{figures}, so "
+		"that it agrees with the others', and kvm-clock jumped by as much.",
+		.figures = write_jump,
 		.signs = "The clocksource is kvm-clock, and the kernel log has \"TSC ADJUST "
 			 "compensate\" with a difference of a millisecond or more, more than a "
 			 "minute after boot.",
@@ -283,8 +277,8 @@ const struct cause_row causes_unstable[] = {
 			{&advice_ask_hyperv_for_tsc, IF(NOT(has_switch))}}},
 	{"tsc-marked-unstable", GROUP_TSC, CERTAINTY_PROVEN,
 		IF(IS(tsc_wanted), EQ(unstable_reason, UNSTABLE_OTHERWISE)),
-		"The kernel marked the TSC unstable, for a reason that its log has.",
-		.write = write_reason,
+		"The kernel marked the TSC unstable, for a reason that it logged{figures}.",
+		.figures = write_reason,
 		.signs = "The kernel log has \"Marking TSC unstable due to\" and a reason that is "
 			 "not the clocksource watchdog, such as \"cyrix 5510/5520 detected\".",
 		.line = LINE(tsc_marking), .with_switch = true},

@@ -68,16 +68,10 @@ static void cite_values(const struct view *v, struct cause *cause)
 	}
 }
 
-static bool has_wrong_values(const struct view *v)
+static bool is_wrong_by_vdso(const struct view *v, const struct call_evidence *call)
 {
-	for (size_t i = 0; i < v->evidence->call_count; i++) {
-		const struct call_evidence *call = &v->evidence->calls[i];
-
-		if (fact_is_flag(&call->agrees, false) ||
-			(fails_by_vdso(call) && !call_is_handed_back(v->evidence, call)))
-			return true;
-	}
-	return false;
+	return fact_is_flag(&call->agrees, false) ||
+	       (fails_by_vdso(call) && !call_is_handed_back(v->evidence, call));
 }
 
 static const struct advice_row update_for_values = {"update-for-values", RANK_UPDATE,
@@ -143,9 +137,8 @@ const struct cause_row causes_vdso[] = {
 				   IF(HAS(arch_starts, "arm"), NOT(vdso_without_clock))},
 			{&kernel_with_vdso_clock, IF(NEWER_VDSO_IS_ENOUGH, NOT(cpu_32_bit))},
 			{&kernel_with_vdso_clock_32, IF(NEWER_VDSO_IS_ENOUGH, IS(cpu_32_bit))}}},
-	/* 5.7 and newer log "clocksource X registered with invalid VDSO mode N. Disabling VDSO
-  "
-                             "         support". */
+	/* 5.7 and newer: "clocksource X registered with invalid VDSO mode N. Disabling VDSO
+           support". */
 	{"vdso-disabled-by-kernel", GROUP_VDSO, CERTAINTY_PROVEN,
 		IF(IS(falls_back), IS(vdso_disabled), ANY(IS(mode_none), IS(captured))),
 		"The kernel disabled the vDSO's support for a clocksource: its driver registered "
@@ -186,7 +179,7 @@ const struct cause_row causes_vdso[] = {
 			{&boot_without_vdso,
 				IF(IS(program_64_bit), HAS(arch_starts, "x86_64"), NOT(gvisor))}}},
 	{"wrong-values-elsewhere", GROUP_VDSO, CERTAINTY_PROVEN,
-		IF(NE(verdict, VERDICT_WRONG), ASK(has_wrong_values)),
+		IF(NE(verdict, VERDICT_WRONG), CALL(is_wrong_by_vdso)),
 		"A call that does not decide the verdict fails by the vDSO, or its values are not "
 		"the kernel's.",
 		.signs = "Another call by the vDSO fails where the system call does not, or its "

@@ -12,86 +12,49 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* The text of write_marked() ends with one of these. */
-static const char *const explanations[] = {
-	[WATCHDOG_UNDETERMINED] = " One of the two is wrong.",
-	[WATCHDOG_REFERENCE] =
-		", by mistake: its reference clock did not count, was misread, or lost "
-		"timer interrupts.",
-	[WATCHDOG_CHECK] = " The check came late, or a read was delayed: often a false alarm.",
-	[WATCHDOG_PAUSED] = " This guest was paused, and one of the two did not count that time.",
-	/* The kernel takes a TSC that went back for 0 (clocksource_delta(), 4.x to 7.2). */
-	[WATCHDOG_TSC] =
-		" The TSC stood still, or was reset or overwritten by firmware, a suspend, "
-		"a migration or a program that writes the CPU's registers.",
-	[WATCHDOG_RATES] = " One of the two is wrong.",
-};
-
-#define WRAPPED                                                                                    \
-	", by mistake: its check came late, and by then the reference clock had counted past its " \
-	"range."
-
-#define MOVED                                                                                      \
-	" This guest was moved to a host whose TSC has another rate, was paused, or one of the "   \
-	"two lost time."
-
 /* Two clocks of a machine, or of a guest that was not moved, do not differ by so much. */
 #define MOVED_SHARE 0.1
-
-static bool is_rate_stated(const struct view *v)
-{
-	return tsc_has_flag(v->evidence, "tsc_known_freq");
-}
 
 static const struct kernel_log_line *find_marking(const struct view *v)
 {
 	return v->watchdog.line ? v->watchdog.line : v->tsc_distrust;
 }
 
-/* Writes ": in the same interval hpet counted 0.504 s and the TSC 0.497 s (1.3% less)". */
-static void append_intervals(char text[CAUSE_TEXT_SIZE], const struct watchdog_report *report)
-{
-	double counted = report->reference.seconds, passed = report->tsc.seconds;
-	double difference = fabs(passed - counted), percent = difference / counted * 100;
-	int digits = difference < 1e-3 || fmin(counted, passed) < 1e-2 ? 6 : 3;
-
-	text_append(text, CAUSE_TEXT_SIZE,
-		": in the same interval %s counted %.*f s and the TSC %.*f s",
-		report->reference.name, digits, counted, digits, passed);
-	if (difference < counted)
-		text_append(text, CAUSE_TEXT_SIZE, " (%.*g%% %s)", percent < 99 ? 2 : 4, percent,
-			passed > counted ? "more" : "less");
-	text_append(text, CAUSE_TEXT_SIZE, ".");
-}
-
-/* Writes "The kernel marked the TSC unstable 7 minutes after boot", and why. */
-static void write_marked(const struct view *v, char text[CAUSE_TEXT_SIZE])
+/*
+ * Writes " 7 minutes after boot: in the same interval hpet counted 0.504 s and the TSC 0.497 s
+ * (1.3% less)". Figures of a wrong reference say nothing.
+ */
+static void write_marked(const struct view *v, char text[CAUSE_FIGURES_SIZE])
 {
 	const struct watchdog_report *report = &v->watchdog;
 	const struct kernel_log_line *line = find_marking(v);
 	double counted = report->reference.seconds, passed = report->tsc.seconds;
-	bool has_moved = report->culprit == WATCHDOG_RATES &&
-	                 fabs(passed - counted) > MOVED_SHARE * fmin(passed, counted);
-	bool is_measured = report->line && counted >= 0 && passed >= 0 &&
-	                   report->culprit != WATCHDOG_REFERENCE;
+	double difference = fabs(passed - counted), percent = difference / counted * 100;
+	int digits = difference < 1e-3 || fmin(counted, passed) < 1e-2 ? 6 : 3;
 	char when[LOG_TIME_SIZE];
 
-	text_append(text, CAUSE_TEXT_SIZE, "The kernel marked the TSC unstable");
 	if (line && line->seconds >= 0)
-		text_append(text, CAUSE_TEXT_SIZE, " %s", log_time(v, line, when));
-	if (is_measured)
-		append_intervals(text, report);
-	else if (report->culprit != WATCHDOG_REFERENCE)
-		text_append(text, CAUSE_TEXT_SIZE, ".");
-	if (is_measured || report->culprit != WATCHDOG_UNDETERMINED)
-		text_append(text, CAUSE_TEXT_SIZE, "%s%s",
-			report->wrapped ? WRAPPED
-			: has_moved     ? MOVED
-					: explanations[report->culprit],
-			v->tsc_faulty ? TSC_READERS_AFFECTED : "");
-	if (report->culprit == WATCHDOG_REFERENCE && !report->wrapped && v->machine &&
-		strcmp(report->reference.name, "hpet") == 0)
-		text_append(text, CAUSE_TEXT_SIZE, " On some CPUs hpet stops in deep idle states.");
+		text_append(text, CAUSE_FIGURES_SIZE, " %s", log_time(v, line, when));
+	if (!report->line || counted < 0 || passed < 0 || report->culprit == WATCHDOG_REFERENCE)
+		return;
+	text_append(text, CAUSE_FIGURES_SIZE,
+		": in the same interval %s counted %.*f s and the TSC %.*f s",
+		report->reference.name, digits, counted, digits, passed);
+	if (difference < counted)
+		text_append(text, CAUSE_FIGURES_SIZE, " (%.*g%% %s)", percent < 99 ? 2 : 4, percent,
+			passed > counted ? "more" : "less");
+}
+
+static bool has_moved(const struct view *v)
+{
+	double counted = v->watchdog.reference.seconds, passed = v->watchdog.tsc.seconds;
+
+	return fabs(passed - counted) > MOVED_SHARE * fmin(passed, counted);
+}
+
+static bool is_reference_hpet(const struct view *v)
+{
+	return strcmp(v->watchdog.reference.name, "hpet") == 0;
 }
 
 /* Cites the lines, and the figures from which the cause was worked out. */
@@ -121,7 +84,7 @@ static void cite_marked(const struct view *v, struct cause *cause)
 	else if (reference->read && report->culprit == WATCHDOG_REFERENCE)
 		cite(cause, "%s was read as %llx, before that as %llx", reference->name,
 			(unsigned long long)reference->now, (unsigned long long)reference->last);
-	else if (report->culprit >= WATCHDOG_TSC && is_rate_stated(v))
+	else if (report->culprit >= WATCHDOG_TSC && tsc_has_flag(v->evidence, "tsc_known_freq"))
 		cite(cause, "tsc_known_freq: CPUID or the hypervisor stated the rate of the TSC, "
 			    "the kernel did not measure it");
 	cite_firmware(v, cause);
@@ -134,33 +97,31 @@ static void cite_boot_rate(const struct view *v, struct cause *cause)
 	cite_marked(v, cause);
 }
 
-/* The clock counts the stated rate's seconds: with more cycles in each, it runs fast. */
-static void write_misstated(const struct view *v, char text[CAUSE_TEXT_SIZE])
+static double rate_error(const struct tsc_rates *rates)
 {
-	const struct tsc_rates *rates = &v->tsc_rates;
-	double percent = rates->stated > 0 ? (rates->measured / rates->stated - 1) * 100 : 0;
+	return rates->stated > 0 ? (rates->measured / rates->stated - 1) * 100 : 0;
+}
 
-	text_append(text, CAUSE_TEXT_SIZE,
-		"CPUID or the firmware states a wrong rate of the TSC: %.3f MHz. The kernel "
-		"measured %.3f MHz (%.2g%% %s).",
-		rates->stated, rates->measured, fabs(percent), percent > 0 ? "more" : "less");
+/* The clock counts the stated rate's seconds: with more cycles in each, it runs fast. */
+static void write_misstated(const struct view *v, char text[CAUSE_FIGURES_SIZE])
+{
+	double percent = rate_error(&v->tsc_rates);
+
+	text_append(text, CAUSE_FIGURES_SIZE,
+		": %.3f MHz. The kernel measured %.3f MHz (%.2g%% %s)", v->tsc_rates.stated,
+		v->tsc_rates.measured, fabs(percent), percent > 0 ? "more" : "less");
 	if (clocksource_is(v->evidence, "tsc"))
-		text_append(text, CAUSE_TEXT_SIZE, " The clock runs %s by as much.",
+		text_append(text, CAUSE_FIGURES_SIZE, ". The clock runs %s by as much",
 			percent > 0 ? "fast" : "slow");
 }
 
-/* Writes both rates: the one that the command line states, and the one that was measured. */
-static void write_boot_rate(const struct view *v, char text[CAUSE_TEXT_SIZE])
+static void write_boot_rate(const struct view *v, char text[CAUSE_FIGURES_SIZE])
 {
-	const struct tsc_rates *rates = &v->boot_rates;
-	double percent = rates->stated > 0 ? (rates->measured / rates->stated - 1) * 100 : 0;
+	double percent = rate_error(&v->boot_rates);
 
-	text_append(text, CAUSE_TEXT_SIZE,
-		"The kernel command line states a wrong rate of the TSC: tsc_early_khz= makes it "
-		"%.3f MHz. By %s it was %.0f MHz (%.2g%% %s), so the kernel marked the TSC "
-		"unstable.",
-		rates->stated, v->watchdog.reference.name, rates->measured, fabs(percent),
-		percent > 0 ? "more" : "less");
+	text_append(text, CAUSE_FIGURES_SIZE, ": %.3f MHz. By %s it was %.0f MHz (%.2g%% %s)",
+		v->boot_rates.stated, v->watchdog.reference.name, v->boot_rates.measured,
+		fabs(percent), percent > 0 ? "more" : "less");
 }
 
 #define NO_WATCHDOG_RISK "With tsc=nowatchdog the kernel no longer detects an unstable TSC."
@@ -324,12 +285,17 @@ static bool is_soon_after_boot(const struct view *v)
 		ANY(EQ(unstable_reason, UNSTABLE_UNSAID),                                          \
 			EQ(unstable_reason, UNSTABLE_BY_WATCHDOG))
 
+#define MARKED "The kernel marked the TSC unstable{figures}"
+#define MISTAKE                                                                                    \
+	MARKED                                                                                     \
+	", by mistake: its reference clock did not count, was misread, or lost timer interrupts."
+
 const struct cause_row causes_watchdog[] = {
 	{"boot-tsc-rate-wrong", GROUP_TSC, CERTAINTY_LIKELY,
 		IF(IS(tsc_wanted), IS(boot_rate_wrong)),
-		"The kernel command line states a wrong rate of the TSC (tsc_early_khz=), so the "
-		"kernel marked the TSC unstable.",
-		.write = write_boot_rate,
+		"The kernel marked the TSC unstable, since tsc_early_khz= on the kernel command "
+		"line states a wrong rate of the TSC{figures}.",
+		.figures = write_boot_rate,
 		.signs = "The kernel command line has tsc_early_khz=, and the watchdog's figures "
 			 "in the kernel log show a rate that differs by more than 1%.",
 		.evidence = cite_boot_rate, .more = BOOT_PARAMETERS,
@@ -343,9 +309,13 @@ const struct cause_row causes_watchdog[] = {
 				   IF(NOT(on_tcg), ASK_NOT(has_newer_watchdog))},
 			{&reboot_to_tsc, IF(NOT(on_tcg), ASK(has_newer_watchdog))}}},
 	{"tsc-reference-wrong", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_REFERENCE)),
-		"The kernel marked the TSC unstable by mistake: the reference clock of its "
-		"watchdog was wrong.",
-		.write = write_marked,
+		MISTAKE,
+		.texts = {{MARKED ", by mistake: its check came late, and by then the reference "
+				  "clock had counted past its range.",
+				  IF(IS(watchdog.wrapped))},
+			{MISTAKE " On some CPUs hpet stops in deep idle states.",
+				IF(IS(machine), ASK(is_reference_hpet))}},
+		.figures = write_marked,
 		.signs = "The watchdog's figures in the kernel log: the reference clock agrees "
 			 "with the TSC once its wraps are added, did not count, was read as all "
 			 "ones, or is a count of timer interrupts.",
@@ -354,9 +324,8 @@ const struct cause_row causes_watchdog[] = {
 				   IF(NOT(on_tcg), IS(tsc_early_unprotected))},
 			{&reboot_to_tsc, IF(NOT(on_tcg), NOT(clocks_disabled))}}},
 	{"tsc-check-late", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_CHECK)),
-		"The kernel marked the TSC unstable, which is often a false alarm: its watchdog's "
-		"check came late, or a read was delayed.",
-		.write = write_marked,
+		MARKED ". The check came late, or a read was delayed: often a false alarm.",
+		.figures = write_marked,
 		.signs = "The watchdog's figures in the kernel log: the interval is longer than 1 "
 			 "s and the clocks differ by less than 0.1%, or they differ by 0.5 ms at "
 			 "most.",
@@ -365,18 +334,20 @@ const struct cause_row causes_watchdog[] = {
 				   IF(NOT(on_tcg), ASK_NOT(has_newer_watchdog))},
 			{&reboot_to_tsc, IF(NOT(on_tcg), ASK(has_newer_watchdog))}}},
 	{"tsc-guest-paused", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_PAUSED)),
-		"The kernel marked the TSC unstable after this guest was paused: either the TSC "
-		"or the watchdog's reference clock did not count that time.",
-		.write = write_marked,
+		MARKED ". This guest was paused, and the TSC or its reference clock did not count "
+		       "that time.",
+		.figures = write_marked,
 		.signs = "The watchdog's figures in the kernel log of a guest: one clock counted "
 			 "more than 2.5 times as much as the other, which counted 0.45 s or more.",
 		.evidence = cite_marked,
 		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
 			{&ask_about_pauses, IF(IS(has_host), NOT(tsc_lost))}}},
+	/* The kernel takes a TSC that went back for 0 (clocksource_delta(), 4.x to 7.2). */
 	{"tsc-jumped", GROUP_TSC, CERTAINTY_LIKELY, IF(CULPRIT(WATCHDOG_TSC), NOT(rate_misstated)),
-		"The kernel marked the TSC unstable: it stood still, or was reset or overwritten "
-		"by firmware, a suspend, a migration or a program that writes the CPU's registers.",
-		.write = write_marked,
+		MARKED
+		". The TSC stood still, or was reset or overwritten by firmware, a "
+		"suspend, a migration or a program that writes the CPU's registers." TSC_READERS_AFFECTED,
+		.figures = write_marked,
 		.signs = "The watchdog's figures in the kernel log: the TSC went back, or ahead "
 			 "by more than 10 minutes, or counted less than the timer's period of "
 			 "0.45 s while the reference clock counted up to 1 s.",
@@ -387,7 +358,8 @@ const struct cause_row causes_watchdog[] = {
 			{&advice_ask_about_unstable_tsc, IF(IS(has_host), NOT(tsc_lost))}}},
 	{"tsc-rate-misstated", GROUP_TSC, CERTAINTY_LIKELY,
 		IF(IS(rate_misstated), ANY(IS(tsc_wanted), HAS(clocksource_is, "tsc"))),
-		"CPUID or the firmware states a wrong rate of the TSC.", .write = write_misstated,
+		"CPUID or the firmware states a wrong rate of the TSC{figures}.",
+		.figures = write_misstated,
 		.signs = "The kernel log has \"TSC freq calibrated by CPUID/MSR differs from what "
 			 "is calibrated by HW timer\" and \"TSC freq recalibrated by\".",
 		.log = "TSC freq recalibrated by", .with_switch = true,
@@ -395,9 +367,11 @@ const struct cause_row causes_watchdog[] = {
 			{&advice_ask_about_unstable_tsc, IF(IS(has_host), NOT(tsc_lost))}}},
 	{"tsc-skewed", GROUP_TSC, CERTAINTY_LIKELY,
 		IF(CULPRIT(WATCHDOG_RATES), NOT(rate_misstated)),
-		"The kernel marked the TSC unstable: it and the watchdog's reference clock run at "
-		"different rates, and one of the two is wrong.",
-		.write = write_marked,
+		MARKED ". The TSC or its reference clock runs at a wrong rate.",
+		.texts = {{MARKED ". This guest was moved to a host whose TSC has another rate, "
+				  "was paused, or one of the two lost time.",
+			IF(ASK(has_moved))}},
+		.figures = write_marked,
 		.signs = "The watchdog's figures in the kernel log: both clocks counted all of "
 			 "the time, and their rates differ by 10% at most, in a guest by 150%.",
 		.evidence = cite_marked,
@@ -409,9 +383,8 @@ const struct cause_row causes_watchdog[] = {
 			{&advice_ask_which_clock, IF(IS(has_host), NOT(tsc_lost))}}},
 	{"tsc-distrusted", GROUP_TSC, CERTAINTY_PROVEN,
 		IF(CULPRIT(WATCHDOG_UNDETERMINED), UNEXPLAINED),
-		"The kernel marked the TSC unstable, and nothing shows whether it or the "
-		"watchdog's reference clock was wrong.",
-		.write = write_marked,
+		MARKED ". Nothing shows whether the TSC or its reference clock was wrong.",
+		.texts = {{MARKED ".", IF(NOT(watchdog.line))}}, .figures = write_marked,
 		.signs = "The kernel log has \"Marking clocksource 'tsc' as unstable\" or the "
 			 "like, without figures that decide; or tsc is ranked behind slower "
 			 "clocksources.",

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Adds the causes that apply to a host. Each cites its evidence, which is what a reader can look up
- * there.
- */
+/* Cites the evidence of a cause, which is what a reader can look up on the host. */
 #include "rules.h"
 
 #include <math.h>
@@ -114,80 +111,10 @@ void cite_boot(const struct view *v, struct cause *cause)
 		cite(cause, "boot parameters: %s", v->evidence->host.boot.value);
 }
 
-void cite_kernel(const struct view *v, struct cause *cause)
-{
-	cite_mode(v, cause);
-	cite(cause, "kernel: %s", v->evidence->host.kernel.value);
-}
-
 void cite_counter(const struct view *v, struct cause *cause)
 {
 	const struct timing_evidence *timing = &v->evidence->timing;
 
 	cite(cause, "%s: %.1f ns, the cheapest system call: %.1f ns", timing->counter,
 		timing->counter_ns.value, timing->syscall_floor_ns.value);
-}
-
-/* Finds the line of the kernel log that a cause rests on; NULL: none. */
-static const struct kernel_log_line *cite_find_line(
-	const struct view *v, const struct cause_row *row)
-{
-	const char *member = (const char *)v + row->line.place;
-
-	if (row->line.kind)
-		return *(const struct kernel_log_line *const *)member;
-	return row->log ? log_find(v->evidence, row->log) : NULL;
-}
-
-static void cite_write_text(const struct view *v, const struct cause_row *row,
-	const struct kernel_log_line *line, char *text)
-{
-	char time[LOG_TIME_SIZE], when[1 + LOG_TIME_SIZE] = "";
-	const struct text_fact *wrapper = &v->evidence->vdso.wrapper;
-	const char *slash = strrchr(wrapper->value, '/');
-	const struct word words[] = {{"from", v->evidence->clocksource.current}, {"when", when},
-		{"wrapper", !fact_is_known(&wrapper->fact) ? CAUSE_WORD_WRAPPER
-			    : slash                        ? slash + 1
-							   : wrapper->value},
-		{0}};
-
-	if (row->write) {
-		row->write(v, text);
-		return;
-	}
-	if (line && line->seconds >= 0)
-		snprintf(when, sizeof(when), " %s", log_time(v, line, time));
-	words_fill(text_for(v, row->text, row->texts), words, text, CAUSE_TEXT_SIZE);
-}
-
-void cause_add(struct cause_list *list, const struct view *v, const struct cause_row *row)
-{
-	const struct kernel_log_line *line = cite_find_line(v, row);
-	bool is_proven = row->proven && holds(v, row->proven);
-	struct cause *cause = &list->causes[list->count];
-
-	*cause = (struct cause){.id = row->id,
-		.certainty = is_proven ? CERTAINTY_PROVEN : row->certainty,
-		.follows = row->follows && list->count,
-		.more = row->more};
-	cite_write_text(v, row, line, cause->text);
-	/* The names in a captured tree prove nothing by themselves. */
-	if (!v->evidence->live && cause->certainty == CERTAINTY_PROVEN)
-		cause->certainty = CERTAINTY_LIKELY;
-	if (row->evidence)
-		row->evidence(v, cause);
-	if (row->detail)
-		cite(cause, "%s", row->detail);
-	cite_line(v, cause, line);
-	if (row->with_switch)
-		cite_switch_after(v, cause, line);
-	for (size_t i = 0; i < CAUSE_ADVICE_MAX && row->advice[i].row; i++) {
-		const struct advice_row *advice = row->advice[i].row;
-
-		if (v->is_rented && advice->actor == ACTOR_FIRMWARE && !advice->boot)
-			advice = &advice_replace_machine;
-		if (holds(v, row->advice[i].when))
-			list->advice[list->advice_count++] = advice;
-	}
-	list->count++;
 }

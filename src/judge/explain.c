@@ -19,8 +19,8 @@ const char *const cause_group_names[] = {
 
 bool explain_cause(size_t place, struct cause_explanation *cause)
 {
-	static const struct word words[] = {
-		{"from", ADVICE_WORD_FROM}, {"when", ""}, {"wrapper", CAUSE_WORD_WRAPPER}, {0}};
+	static const struct word words[] = {{"from", ADVICE_WORD_FROM}, {"when", ""},
+		{"figures", ""}, {"wrapper", CAUSE_WORD_WRAPPER}, {0}};
 	const struct cause_row *row = cause_row_at(place);
 	size_t count = 0;
 

@@ -16,8 +16,10 @@ struct term {
 		TERM_POINTER,
 		TERM_VALUE,
 		TERM_FLAG,
+		TERM_NUMBER,
 		TERM_STATE,
 		TERM_ASK,
+		TERM_CALL,
 		TERM_HAS,
 		TERM_ALL,
 		TERM_ANY,
@@ -26,6 +28,7 @@ struct term {
 	size_t place; /* of the member in struct view, or of the fact in struct evidence */
 	int value;
 	bool (*ask)(const struct view *v);
+	bool (*call)(const struct view *v, const struct call_evidence *call);
 	bool (*has)(const struct evidence *evidence, const char *word);
 	const char *word;
 	const struct term *terms;
@@ -53,17 +56,22 @@ struct term {
 #define EQ(name, constant) {TERM_EQUAL(name, constant)}
 #define NE(name, constant) {TERM_EQUAL(name, constant), .negated = true}
 
-/* A fact of the evidence is a known flag with this value; it is in this state. */
-#define FLAG(name, flag) \
-	{.kind = _Generic(OF_EVIDENCE(name), struct flag_fact: TERM_FLAG), .value = flag, \
-		.place = offsetof(struct evidence, name)}
+/* A fact of the evidence is known and has this value, a flag or a number; it is in this state. */
+#define FACT_IS(name, constant) \
+	{.kind = _Generic(OF_EVIDENCE(name), \
+		struct flag_fact: TERM_FLAG, struct number_fact: TERM_NUMBER), \
+		.value = constant, .place = offsetof(struct evidence, name)}
 #define STATE(name, constant) \
 	{.kind = TERM_STATE, .value = constant, .place = offsetof(struct evidence, name.fact) + \
 		0 * sizeof(OF_EVIDENCE(name.fact.state) == (constant))}
 
-/* A question that a file has of its own; one of view.h about a name: HAS(hypervisor_is, "xen"). */
+/*
+ * A question that a file has of its own, to the view, or to the calls: one of them at least is so;
+ * one of view.h about a name: HAS(hypervisor_is, "xen").
+ */
 #define ASK(question) {.kind = TERM_ASK, .ask = question}
 #define ASK_NOT(question) {.kind = TERM_ASK, .ask = question, .negated = true}
+#define CALL(question) {.kind = TERM_CALL, .call = question}
 #define HAS(question, name) {.kind = TERM_HAS, .has = question, .word = name}
 #define HAS_NOT(question, name) {.kind = TERM_HAS, .has = question, .word = name, .negated = true}
 
@@ -75,6 +83,10 @@ struct term {
 
 /* True if all terms hold, or there are none. */
 bool holds(const struct view *v, const struct term *terms);
+
+/* Returns the first call that is so, or NULL. */
+const struct call_evidence *view_find_call(
+	const struct view *v, bool (*is)(const struct view *v, const struct call_evidence *call));
 
 /* A text in place of a row's, and its condition. The first that holds is taken. */
 struct text_case {
@@ -94,8 +106,8 @@ struct verdict_row {
 	const struct term *when;
 	enum verdict_kind kind;
 	unsigned rests_on;    /* bits of enum evidence_kind */
-	const char *sentence; /* the summary; NULL: `write` makes it */
-	void (*write)(const struct view *v, char *summary, size_t size);
+	const char *sentence; /* the summary, with words of row_fill(); NULL: `write` makes it */
+	void (*write)(const struct view *v, char summary[SUMMARY_SIZE]);
 };
 
 /* The first that applies decides, and the last always does; a row without an id ends them. */
@@ -202,22 +214,24 @@ struct advice_case {
 	const struct term *when;
 };
 
+#define CAUSE_FIGURES_SIZE 208
+
 /* A cause, with all that is printed of it, in a host's report and in the manual. */
 struct cause_row {
 	const char *id;
 	enum cause_group group;
 	enum certainty certainty;
 	const struct term *when;
-	/* A sentence or two; has {from}, {when}, the time of the line, and {wrapper}. */
+	/* A sentence or two, with words of row_fill(). {when} is the time of the line. */
 	const char *text;
 	struct text_case texts[TEXT_CASES];
-	/* Writes a text with figures in its place. */
-	void (*write)(const struct view *v, char text[CAUSE_TEXT_SIZE]);
+	/* Writes {figures}: what was measured on this host, and the manual leaves out. */
+	void (*figures)(const struct view *v, char text[CAUSE_FIGURES_SIZE]);
 	const char *signs;         /* how it is recognized */
 	const struct term *proven; /* makes the certainty that; NULL: nothing does */
-	/* The evidence: a function cites it, and a line of the log is the last piece of it. */
+	/* The evidence: a function cites it, then texts like the above, and a line of the log. */
 	void (*evidence)(const struct view *v, struct cause *cause);
-	const char *detail;
+	const char *details[2];
 	struct term line; /* LINE(a member of the view) */
 	const char *log;  /* or the first line with this text */
 	bool with_switch; /* cites the switch to another clocksource after the line */
@@ -249,9 +263,6 @@ extern const struct cause_row causes_process[], causes_vdso[], causes_current[],
 
 /* Returns the row in this place of all tables, in the order of the manual; NULL beyond the last. */
 const struct cause_row *cause_row_at(size_t place);
-
-/* Adds the cause of this row, which applies. */
-void cause_add(struct cause_list *list, const struct view *v, const struct cause_row *row);
 
 /* Advice of several causes. */
 extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_move,
@@ -325,6 +336,13 @@ struct word {
 /* Fills in all words of the text. False: the value of one is not known, or it is too long. */
 bool words_fill(const char *text, const struct word *words, char *filled, size_t size);
 
+/*
+ * The same with the words of this host that texts of verdicts and causes may have; SUMMARY_SIZE and
+ * CAUSE_TEXT_SIZE suffice for the longest.
+ */
+void row_fill(const struct view *v, const char *text, const char *when, const char *figures,
+	char *filled, size_t size);
+
 /* The advice that is tied to no cause, ended by a row of NULL. */
 extern const struct advice_case advice_general[];
 
@@ -354,9 +372,8 @@ void cite_firmware(const struct view *v, struct cause *cause);
 /* Cites the available clocksources in the kernel's order, by rating. */
 void cite_available(const struct view *v, struct cause *cause);
 
-/* Cites clocksource, clock mode and hypervisor's page; cite_kernel() adds the kernel's release. */
+/* Cites clocksource, clock mode and hypervisor's page. */
 void cite_mode(const struct view *v, struct cause *cause);
-void cite_kernel(const struct view *v, struct cause *cause);
 
 /* Cites the boot parameters, and the time of a read of the counter. */
 void cite_boot(const struct view *v, struct cause *cause);

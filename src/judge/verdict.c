@@ -12,68 +12,29 @@
 #include "base/child.h"
 #include "base/text.h"
 
-static void write_captured(const struct view *v, char *summary, size_t size)
+static bool fails(const struct view *v, const struct call_evidence *call)
 {
-	const char *current = v->evidence->clocksource.current;
-	bool is_ok = v->expected == VERDICT_OK;
+	const struct path_evidence *path = &call->path[call_judged_path(call)];
 
-	if (v->may_read_hpet)
-		text_clean(summary, size,
-			"nothing was measured. The vDSO of this kernel may read hpet, which takes "
-			"at least as long as a system call.");
-	else if (v->expected == VERDICT_UNKNOWN)
-		text_clean(summary, size,
-			"nothing was measured, and the clocksource name alone does not show "
-			"whether the vDSO serves the clock calls.");
-	else if (v->no_vdso)
-		text_clean(summary, size,
-			"nothing was measured. Expected: fallback, since the vDSO is disabled on "
-			"the kernel command line.");
-	else if (v->vdso_without_clock)
-		text_clean(summary, size,
-			"nothing was measured. Expected: fallback, since the vDSO of this kernel "
-			"reads no clock.");
-	else
-		snprintf(summary, size,
-			"nothing was measured. Expected: %s, since the vDSO of this kernel %s %s.",
-			verdict_answers[v->expected].word, is_ok ? "supports" : "does not support",
-			current);
+	return call->decides && path->failed && !call_is_handed_back(v->evidence, call);
 }
 
-static void write_crash(const struct view *v, char *summary, size_t size)
+/* The system call of it fails in the same way. */
+static bool fails_alike(const struct view *v, const struct call_evidence *call)
 {
-	snprintf(summary, size, "reading the clock kills the process with %s.",
-		fault_signal_name(v->decided.signal));
+	return fails(v, call) && call->raw_error &&
+	       call->path[call_judged_path(call)].error == call->raw_error;
 }
 
-static void write_emulated(const struct view *v, char *summary, size_t size)
+static bool fails_alone(const struct view *v, const struct call_evidence *call)
 {
-	snprintf(summary, size,
-		"running under %s: the result would describe the emulator, not this host.",
-		v->evidence->host.emulator.value);
-}
-
-/*
- * Returns the first deciding call that fails where the system call does not, or, `alike`, as the
- * system call does; NULL: none.
- */
-static const struct call_evidence *find_failing(const struct view *v, bool alike)
-{
-	for (size_t i = 0; i < v->evidence->call_count; i++) {
-		const struct call_evidence *call = &v->evidence->calls[i];
-		const struct path_evidence *path = &call->path[call_judged_path(call)];
-
-		if (call->decides && path->failed && !call_is_handed_back(v->evidence, call) &&
-			(path->error && path->error == call->raw_error) == alike)
-			return call;
-	}
-	return NULL;
+	return fails(v, call) && !fails_alike(v, call);
 }
 
 /* Names all that fail like the first one; both clocks are clock_gettime(). */
-static void write_failing(const struct view *v, char *summary, size_t size)
+static void write_failing(const struct view *v, char summary[SUMMARY_SIZE])
 {
-	const struct call_evidence *first = find_failing(v, false), *last = first;
+	const struct call_evidence *first = view_find_call(v, fails_alone), *last = first;
 	enum call_path by = first ? call_judged_path(first) : PATH_VDSO;
 	const struct path_evidence *path;
 
@@ -87,18 +48,25 @@ static void write_failing(const struct view *v, char *summary, size_t size)
 			call->path[by].failed && call->path[by].error == path->error)
 			last = call;
 	}
-	snprintf(summary, size, "%s %s(%s) %s%s.", by == PATH_VDSO ? "the vDSO's" : "libc's",
-		first->call, last == first ? first->clock : "",
+	snprintf(summary, SUMMARY_SIZE, "%s %s(%s) %s%s.",
+		by == PATH_VDSO ? "the vDSO's" : "libc's", first->call,
+		last == first ? first->clock : "",
 		path->failed < path->attempts ? "sometimes " : "", fault_error_text(path->error));
 }
 
-static void write_failing_alike(const struct view *v, char *summary, size_t size)
+static void write_failing_alike(const struct view *v, char summary[SUMMARY_SIZE])
 {
-	const struct call_evidence *call = find_failing(v, true);
+	const struct call_evidence *call = view_find_call(v, fails_alike);
 
 	if (call)
-		snprintf(summary, size, "%s(%s) %s, and so does the system call.", call->call,
-			call->clock, fault_error_text(call->raw_error));
+		snprintf(summary, SUMMARY_SIZE, "%s(%s) %s, and so does the system call.",
+			call->call, call->clock, fault_error_text(call->raw_error));
+}
+
+static bool is_wrong(const struct view *v, const struct call_evidence *call)
+{
+	(void)v;
+	return call->decides && fact_is_flag(&call->agrees, false);
 }
 
 /* Returns the deciding call whose values are farthest from the kernel's; NULL: all agree. */
@@ -109,61 +77,60 @@ static const struct call_evidence *find_wrong(const struct view *v)
 	for (size_t i = 0; i < v->evidence->call_count; i++) {
 		const struct call_evidence *call = &v->evidence->calls[i];
 
-		if (call->decides && fact_is_flag(&call->agrees, false) &&
-			(!worst || llabs(call->ahead_ns) > llabs(worst->ahead_ns)))
+		if (is_wrong(v, call) && (!worst || llabs(call->ahead_ns) > llabs(worst->ahead_ns)))
 			worst = call;
 	}
 	return worst;
 }
 
-static void write_wrong(const struct view *v, char *summary, size_t size)
+static void write_wrong(const struct view *v, char summary[SUMMARY_SIZE])
 {
 	const struct call_evidence *worst = find_wrong(v);
 
 	if (!worst) /* the rule applies only with such a call; gcc -fanalyzer does not see it */
 		return;
-	snprintf(summary, size, "the vDSO%s values are not the kernel's: %s is %s.",
+	snprintf(summary, SUMMARY_SIZE, "the vDSO%s values are not the kernel's: %s is %s.",
 		v->vdso.proven && !v->vdso.entered ? " serves the clock calls, but its" : "'s",
 		*worst->clock ? worst->clock : worst->call, as_ahead(worst->ahead_ns));
 }
 
 /* Names the calls that entered; the proof line says how often. */
-static void write_entering(const struct view *v, char *summary, size_t size)
+static void write_entering(const struct view *v, char summary[SUMMARY_SIZE])
 {
 	const char *sometimes = v->decided.mixed ? "sometimes " : "";
 
 	summary[0] = '\0';
 	if (v->decided.mixed && v->decided.entering == v->decided.calls) {
-		text_append(summary, size, "gettimeofday() and clock_gettime()");
+		text_append(summary, SUMMARY_SIZE, "gettimeofday() and clock_gettime()");
 	} else {
 		for (size_t i = 0; i < v->evidence->call_count; i++) {
 			const struct call_evidence *call = &v->evidence->calls[i];
 
 			if (call->decides && call->path[call_judged_path(call)].entered)
-				text_append(summary, size, "%s%s(%s)", *summary ? " and " : "",
-					call->call, call->clock);
+				text_append(summary, SUMMARY_SIZE, "%s%s(%s)",
+					*summary ? " and " : "", call->call, call->clock);
 		}
 	}
 	if (v->decided.entering == 1)
-		text_append(summary, size, " %sfalls back to a system call.", sometimes);
+		text_append(summary, SUMMARY_SIZE, " %sfalls back to a system call.", sometimes);
 	else
-		text_append(summary, size, " %sfall back to system calls.", sometimes);
+		text_append(summary, SUMMARY_SIZE, " %sfall back to system calls.", sometimes);
 }
 
-static void write_faster(const struct view *v, char *summary, size_t size)
+static void write_faster(const struct view *v, char summary[SUMMARY_SIZE])
 {
-	snprintf(summary, size,
+	snprintf(summary, SUMMARY_SIZE,
 		"each call entered the kernel in the proof, but takes only %s ns without it: run "
 		"vdsocheck again.",
 		as_ns(v->monotonic[PATH_VDSO]->min_ns));
 }
 
-static void write_slower(const struct view *v, char *summary, size_t size)
+static void write_slower(const struct view *v, char summary[SUMMARY_SIZE])
 {
 	double call = v->monotonic[PATH_VDSO]->min_ns;
 	double raw = v->monotonic[PATH_SYSCALL]->min_ns;
 
-	snprintf(summary, size,
+	snprintf(summary, SUMMARY_SIZE,
 		"no call entered the kernel, but each takes %s ns, %.0f times a system call: run "
 		"vdsocheck again.",
 		as_ns(call), call / raw);
@@ -205,35 +172,12 @@ static bool timing_clears(const struct evidence *evidence)
 	return calls > 0;
 }
 
-static void write_changing(const struct view *v, char *summary, size_t size)
+static void write_changing(const struct view *v, char summary[SUMMARY_SIZE])
 {
-	snprintf(summary, size,
+	snprintf(summary, SUMMARY_SIZE,
 		"the clocksource keeps changing (%u times during the check), and the vDSO does not "
 		"support all of those in use.",
 		v->evidence->clocksource.changes);
-}
-
-static void write_unproven(const struct view *v, char *summary, size_t size)
-{
-	const struct fact *proof = &v->evidence->proof.fact;
-
-	snprintf(summary, size, "could not determine whether the vDSO serves the clock calls: %s.",
-		*proof->reason ? proof->reason : "nothing was measured");
-}
-
-static bool call_fails(const struct view *v)
-{
-	return find_failing(v, false);
-}
-
-static bool call_fails_alike(const struct view *v)
-{
-	return find_failing(v, true);
-}
-
-static bool verdict_has_wrong_values(const struct view *v)
-{
-	return find_wrong(v);
 }
 
 static bool libc_enters(const struct view *v)
@@ -279,48 +223,63 @@ static bool is_slower(const struct view *v)
 	       vdso->min_ns - counter->value >= SEVERAL_CALLS * raw->min_ns;
 }
 
+#define FALLBACK_EXPECTED "nothing was measured. Expected: fallback, since the vDSO "
+
 const struct verdict_row verdict_rows[] = {
+	{"captured-tree", IF(IS(captured), IS(may_read_hpet)), VERDICT_UNKNOWN, EVIDENCE_NAME,
+		"nothing was measured. The vDSO of this kernel may read hpet, which takes at least "
+		"as long as a system call."},
+	{"captured-tree", IF(IS(captured), EQ(expected, VERDICT_UNKNOWN)), VERDICT_UNKNOWN,
+		EVIDENCE_NAME,
+		"nothing was measured, and the clocksource name alone does not show whether the "
+		"vDSO serves the clock calls."},
+	{"captured-tree", IF(IS(captured), IS(no_vdso)), VERDICT_UNKNOWN, EVIDENCE_NAME,
+		FALLBACK_EXPECTED "is disabled on the kernel command line."},
+	{"captured-tree", IF(IS(captured), IS(vdso_without_clock)), VERDICT_UNKNOWN, EVIDENCE_NAME,
+		FALLBACK_EXPECTED "of this kernel reads no clock."},
+	{"captured-tree", IF(IS(captured), EQ(expected, VERDICT_FALLBACK)), VERDICT_UNKNOWN,
+		EVIDENCE_NAME, FALLBACK_EXPECTED "of this kernel does not support {from}."},
 	{"captured-tree", IF(IS(captured)), VERDICT_UNKNOWN, EVIDENCE_NAME,
-		.write = write_captured},
-	{"call-crashes", IF(IS(crashes)), VERDICT_UNKNOWN, EVIDENCE_PROOF, .write = write_crash},
-	{"emulated", IF(IS(emulated)), VERDICT_UNKNOWN, 0, .write = write_emulated},
-	{"call-fails", IF(ASK(call_fails), IS(proven)), VERDICT_WRONG, EVIDENCE_PROOF,
+		"nothing was measured. Expected: ok, since the vDSO of this kernel supports {from}."},
+	{"call-crashes", IF(IS(crashes)), VERDICT_UNKNOWN, EVIDENCE_PROOF,
+		"reading the clock kills the process with {signal}."},
+	{"emulated", IF(IS(emulated)), VERDICT_UNKNOWN, 0,
+		"running under {emulator}: the result would describe the emulator, not this host."},
+	{"call-fails", IF(CALL(fails_alone), IS(proven)), VERDICT_WRONG, EVIDENCE_PROOF,
 		.write = write_failing},
-	{"call-fails", IF(ASK(call_fails)), VERDICT_WRONG, EVIDENCE_VALUES, .write = write_failing},
-	{"call-fails-everywhere", IF(ASK(call_fails_alike)), VERDICT_UNKNOWN, EVIDENCE_PROOF,
+	{"call-fails", IF(CALL(fails_alone)), VERDICT_WRONG, EVIDENCE_VALUES,
+		.write = write_failing},
+	{"call-fails-everywhere", IF(CALL(fails_alike)), VERDICT_UNKNOWN, EVIDENCE_PROOF,
 		.write = write_failing_alike},
-	{"values-differ", IF(ASK(verdict_has_wrong_values)), VERDICT_WRONG, EVIDENCE_VALUES,
-		.write = write_wrong},
+	{"values-differ", IF(CALL(is_wrong)), VERDICT_WRONG, EVIDENCE_VALUES, .write = write_wrong},
 	{"faster-than-entry", IF(IS(all_enter), IS(entered_yet_fast)), VERDICT_UNKNOWN,
 		EVIDENCE_PROOF | EVIDENCE_TIMING, .write = write_faster},
 	{"falls-back-without-vdso", IF(IS(all_enter), IS(no_vdso)), VERDICT_FALLBACK,
 		EVIDENCE_PROOF,
-		.sentence =
-			"gettimeofday() and clock_gettime() are system calls, as there is no vDSO."},
+		"gettimeofday() and clock_gettime() are system calls, as there is no vDSO."},
 	{"always-falls-back", IF(IS(all_enter)), VERDICT_FALLBACK, EVIDENCE_PROOF,
-		.sentence = "gettimeofday() and clock_gettime() fall back to system calls."},
+		"gettimeofday() and clock_gettime() fall back to system calls."},
 	{"sometimes-falls-back", IF(IS(some_enter), IS(decided.mixed)), VERDICT_FALLBACK,
 		EVIDENCE_PROOF, .write = write_entering},
 	{"some-calls-fall-back", IF(IS(some_enter)), VERDICT_FALLBACK, EVIDENCE_PROOF,
 		.write = write_entering},
 	/* A library linked into this binary says nothing about the host's programs. */
-	{"libc-falls-back", IF(IS(proven), ASK(libc_enters), FLAG(host.libc_static, false)),
+	{"libc-falls-back", IF(IS(proven), ASK(libc_enters), FACT_IS(host.libc_static, false)),
 		VERDICT_FALLBACK, EVIDENCE_PROOF,
-		.sentence =
-			"gettimeofday() and clock_gettime() are system calls, as the C library bypasses "
-			"the vDSO."},
+		"gettimeofday() and clock_gettime() are system calls, as the C library bypasses "
+		"the vDSO."},
 	{"clocksource-keeps-changing", IF(IS(proven), ASK(keeps_changing)), VERDICT_FALLBACK,
 		EVIDENCE_NAME | EVIDENCE_PROOF, .write = write_changing},
 	{"counter-slow", IF(IS(proven), ASK(verdict_is_counter_slow)), VERDICT_SLOW,
 		EVIDENCE_PROOF | EVIDENCE_TIMING,
-		.sentence =
-			"the vDSO serves gettimeofday() and clock_gettime(), but reading the CPU's counter "
-			"takes as long as a system call."},
+		"the vDSO serves gettimeofday() and clock_gettime(), but reading the CPU's counter "
+		"takes as long as a system call."},
 	{"slower-than-entry", IF(IS(proven), ASK(is_slower)), VERDICT_UNKNOWN,
 		EVIDENCE_PROOF | EVIDENCE_TIMING, .write = write_slower},
 	{"served", IF(IS(proven)), VERDICT_OK, EVIDENCE_PROOF,
-		.sentence = "gettimeofday() and clock_gettime() are served by the vDSO."},
-	{"no-proof", ALWAYS, VERDICT_UNKNOWN, 0, .write = write_unproven},
+		"gettimeofday() and clock_gettime() are served by the vDSO."},
+	{"no-proof", ALWAYS, VERDICT_UNKNOWN, 0,
+		"could not determine whether the vDSO serves the clock calls: {proof}."},
 	{0},
 };
 
@@ -352,9 +311,9 @@ void verdict_find(struct view *v, struct verdict *verdict)
 	verdict->expected = v->expected;
 	verdict->rests_on = row->rests_on | supporting_evidence(v->evidence, row);
 	if (row->write)
-		row->write(v, verdict->summary, sizeof(verdict->summary));
+		row->write(v, verdict->summary);
 	else
-		text_clean(verdict->summary, sizeof(verdict->summary), row->sentence);
+		row_fill(v, row->sentence, "", "", verdict->summary, sizeof(verdict->summary));
 }
 
 const struct answer verdict_answers[] = {

@@ -245,7 +245,7 @@ static void add_tsc(struct view *v)
 	const struct evidence *evidence = v->evidence;
 	bool is_in_use =
 		v->clocksource_known && clocksource_is_own_counter(evidence->clocksource.current);
-	bool is_dropped;
+	bool is_dropped, is_faulty;
 
 	v->unstable_words = unstable_find(evidence);
 	v->unstable_reason = unstable_read(v->unstable_words);
@@ -283,14 +283,13 @@ static void add_tsc(struct view *v)
 	                           !kernel_is_rhel_8(evidence);
 	is_dropped = v->tsc_distrusted || v->tsc_delay;
 	v->knows_nowatchdog = !kernel_is_before(evidence, "5.2") || kernel_is_rhel_8(evidence);
-	v->tsc_faulty =
-		!is_in_use && (v->tsc_unsynchronized || v->watchdog.culprit == WATCHDOG_TSC ||
-				      (v->unstable_reason >= UNSTABLE_BY_FIRMWARE &&
-					      v->unstable_reason <= UNSTABLE_RATE_CHANGES));
-	v->tsc_suspect = v->tsc_faulty ||
+	is_faulty = !is_in_use && (v->tsc_unsynchronized || v->watchdog.culprit == WATCHDOG_TSC ||
+					  (v->unstable_reason >= UNSTABLE_BY_FIRMWARE &&
+						  v->unstable_reason <= UNSTABLE_RATE_CHANGES));
+	v->tsc_suspect = is_faulty ||
 	                 (!is_in_use && is_dropped && !v->boot_disables_tsc && !is_tsc_cleared(v));
-	v->tsc_unexplained = !is_in_use && !is_dropped && !v->tsc_faulty && !v->tsc_offered &&
-	                     !v->boot_disables_tsc;
+	v->tsc_unexplained =
+		!is_in_use && !is_dropped && !is_faulty && !v->tsc_offered && !v->boot_disables_tsc;
 }
 
 /*

@@ -187,10 +187,8 @@ struct view {
 	/* It was dropped as tsc-early, which this kernel checks whatever tsc= says. */
 	bool tsc_early_unprotected;
 	bool knows_nowatchdog; /* tsc=nowatchdog, which keeps the kernel from dropping it */
-	/* These are set while it is not in use: a skew or a move does not show which clock is
-	 * wrong. */
-	bool tsc_faulty;      /* by the kernel's test of the CPUs, its words or its figures */
-	bool tsc_suspect;     /* tsc_faulty, or dropped, and the log does not clear it */
+	/* These are set while it is not in use. */
+	bool tsc_suspect;     /* found faulty, or dropped, and the log does not clear it */
 	bool tsc_unexplained; /* not offered, and nothing says why */
 
 	enum verdict_kind verdict; /* by verdict_find() */

@@ -120,6 +120,15 @@ static void a_tsc_that_another_clock_replaces_has_no_such_cause(void **state)
 	assert_false(has_cause("tsc-halts-in-idle"));
 }
 
+static bool says_that_readers_are_affected(void)
+{
+	for (size_t i = 0; i < diagnosis.cause_count; i++) {
+		if (strstr(diagnosis.causes[i].text, "read the TSC themselves are affected"))
+			return true;
+	}
+	return false;
+}
+
 /* Programs that read the TSC themselves are affected by what makes it wrong, not by a guess. */
 static void a_measured_fault_of_the_tsc_is_one_for_its_readers(void **state)
 {
@@ -138,7 +147,7 @@ static void a_measured_fault_of_the_tsc_is_one_for_its_readers(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(reasons); i++) {
 		judge(reasons[i].reason, NULL);
-		assert_int_equal(view_of(&evidence).tsc_faulty, reasons[i].is_faulty);
+		assert_int_equal(says_that_readers_are_affected(), reasons[i].is_faulty);
 		assert_true(view_of(&evidence).tsc_suspect);
 	}
 }

@@ -101,6 +101,12 @@ static bool is_on_hpet(const struct view *v)
 	return clocksource_is(v->evidence, "hpet");
 }
 
+static bool is_of_getcpu(const struct view *v, const struct call_evidence *call)
+{
+	(void)v;
+	return strcmp(call->call, "getcpu") == 0;
+}
+
 static void a_condition_holds_if_all_of_its_terms_do(void **state)
 {
 	static const struct kernel_log_line line;
@@ -116,12 +122,20 @@ static void a_condition_holds_if_all_of_its_terms_do(void **state)
 	assert_true(holds(&v, IF(NOT(machine), NOT(tsc_marking), NE(verdict, VERDICT_OK))));
 	assert_true(holds(&v, IF(ASK(is_on_hpet), HAS(clocksource_is, "hpet"))));
 	fact_set_flag(&evidence.host.long_mode, false);
-	assert_true(holds(&v, IF(FLAG(host.long_mode, false), STATE(host.cpu, FACT_UNREAD))));
+	assert_true(holds(&v, IF(FACT_IS(host.long_mode, false), STATE(host.cpu, FACT_UNREAD))));
+	assert_false(holds(&v, IF(FACT_IS(host.pointer_bits, 0))));
+	fact_set_number(&evidence.host.pointer_bits, 64);
+	assert_true(holds(&v, IF(FACT_IS(host.pointer_bits, 64))));
+	assert_false(holds(&v, IF(FACT_IS(host.pointer_bits, 32))));
+	evidence.call_count = 2;
+	assert_false(holds(&v, IF(CALL(is_of_getcpu))));
+	text_clean(evidence.calls[1].call, sizeof(evidence.calls[1].call), "getcpu");
+	assert_true(holds(&v, IF(CALL(is_of_getcpu))));
 	assert_true(holds(&v, IF(ANY(IS(machine), IS(guest)), NOT_ALL(IS(guest), IS(machine)))));
 	assert_true(holds(&v, IF(ANY(IS(machine), ALL(IS(guest), IS(tsc_warp))))));
 	assert_false(holds(&v, IF(ANY(IS(machine), ALL(IS(guest), NOT(tsc_warp))))));
-	assert_false(holds(&v, IF(FLAG(host.long_mode, true))));
-	assert_false(holds(&v, IF(FLAG(host.counter_disabled, false))));
+	assert_false(holds(&v, IF(FACT_IS(host.long_mode, true))));
+	assert_false(holds(&v, IF(FACT_IS(host.counter_disabled, false))));
 	assert_false(holds(&v, IF(STATE(host.long_mode, FACT_UNREAD))));
 	assert_false(holds(&v, IF(ANY(IS(machine), NOT(guest)))));
 	assert_false(holds(&v, IF(NOT_ALL(IS(guest), IS(tsc_warp)))));
