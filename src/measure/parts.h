@@ -39,7 +39,6 @@ struct proof_run {
 	const struct call_table *table; /* not owned */
 	enum proof_place place;
 	int mark; /* errno of a call that entered the kernel; 0: the parent counts */
-	struct call_evidence calls[CALL_MAX];
 	bool writes[CALL_MAX][PATH_COUNT]; /* gettimeofday() wrote a time in plain use */
 	unsigned cpus;                     /* CPUs that calls were made on */
 	struct fact fact; /* known once the control call was caught: the counts hold from then on */
@@ -50,6 +49,7 @@ struct proof_run {
 	volatile int32_t path;
 	volatile uint32_t serial; /* a new number for each attempt */
 	volatile uint32_t control_entered;
+	struct call_evidence calls[CALL_MAX]; /* last: the pages of few are touched */
 };
 
 #define PROOF_RUN_NOTHING (-1) /* between calls */

@@ -52,37 +52,50 @@ static void store_counts(const struct proof_run *run, struct call_evidence *call
 	}
 }
 
+/* Returns true if a method took the proof, or this part of it; else *why has the reason. */
+static bool take_by(const struct method *method, const struct call_table *table,
+	enum proof_place place, struct proof_evidence *proof, struct call_evidence *calls,
+	const struct deadline *deadline, struct fact *why)
+{
+	struct proof_run *run = child_share(sizeof(*run), why);
+	bool proven;
+
+	if (!run)
+		return false;
+	run->table = table;
+	run->place = place;
+	run->call = PROOF_RUN_NOTHING;
+	memcpy(run->calls, calls, table->count * sizeof(*calls));
+	if (method->take(run, deadline, why))
+		*why = run->fact;
+	proven = is_proven(run);
+	if (proven) {
+		store_counts(run, calls);
+		proof->method = method->id;
+		proof->cpus = run->cpus > proof->cpus ? run->cpus : proof->cpus;
+		fact_set_known(&proof->fact);
+	}
+	child_unshare(run, sizeof(*run));
+	return proven;
+}
+
 void proof_take(const struct call_table *table, enum proof_place place,
 	struct proof_evidence *proof, struct call_evidence *calls, const struct deadline *deadline)
 {
 	bool taken = fact_is_known(&proof->fact);
-	struct fact why = {0};
-	struct proof_run *run = child_share(sizeof(*run), &why);
-	enum fact_state state = why.state;
+	enum fact_state state = FACT_UNREAD;
 	/* Each reason for which a method was refused has room for its part. */
-	char note[FACT_REASON_SIZE], part[FACT_REASON_SIZE / ARRAY_SIZE(methods) - 2];
+	char note[FACT_REASON_SIZE] = "", part[FACT_REASON_SIZE / ARRAY_SIZE(methods) - 2];
 
-	text_clean(note, sizeof(note), why.reason);
-	for (size_t i = 0; run && i < ARRAY_SIZE(methods); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
 		struct deadline share = deadline_within(
 			deadline, (int64_t)((double)deadline_left_ns(deadline) * METHOD_SHARE));
-		bool done;
+		struct fact why = {0};
 
 		if (taken && methods[i].id != proof->method)
 			continue;
-		*run = (struct proof_run){
-			.table = table, .place = place, .call = PROOF_RUN_NOTHING};
-		memcpy(run->calls, calls, table->count * sizeof(*calls));
-		done = methods[i].take(run, &share, &why);
-		if (is_proven(run)) {
-			store_counts(run, calls);
-			proof->method = methods[i].id;
-			proof->cpus = run->cpus > proof->cpus ? run->cpus : proof->cpus;
-			fact_set_known(&proof->fact);
+		if (take_by(&methods[i], table, place, proof, calls, &share, &why))
 			break;
-		}
-		if (done)
-			why = run->fact;
 		text_clean(part, sizeof(part), why.reason);
 		if (strcmp(note, part) != 0)
 			text_append(note, sizeof(note), "%s%s", *note ? "; " : "", part);
@@ -90,8 +103,6 @@ void proof_take(const struct call_table *table, enum proof_place place,
 		if (why.state > state)
 			state = why.state;
 	}
-	if (run)
-		child_unshare(run, sizeof(*run));
 	/* A part that fails once the proof was taken changes nothing. */
 	if (taken)
 		return;

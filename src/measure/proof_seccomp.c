@@ -37,10 +37,9 @@ enum call_end proof_seccomp_try(const struct call *call)
 	return call_try(call, MARK, &result, &error);
 }
 
-static void run_seccomp(void *argument)
+static void run_guarded(void *argument)
 {
 	struct proof_run *run = argument;
-
 	const struct call control = call_control();
 
 	proof_run_prepare(run);
@@ -54,6 +53,11 @@ static void run_seccomp(void *argument)
 	fact_set_known(&run->fact);
 	run->mark = MARK;
 	proof_run_all(run);
+}
+
+static void run_seccomp(void *run)
+{
+	fault_guard_once(run_guarded, run);
 }
 
 bool proof_by_seccomp(struct proof_run *run, const struct deadline *deadline, struct fact *why)

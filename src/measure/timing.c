@@ -5,7 +5,7 @@
  */
 #include "parts.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/child.h"
@@ -126,10 +126,10 @@ static bool time_cases(struct timing_job *job, double samples[CASE_COUNT][ROUNDS
 	return true;
 }
 
-static void time_calls(void *argument)
+static void time_guarded(void *argument)
 {
+	static double samples[CASE_COUNT][ROUNDS_MAX]; /* the pages of few are touched */
 	struct timing_job *job = argument;
-	double(*samples)[ROUNDS_MAX] = xcalloc(CASE_COUNT, sizeof(*samples));
 	int cpu = cpus_pin_here();
 
 	if (cpu >= 0)
@@ -140,19 +140,28 @@ static void time_calls(void *argument)
 	values_compare(job->table, job->calls);
 	if (time_cases(job, samples))
 		fact_set_known(&job->timing.fact);
-	free(samples);
+}
+
+static void time_calls(void *job)
+{
+	fault_guard_once(time_guarded, job);
 }
 
 void timing_measure(const struct call_table *table, unsigned options,
 	struct timing_evidence *timing, struct call_evidence *calls,
 	const struct deadline *deadline)
 {
-	struct timing_job job = {.table = table, .options = options};
+	struct timing_job job;
 	size_t size = table->count * sizeof(*calls);
 	struct fact why = {0};
 
+	/* Only the calls of the table are written, and copied to the child and back. */
+	job.table = table;
+	job.options = options;
+	job.timing = *timing;
 	memcpy(job.calls, calls, size);
-	if (child_call(time_calls, &job, sizeof(job), deadline, &why)) {
+	if (child_call(
+		    time_calls, &job, offsetof(struct timing_job, calls) + size, deadline, &why)) {
 		*timing = job.timing;
 		memcpy(calls, job.calls, size);
 	} else {
