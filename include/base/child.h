@@ -28,8 +28,9 @@ bool child_call(void (*work)(void *object), void *object, size_t size,
 	const struct deadline *deadline, struct fact *why);
 
 /*
- * Runs work of about a millisecond like child_call(), for at most CHILD_PROBE_NS: a loaded host
- * needs tenths of a second, and a child that hangs must not take the time of the whole check.
+ * Runs work of about a millisecond whose system calls a seccomp filter may kill for: under a filter
+ * like child_call(), for at most CHILD_PROBE_NS, since a loaded host needs tenths of a second, and
+ * a child that hangs must not take the time of the whole check; without one, in this process.
  */
 #define CHILD_PROBE_NS 1000000000
 bool child_probe(void (*work)(void *object), void *object, size_t size, const struct deadline *run,

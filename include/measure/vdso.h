@@ -53,8 +53,8 @@ bool maps_next(struct span *maps, struct mapping *mapping);
  * Reads the mode around this process's vDSO, following a time namespace to the real page.
  * `clocksource` is the current one's name, "" if unknown: it decides which hypervisor page is read
  * and what a number means. Accepts exactly one layout in one place; otherwise vclock->fact has the
- * reason and vclock->how stays unknown. A child does it, for at most CHILD_PROBE_NS: a filter may
- * kill for the system calls in between.
+ * reason and vclock->how stays unknown. Where a seccomp filter may kill for the system calls in
+ * between, a child does it (child_probe()).
  */
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct vclock_evidence *vclock, const struct deadline *deadline);

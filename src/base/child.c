@@ -287,7 +287,13 @@ bool child_call(void (*work)(void *object), void *object, size_t size,
 bool child_probe(void (*work)(void *object), void *object, size_t size, const struct deadline *run,
 	struct fact *why)
 {
-	struct deadline deadline = deadline_within(run, CHILD_PROBE_NS);
+	struct deadline deadline;
 
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0) {
+		fact_set_known(why);
+		work(object);
+		return true;
+	}
+	deadline = deadline_within(run, CHILD_PROBE_NS);
 	return child_call(work, object, size, &deadline, why);
 }

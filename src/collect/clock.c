@@ -6,20 +6,10 @@
 #include "collect.h"
 
 #include <errno.h>
-#include <sys/prctl.h>
 #include <sys/timex.h>
 #include <time.h>
 
 #include "base/child.h"
-
-static bool read_guarded(void (*read)(void *object), void *object, size_t size,
-	const struct deadline *deadline, struct fact *why)
-{
-	if (prctl(PR_GET_SECCOMP) != 0)
-		return child_probe(read, object, size, deadline, why);
-	read(object);
-	return true;
-}
 
 struct clocks {
 	int64_t realtime_s;
@@ -45,7 +35,7 @@ void timestamp_collect(const struct root *root, struct timestamp_evidence *times
 
 	fact_set(time_fact, FACT_ABSENT, "a captured tree does not say when it was captured");
 	if (!root->live ||
-		!read_guarded(read_clocks, &clocks, sizeof(clocks), deadline, time_fact)) {
+		!child_probe(read_clocks, &clocks, sizeof(clocks), deadline, time_fact)) {
 		*uptime_fact = *time_fact;
 		return;
 	}
@@ -85,6 +75,6 @@ void ntp_collect(struct ntp_evidence *ntp, const struct deadline *deadline)
 	struct fact why = {0};
 
 	*ntp = (struct ntp_evidence){.fact.state = FACT_UNREAD};
-	if (!read_guarded(read_ntp, ntp, sizeof(*ntp), deadline, &why))
+	if (!child_probe(read_ntp, ntp, sizeof(*ntp), deadline, &why))
 		ntp->fact = why;
 }

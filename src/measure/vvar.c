@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the vDSO's data page from the pages around the image, in a child, since any of them may be
- * missing. A page is believed if exactly one known layout (vvar_layout.c) fits it.
+ * Reads the vDSO's data page from the pages around the image, any of which may be missing. A page
+ * is believed if exactly one known layout (vvar_layout.c) fits it.
  */
 #include "measure/vdso.h"
 
