@@ -48,11 +48,13 @@ enum timing_options {
 /*
  * Measures in a child, pinned to one CPU: many batches, the paths in turn, so that drift hits all
  * alike; batches that others disturbed are discarded. Fills *timing and the times in `calls`, which
- * call_table_name() named by the same table. Before that it compares the values of the calls, which
- * saves a child.
+ * call_table_name() named by the same table. Before that it compares the values of the calls, and
+ * after it takes another part of *proof, as proof_take() with PROOF_SPREAD does, if that was taken
+ * by seccomp and there is time: each saves a child. Returns true if it took that part. `proof` may
+ * be NULL.
  */
-void timing_measure(const struct call_table *table, unsigned options,
-	struct timing_evidence *timing, struct call_evidence *calls,
+bool timing_measure(const struct call_table *table, unsigned options,
+	struct timing_evidence *timing, struct call_evidence *calls, struct proof_evidence *proof,
 	const struct deadline *deadline);
 
 /* ---- the copy ---- */

@@ -100,14 +100,15 @@ static void find_mode(struct measuring *measuring)
 		vclock->pvclock_stable.fact = vclock->hyperv_sequence.fact = vclock->fact;
 }
 
-static void measure_times(struct measuring *measuring, unsigned options)
+/* Returns true if the second part of the proof was taken, too. */
+static bool measure_times(struct measuring *measuring, unsigned options)
 {
 	struct evidence *evidence = measuring->evidence;
 	struct timing_evidence *timing = &evidence->timing;
+	bool is_proven = may_begin(measuring, &timing->fact) &&
+	                 timing_measure(&measuring->calls, options, timing, evidence->calls,
+				 &evidence->proof, measuring->deadline);
 
-	if (may_begin(measuring, &timing->fact))
-		timing_measure(
-			&measuring->calls, options, timing, evidence->calls, measuring->deadline);
 	/* The child that times the calls compares their values, too. */
 	for (size_t i = 0; !fact_is_known(&timing->fact) && i < evidence->call_count; i++) {
 		struct call_evidence *call = &evidence->calls[i];
@@ -115,6 +116,7 @@ static void measure_times(struct measuring *measuring, unsigned options)
 		if (call->agrees.fact.state == FACT_UNREAD)
 			call->agrees.fact = call->libc_agrees.fact = timing->fact;
 	}
+	return is_proven;
 }
 
 /*
@@ -140,11 +142,11 @@ static void read_again(struct measuring *measuring)
 }
 
 /*
- * Takes the second part of the proof, after the timing. If name or mode changed since the first, or
- * if the evidence contradicts itself, further parts and readings follow, until some calls entered
- * the kernel and others did not, or the time is over.
+ * Takes the second part of the proof, unless the child of the timing did. If name or mode changed
+ * since the first, or if the evidence contradicts itself, further parts and readings follow, until
+ * some calls entered the kernel and others did not, or the time is over.
  */
-static void settle(struct measuring *measuring)
+static void settle(struct measuring *measuring, bool is_proven)
 {
 	struct evidence *evidence = measuring->evidence;
 	struct deadline deadline = deadline_within(measuring->deadline, SETTLE_NS);
@@ -152,9 +154,10 @@ static void settle(struct measuring *measuring)
 
 	do {
 		has_time = may_begin(measuring, &(struct fact){0});
-		if (has_time)
+		if (has_time && !is_proven)
 			proof_take(&measuring->calls, PROOF_SPREAD, &evidence->proof,
 				evidence->calls, measuring->deadline);
+		is_proven = false;
 		read_again(measuring);
 	} while (has_time && deadline_left_ns(&deadline) > 0 && !counts_deciding(evidence).mixed &&
 		 (evidence->clocksource.changes || contradiction_may_be_a_change(evidence)));
@@ -249,8 +252,7 @@ void gather_evidence(const struct root *root, struct evidence *evidence, bool al
 	/* These take less than a millisecond, and come before what takes long. */
 	ntp_collect(&evidence->ntp, deadline);
 	find_mode(&measuring);
-	measure_times(&measuring, TIMING_WHOLE);
-	settle(&measuring);
+	settle(&measuring, measure_times(&measuring, TIMING_WHOLE));
 	measure_copy(&measuring, all);
 	evidence->vclock = vclock_infer(evidence);
 }
@@ -274,6 +276,5 @@ void gather_verdict(
 	/* Calls that enter the kernel are system calls, however fast: timing adds nothing. */
 	if (fact_is_known(&evidence->proof.fact) && counts_deciding(evidence).entered > 0)
 		return;
-	measure_times(&measuring, TIMING_BRIEF);
-	settle(&measuring);
+	settle(&measuring, measure_times(&measuring, TIMING_BRIEF));
 }

@@ -131,7 +131,8 @@ static void time_candidate(const struct run *run, struct candidate *candidate)
 		struct deadline part = deadline_within(&run->deadline, PART_NS);
 		const struct call_evidence *call;
 
-		timing_measure(run->calls, TIMING_WHOLE, &evidence->timing, evidence->calls, &part);
+		timing_measure(
+			run->calls, TIMING_WHOLE, &evidence->timing, evidence->calls, NULL, &part);
 		call = clock_gettime_of(evidence, "CLOCK_MONOTONIC");
 		timed = fact_is_known(&evidence->timing.fact) && call &&
 		        fact_is_known(&call->path[call_judged_path(call)].fact);

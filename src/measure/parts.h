@@ -77,6 +77,9 @@ void proof_run_all(struct proof_run *run);
 bool proof_by_seccomp(struct proof_run *run, const struct deadline *deadline, struct fact *why);
 bool proof_by_ptrace(struct proof_run *run, const struct deadline *deadline, struct fact *why);
 
+/* Does the work of proof_by_seccomp() in this process, a forked child, for good. */
+void proof_seccomp_run(struct proof_run *run);
+
 /*
  * Sets the filter on this process, a forked child, for good: from now on every time system call
  * fails with an errno of our own. Returns false with the reason if that is refused.

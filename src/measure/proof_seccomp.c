@@ -37,9 +37,8 @@ enum call_end proof_seccomp_try(const struct call *call)
 	return call_try(call, MARK, &result, &error);
 }
 
-static void run_guarded(void *argument)
+void proof_seccomp_run(struct proof_run *run)
 {
-	struct proof_run *run = argument;
 	const struct call control = call_control();
 
 	proof_run_prepare(run);
@@ -53,6 +52,11 @@ static void run_guarded(void *argument)
 	fact_set_known(&run->fact);
 	run->mark = MARK;
 	proof_run_all(run);
+}
+
+static void run_guarded(void *run)
+{
+	proof_seccomp_run(run);
 }
 
 static void run_seccomp(void *run)

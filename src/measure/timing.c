@@ -5,7 +5,6 @@
  */
 #include "parts.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "base/child.h"
@@ -27,14 +26,20 @@
 #define BRIEF_BATCH_NS 2500
 #define BRIEF_CASE_NS 20000
 
+/* The proof follows if this many times what the timing took are left. */
+#define PROOF_TIMES_LEAST 3
+
 /* The cases: each call by each path, then these. */
 enum { SYSCALL_FLOOR = CALL_MAX * PATH_COUNT, COUNTER, COUNTER_ORDERED, CASE_COUNT };
 
+/* In memory that the child shares with its parent. */
 struct timing_job {
-	const struct call_table *table;
 	unsigned options;
-	struct timing_evidence timing; /* its fact is the child's answer */
-	struct call_evidence calls[CALL_MAX];
+	const struct deadline *deadline; /* not owned */
+	bool proves;                     /* a part of the proof follows */
+	bool is_timed;                   /* the times are complete */
+	struct timing_evidence timing;   /* its fact is the child's answer */
+	struct proof_run run;            /* the calls, with or without a proof */
 };
 
 static void report_call(struct timed_call *timed, double ns_per_tick, struct path_evidence *path)
@@ -73,8 +78,8 @@ static void fill_cases(struct timing_job *job, struct timed_call cases[CASE_COUN
 	struct timing_evidence *timing = &job->timing;
 	bool is_brief = job->options & TIMING_BRIEF;
 
-	for (size_t i = 0; i < job->table->count; i++) {
-		const struct call_row *row = &job->table->rows[i];
+	for (size_t i = 0; i < job->run.table->count; i++) {
+		const struct call_row *row = &job->run.table->rows[i];
 		/* The verdict slow, or a contradiction to be settled, rests on those of one call.
 		 */
 		bool decides = strcmp(row->clock, "CLOCK_MONOTONIC") == 0;
@@ -117,19 +122,18 @@ static bool time_cases(struct timing_job *job, double samples[CASE_COUNT][ROUNDS
 	sampler_run(&sampler, &limits);
 	timing->batches = (unsigned)sampler.rounds;
 	ns_per_tick = timebase_ns_per_tick(&sampler.timebase);
-	for (size_t i = 0; i < job->table->count * PATH_COUNT; i++)
-		report_call(
-			&cases[i], ns_per_tick, &job->calls[i / PATH_COUNT].path[i % PATH_COUNT]);
+	for (size_t i = 0; i < job->run.table->count * PATH_COUNT; i++)
+		report_call(&cases[i], ns_per_tick,
+			&job->run.calls[i / PATH_COUNT].path[i % PATH_COUNT]);
 	report_other(&cases[SYSCALL_FLOOR], ns_per_tick, &timing->syscall_floor_ns);
 	report_other(&cases[COUNTER], ns_per_tick, &timing->counter_ns);
 	report_other(&cases[COUNTER_ORDERED], ns_per_tick, &timing->ordered_ns);
 	return true;
 }
 
-static void time_guarded(void *argument)
+static void time_calls(struct timing_job *job)
 {
 	static double samples[CASE_COUNT][ROUNDS_MAX]; /* the pages of few are touched */
-	struct timing_job *job = argument;
 	int cpu = cpus_pin_here();
 
 	if (cpu >= 0)
@@ -137,34 +141,61 @@ static void time_guarded(void *argument)
 	else
 		fact_set(&job->timing.cpu.fact, FACT_DENIED,
 			"the process could not be pinned to a CPU");
-	values_compare(job->table, job->calls);
+	values_compare(job->run.table, job->run.calls);
 	if (time_cases(job, samples))
 		fact_set_known(&job->timing.fact);
+	job->is_timed = true;
 }
 
-static void time_calls(void *job)
+/* The proof is left to a child of its own if the rest of the time may be too short for it. */
+static void run_job(void *argument)
 {
-	fault_guard_once(time_guarded, job);
+	struct timing_job *job = argument;
+	int64_t before_ns = deadline_left_ns(job->deadline), left_ns;
+	int cpus[CPUS_MAX];
+	size_t cpu_count = cpus_list(cpus, CPUS_MAX);
+
+	time_calls(job);
+	left_ns = deadline_left_ns(job->deadline);
+	if (!job->proves || before_ns - left_ns > left_ns / PROOF_TIMES_LEAST)
+		return;
+	cpus_use(cpus, cpu_count);
+	proof_seccomp_run(&job->run);
 }
 
-void timing_measure(const struct call_table *table, unsigned options,
-	struct timing_evidence *timing, struct call_evidence *calls,
+static void run_guarded(void *job)
+{
+	fault_guard_once(run_job, job);
+}
+
+bool timing_measure(const struct call_table *table, unsigned options,
+	struct timing_evidence *timing, struct call_evidence *calls, struct proof_evidence *proof,
 	const struct deadline *deadline)
 {
-	struct timing_job job;
+	struct timing_job *job = child_share(sizeof(*job), &timing->fact);
 	size_t size = table->count * sizeof(*calls);
 	struct fact why = {0};
+	bool is_proven;
 
-	/* Only the calls of the table are written, and copied to the child and back. */
-	job.table = table;
-	job.options = options;
-	job.timing = *timing;
-	memcpy(job.calls, calls, size);
-	if (child_call(
-		    time_calls, &job, offsetof(struct timing_job, calls) + size, deadline, &why)) {
-		*timing = job.timing;
-		memcpy(calls, job.calls, size);
+	if (!job)
+		return false;
+	job->options = options;
+	job->deadline = deadline;
+	job->proves = proof && fact_is_known(&proof->fact) && proof->method == PROOF_SECCOMP;
+	job->run.table = table;
+	job->run.place = PROOF_SPREAD;
+	job->run.call = PROOF_RUN_NOTHING;
+	memcpy(job->run.calls, calls, size);
+	child_run(run_guarded, NULL, job, deadline, &why);
+	is_proven = fact_is_known(&job->run.fact);
+	if (job->is_timed) {
+		*timing = job->timing;
+		memcpy(calls, job->run.calls, size);
 	} else {
 		timing->fact = why;
 	}
+	if (is_proven && job->run.cpus > proof->cpus)
+		proof->cpus = job->run.cpus;
+	child_unshare(job, sizeof(*job));
+	return is_proven;
 }

@@ -50,7 +50,7 @@ void trace_host_measure(
 	/* Calls by libc have no cost of their own here. */
 	for (size_t i = 0; i < calls.count; i++)
 		calls.rows[i].path[PATH_LIBC].function.any = NULL;
-	timing_measure(&calls, TIMING_WHOLE, &host->timing, host->calls, &deadline);
+	timing_measure(&calls, TIMING_WHOLE, &host->timing, host->calls, NULL, &deadline);
 	if (counts_deciding(host).entered > 0)
 		copy_measure(&image, &calls, &host->vclock, &host->copy, &deadline);
 }

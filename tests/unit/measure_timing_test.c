@@ -17,7 +17,7 @@ static struct vdso_image image;
 
 static void measure(unsigned options)
 {
-	timing_measure(&calls, options, &evidence.timing, evidence.calls, DEADLINE_NONE);
+	timing_measure(&calls, options, &evidence.timing, evidence.calls, NULL, DEADLINE_NONE);
 }
 
 static void every_available_path_is_timed_and_no_other(void **state)
@@ -38,6 +38,29 @@ static void every_available_path_is_timed_and_no_other(void **state)
 				!fact_is_known(&times->fact) || times->min_ns <= times->median_ns);
 			assert_int_equal(times->signal, 0);
 			assert_int_equal(times->attempts, 0);
+		}
+	}
+}
+
+/* The part that follows takes a child less, and is as good as one of proof_take(). */
+static void a_part_of_the_proof_follows(void **state)
+{
+	(void)state;
+	evidence_list_live_calls(&evidence, &image, &calls);
+	call_table_keep_deciding(&calls);
+	call_table_name(&calls, &evidence);
+	proof_take(&calls, PROOF_HERE, &evidence.proof, evidence.calls, DEADLINE_NONE);
+	if (!fact_is_known(&evidence.proof.fact) || evidence.proof.method != PROOF_SECCOMP)
+		unit_skip("no proof by seccomp here");
+	assert_true(timing_measure(&calls, TIMING_BRIEF, &evidence.timing, evidence.calls,
+		&evidence.proof, DEADLINE_NONE));
+	assert_true(fact_is_known(&evidence.timing.fact));
+	assert_true(evidence.proof.cpus > 0);
+	for (size_t i = 0; i < evidence.call_count; i++) {
+		for (int path = PATH_VDSO; path <= PATH_LIBC; path++) {
+			const struct path_evidence *counts = &evidence.calls[i].path[path];
+
+			assert_int_equal(counts->attempts, counts->available ? 2 * PROOF_CALLS : 0);
 		}
 	}
 }
@@ -110,6 +133,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_available_path_is_timed_and_no_other),
+		cmocka_unit_test(a_part_of_the_proof_follows),
 		cmocka_unit_test(brief_timing_is_of_one_call),
 		cmocka_unit_test(times_are_in_tenths_of_a_nanosecond),
 		cmocka_unit_test(a_call_that_crashes_is_reported_and_the_others_are_timed),
