@@ -69,17 +69,20 @@ static int by_calls(const void *left, const void *right)
 	return (a < b) - (a > b);
 }
 
-/* The calls that are made least share the last line, so that the answer fits a screen. */
+/*
+ * The calls that are made least share the last line, so that the answer fits a screen. There is one
+ * before it.
+ */
 static void write_calls(const struct trace_report *report, struct page *page)
 {
 	const struct trace_diagnosis *diagnosis = &report->diagnosis;
-	const uint64_t shown = report->request.shown;
+	const uint64_t most = report->request.shown > 1 ? report->request.shown : 2;
 	struct trace_line lines[TRACE_ROW_MAX];
 	size_t count = diagnosis->line_count;
 
 	memcpy(lines, diagnosis->lines, count * sizeof(*lines));
 	qsort(lines, count, sizeof(*lines), by_calls);
-	for (; !page->all && count > shown; count--) {
+	for (; !page->all && count > most; count--) {
 		struct trace_line *rest = &lines[count - 2];
 
 		rest->call = "others";
@@ -95,15 +98,11 @@ static void write_calls(const struct trace_report *report, struct page *page)
 			      .whole = report});
 }
 
-/*
- * Says where a file is whose name the table has, and why a place in it lacks a name or a line: by
- * default only if reading it failed.
- */
+/* Says where a file is whose name the table has. */
 static void write_file(struct page *page, const struct trace_places *places, size_t first)
 {
 	const char *module = places->list[first].module;
-	const struct fact *failed = NULL;
-	bool has_names = true;
+	bool has_names = true, has_failed = false;
 
 	if (*module != '/')
 		return;
@@ -115,28 +114,30 @@ static void write_file(struct page *page, const struct trace_places *places, siz
 		if (i < first)
 			return;
 		has_names = has_names && *place->function;
-		if (place->source.fact.state == FACT_FAILED)
-			failed = &place->source.fact;
+		has_failed = has_failed || place->source.fact.state == FACT_FAILED;
 	}
-	if (!page->all && !failed)
-		return;
 	page_line(page, "", "%s is %s", trace_file_name(module), module);
-	if (failed)
-		page_add(page, "; no functions or source lines: %s", failed->reason);
-	else if (!has_names)
+	if (!has_names && !has_failed)
 		page_add(page, "; its debug symbols would give names");
 }
 
 static void write_places(struct page *page, const struct trace_places *places, const char *heading)
 {
 	const int indent = page->indent;
+	size_t at = 0;
 
 	write_table(page, &(struct table){.fields = trace_place_fields,
 				  .heading = heading,
 				  TABLE_ROWS(places->list, places->count)});
 	page->indent = page->hang = 2;
-	for (size_t i = 0; i < places->count; i++)
+	for (size_t i = 0; page->all && i < places->count; i++)
 		write_file(page, places, i);
+	while (at < places->count && places->list[at].source.fact.state != FACT_FAILED)
+		at++;
+	/* It is the same for all files. */
+	if (at < places->count)
+		page_line(page, "", "no functions or source lines: %s",
+			places->list[at].source.fact.reason);
 	page_end(page);
 	page->indent = indent;
 	page->hang = 0;
