@@ -141,7 +141,7 @@ bool trace_signals_stop(int number);
 /* ---- started.c: a program that is started ---- */
 
 /*
- * Runs the program until it and what it left running has ended, and fills in method, counts,
+ * Runs the program until it and what it left running has ended, and fills in counts,
  * duration and CPU time. If its calls cannot be counted, it runs as it would without us, but not as
  * if this host fell back, a question that such a run would not answer. All capabilities are given
  * up that are not needed. Sets *error to that of execve(2), or 0. False with the reason in *why if

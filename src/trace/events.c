@@ -808,7 +808,6 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 			open_samples(events, &trace->sampled.fact);
 		run->privileges |= to_read();
 		fact_set_known(why);
-		trace->method = TRACE_BY_BPF;
 		return true;
 	}
 	events_finish(&events->source);

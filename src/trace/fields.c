@@ -13,12 +13,6 @@
 #include "cli/text.h"
 #include "model.h"
 
-const char *const trace_method_names[] = {
-	[TRACE_BY_NONE] = "",
-	[TRACE_BY_BPF] = "bpf",
-	NULL,
-};
-
 static const char *const origin_names[] = {
 	[TRACE_FROM_UNKNOWN] = "",
 	[TRACE_FROM_VDSO] = "vdso",
@@ -281,8 +275,6 @@ const struct field trace_fields[] = {
 		.doc = "clock system call that a seccomp filter ended a thread for; null: none"},
 	{LIST("hints", diagnosis.hints.list, diagnosis.hints.count, text_element),
 		.doc = "why only this program makes them, as far as it can be seen from outside"},
-	{WORD("method", trace.method, trace_method_names), .fact = FACT(trace.method_fact),
-		.reason = "reason", .doc = "how system calls were counted: by a BPF program"},
 	{LIST("not_counted", diagnosis.missed.list, diagnosis.missed.count, missed_fields),
 		.doc = "what was not counted, or did not go as it would without vdsocheck"},
 	{TEXT("program", trace.program.path),

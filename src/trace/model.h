@@ -67,8 +67,6 @@ struct trace_request {
 	int64_t limit_ns;    /* 0: no limit */
 };
 
-enum trace_method { TRACE_BY_NONE, TRACE_BY_BPF };
-
 /* Code, from the first byte that is loaded on, or from 0 on; of the size 0: none. */
 struct code_range {
 	uint64_t start, size;
@@ -210,7 +208,6 @@ struct trace_evidence {
 
 	/* The system calls. */
 	struct fact method_fact; /* why they were not counted; known: they were */
-	enum trace_method method;
 	uint64_t counts[TRACE_ROW_MAX];
 	struct trace_places call_places; /* of these, where they are known; not of a whole host */
 	struct trace_callers callers;    /* of a whole host; at the end those with the most calls */
@@ -356,7 +353,6 @@ extern const struct field trace_place_fields[], trace_caller_fields[];
 
 /* The four columns of a call, and these with the ones of --verbose. */
 extern const struct field trace_line_columns[], trace_line_details[];
-extern const char *const trace_method_names[];
 
 /* The name of a file, behind the last slash of its path. */
 const char *trace_file_name(const char *path);

@@ -194,7 +194,7 @@ def _judge_trace(row, reports):
     calls, which the vDSO makes; as if the host fell back, all are. A user has counts of the vDSO's
     calls alone, which are known to be system calls where it falls back.
     """
-    for way, method in (("bpf", "bpf"), ("user", None), ("as-if", "bpf")):
+    for way, counts_calls in (("bpf", True), ("user", False), ("as-if", True)):
         if f"trace-{way}" not in reports:
             continue
         trace = _document(reports[f"trace-{way}"], f"trace by {way}", row)
@@ -209,8 +209,8 @@ def _judge_trace(row, reports):
         wanted = TRACED_CALLS + 1 - wanted
         if trace["served_reason"] or served != wanted:
             row.blame(f"trace by {way} counted {served} served calls, not {wanted}: {trace['served_reason']}")
-        if trace["method"] != method:
-            row.blame(f"trace counted by {trace['method']}, not by {method}: {trace['reason']}")
+        if counts_calls == any(missed["kind"] == "system-calls" for missed in trace["not_counted"]):
+            row.blame(f"trace by {way}: system calls that were not counted: {trace['not_counted']}")
         if way == "user" and trace["verdict"] != ("fallback" if falls_back else "served"):
             row.blame(f"trace as a user is {trace['verdict']}")
         if way == "as-if" and trace["verdict"] != "simulated":

@@ -681,7 +681,6 @@ static void a_program_that_reads_the_clock(void **state)
 	make_call(1, "gettimeofday", "", 25, 250);
 	fact_set_known(&trace->host.proof.fact);
 	fact_set_known(&trace->method_fact);
-	trace->method = TRACE_BY_BPF;
 	fact_set_real(&trace->duration_s, 2);
 	fact_set_real(&trace->cpu_s, 1.5);
 	trace_miss(&trace->missed, MISSED_PROGRAMS, 3, "the program has no vDSO");
