@@ -88,9 +88,9 @@ struct command {
 	 * operand ends the options, and the output goes to standard error.
 	 */
 	const char *program;
-	/* First command: what "help" takes beside commands, a word or two; NULL: no more. */
-	const char *(*topic)(size_t place);
-	void (*explain)(const char *topic, FILE *out); /* prints the help of such a word */
+	/* First command: what "help", or "help WITHIN", takes beside commands; NULL: no more. */
+	const char *(*topic)(const char *within, size_t place);
+	void (*explain)(const char *topic, FILE *out); /* prints the help of the last such word */
 	int failure_status;  /* exit status of vdsocheck's own failure; 0: EXIT_TROUBLE */
 	int64_t limit_ns;    /* limit of cli->deadline; 0: unlimited */
 	int64_t duration_ns; /* default of the option 'd', which the driver takes then; 0: none */
@@ -107,10 +107,11 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 /* A run of a command. */
 struct cli {
+	const struct command *const *commands; /* all of them */
 	const struct command *command;
 	bool named; /* the command line names the command */
 	bool help;
-	const char *topic; /* the word that `help` is to explain; NULL: the command, or all */
+	const char *topic; /* what `help` is to explain; NULL: the command, or all */
 	bool version;
 	bool quiet;
 	const struct format *format;

@@ -13,22 +13,19 @@
 #define LIST_INDENT 34
 #define TERMS_INDENT 15
 
-#define CAUSES "causes "
-
-/* No list and no term has the name of a cause or of advice. */
-static const char *const lists[] = {
-	[GROUP_ANY] = CAUSES "any",
-	[GROUP_TSC] = CAUSES "tsc",
-	[GROUP_KVM] = CAUSES "kvm",
-	[GROUP_XEN] = CAUSES "xen",
-	[GROUP_HYPERV] = CAUSES "hyperv",
-	[GROUP_OTHER] = CAUSES "arm64",
-	[GROUP_VDSO] = CAUSES "vdso",
-	[GROUP_PROCESS] = CAUSES "process",
-	[GROUP_COUNT] = "causes",
-	"advice",
-	"terms",
+/* No group, list or term has the name of another, of a cause or of advice, in the same case. */
+static const char *const groups[GROUP_COUNT] = {
+	[GROUP_ANY] = "any",
+	[GROUP_TSC] = "tsc",
+	[GROUP_KVM] = "kvm",
+	[GROUP_XEN] = "xen",
+	[GROUP_HYPERV] = "hyperv",
+	[GROUP_OTHER] = "arm64",
+	[GROUP_VDSO] = "vdso",
+	[GROUP_PROCESS] = "process",
 };
+
+static const char *const lists[] = {"causes", "advice", "terms"};
 
 static const struct {
 	const char *term, *meaning;
@@ -89,12 +86,14 @@ static void write_term(size_t place, struct page *page)
 			verdict_answers[kind].meaning, remarks[kind], verdict_answers[kind].status);
 }
 
-const char *help_topic(size_t place)
+const char *help_topic(const char *within, size_t place)
 {
 	static size_t causes; /* counted once: the number does not change */
 	struct cause_explanation cause;
 	struct advice advice;
 
+	if (within)
+		return strcmp(within, "causes") == 0 && place < GROUP_COUNT ? groups[place] : NULL;
 	if (place < ARRAY_SIZE(lists))
 		return lists[place];
 	place -= ARRAY_SIZE(lists);
@@ -119,7 +118,7 @@ static void write_groups(struct page *page)
 	wrap_text(
 		page->out, 0, 0, "'vdsocheck help causes GROUP' lists the causes of one of these:");
 	for (size_t group = 0; group < GROUP_COUNT; group++)
-		page_line(page, lists[group] + strlen(CAUSES), "%s", cause_group_names[group]);
+		page_line(page, groups[group], "%s", cause_group_names[group]);
 	page_line(page, "More", "'vdsocheck help advice' lists what fixes them.");
 }
 
@@ -211,18 +210,18 @@ void help_explain(const char *topic, FILE *out)
 	struct page page = {.out = out, .indent = LABEL_INDENT};
 	struct cause_explanation cause;
 	struct advice advice;
-	size_t place = 0, list = 0;
+	size_t place = 0, group = 0;
 
-	while (list < ARRAY_SIZE(lists) && strcmp(topic, lists[list]) != 0)
-		list++;
+	while (group < GROUP_COUNT && strcmp(topic, groups[group]) != 0)
+		group++;
 	while (explain_cause(place, &cause) && strcmp(cause.id, topic) != 0)
 		place++;
 	if (explain_cause(place, &cause)) {
 		help_write_cause(&cause, &page);
 	} else if (find_advice(topic, &advice)) {
 		write_advice(&advice, &page);
-	} else if (list < GROUP_COUNT) {
-		write_group((enum cause_group)list, &page);
+	} else if (group < GROUP_COUNT) {
+		write_group((enum cause_group)group, &page);
 	} else if (strcmp(topic, "causes") == 0) {
 		write_groups(&page);
 	} else if (strcmp(topic, "advice") == 0) {

@@ -118,10 +118,13 @@ int check_nagios_status(const void *request);
 
 /* ---- help.c: what "vdsocheck help" explains beside the commands ---- */
 
-/* Lists and terms, then the id of each cause and of each advice, by place; NULL: no more. */
-const char *help_topic(size_t place);
+/*
+ * Lists and terms, then the id of each cause and of each advice, by place; within "causes" their
+ * groups; NULL: no more.
+ */
+const char *help_topic(const char *within, size_t place);
 
-/* Prints the list with this name, or explains the term, the cause or the advice. */
+/* Prints the list or group with this name, or explains the term, the cause or the advice. */
 void help_explain(const char *topic, FILE *out);
 
 /* Prints a piece of advice with all its steps, as the screen does with --verbose. */

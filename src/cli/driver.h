@@ -10,8 +10,8 @@
 
 /* ---- options.c ---- */
 
-/* Returns the row at *at, which begins at 0, and advances it; NULL at the end. */
-const struct option_row *row_at(const struct command *command, size_t *at);
+/* Returns the row at this place, for a walk from 0 on; NULL at the end. */
+const struct option_row *row_at(const struct command *command, size_t place);
 
 /* Returns true if every command has this row. */
 bool is_common(const struct option_row *row);

@@ -84,7 +84,7 @@ void cli_write_overview(const struct command *const *commands, FILE *out)
 	fputc('\n', out);
 	wrap_text(out, 0, 0,
 		"Common options; see also 'vdsocheck help COMMAND|causes|terms', 'man vdsocheck':");
-	for (size_t at = 0; (row = row_at(commands[0], &at));) {
+	for (size_t i = 0; (row = row_at(commands[0], i)); i++) {
 		if (row->id < OPTION_FORMAT && strchr("Joqv", row->id))
 			write_option(commands[0], row, OVERVIEW_INDENT, out);
 	}
@@ -103,7 +103,7 @@ void cli_write_help(const struct command *command, bool first, FILE *out)
 	fputs("\n\n", out);
 	wrap_text(out, 0, 0, command->help);
 	fputs("\nOptions:\n", out);
-	for (size_t at = 0; (row = row_at(command, &at));) {
+	for (size_t i = 0; (row = row_at(command, i)); i++) {
 		if (!first && is_common(row) && row->id != OPTION_FORMAT)
 			continue;
 		write_option(command, row, HELP_INDENT, out);

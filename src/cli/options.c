@@ -11,9 +11,6 @@
 
 #define LINE_SIZE 1024
 
-/* "--" and the longest name of an option. */
-#define WORD_SIZE 32
-
 /* The largest number of options that a command has, with those of all. */
 #define ROW_MAX 32
 
@@ -29,72 +26,46 @@ static const struct option_row common[] = {
 	{0},
 };
 
-/* Error messages need these, and may come from anywhere below. */
-static struct {
-	const struct command *const *commands;
-	const struct command *command;
-} context;
-
 bool is_common(const struct option_row *row)
 {
 	return row >= common && row < common + ARRAY_SIZE(common);
 }
 
-const struct option_row *row_at(const struct command *command, size_t *at)
+const struct option_row *row_at(const struct command *command, size_t place)
 {
-	size_t own_count = 0;
-
-	/* The first command is not NULL. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
-	while (command->options && command->options[own_count].name)
-		own_count++;
-	if (*at < own_count)
-		return &command->options[(*at)++];
-	if (!common[*at - own_count].name)
-		return NULL;
-	return &common[(*at)++ - own_count];
+	for (const struct option_row *row = command->options; row && row->name; row++) {
+		if (place-- == 0)
+			return row;
+	}
+	return common[place].name ? &common[place] : NULL;
 }
 
 const struct option_row *operand_row(const struct command *command)
 {
 	const struct option_row *row;
 
-	for (size_t at = 0; (row = row_at(command, &at));) {
+	for (size_t i = 0; (row = row_at(command, i)); i++) {
 		struct span argument = text_span(row->argument ? row->argument : "");
 
 		if (text_take_suffix(&argument, "..."))
-			return row;
+			break;
 	}
-	return NULL;
+	return row;
 }
 
-/* Returns the word that may follow "help" beside commands, by its place; NULL: no more. */
-static const char *topic_at(size_t place)
+/* Returns what may follow "help" and its topic so far, beside commands; NULL: no more. */
+static const char *topic_at(const struct cli *cli, size_t place)
 {
-	return context.commands[0]->topic ? context.commands[0]->topic(place) : NULL;
+	return cli->help && !cli->named ? cli->commands[0]->topic(cli->topic, place) : NULL;
 }
 
-static const char *find_topic(const char *words)
+static const char *find_topic(const struct cli *cli, const char *word)
 {
 	const char *topic;
 
-	for (size_t i = 0; (topic = topic_at(i)) && strcasecmp(topic, words) != 0; i++)
+	for (size_t i = 0; (topic = topic_at(cli, i)) && strcasecmp(topic, word) != 0; i++)
 		;
 	return topic;
-}
-
-/* Takes what "help" is to explain. Returns the number of its words. */
-static int take_topic(struct cli *cli, int count, char *const *words)
-{
-	char both[LINE_SIZE];
-
-	if (count > 1) {
-		snprintf(both, sizeof(both), "%s %s", words[0], words[1]);
-		cli->topic = find_topic(both);
-		if (cli->topic)
-			return 2;
-	}
-	cli->topic = count > 0 ? find_topic(words[0]) : NULL;
-	return cli->topic != NULL;
 }
 
 /* Takes a command's name, "help" or "version"; several may stand in a row, as in git(1). */
@@ -104,9 +75,9 @@ static bool take_command(struct cli *cli, const char *word)
 		return cli->help = true;
 	if (strcmp(word, "version") == 0)
 		return cli->version = true;
-	for (size_t i = 0; context.commands[i]; i++) {
-		if (strcmp(context.commands[i]->name, word) == 0) {
-			cli->command = context.commands[i];
+	for (size_t i = 0; cli->commands[i]; i++) {
+		if (strcmp(cli->commands[i]->name, word) == 0) {
+			cli->command = cli->commands[i];
 			return cli->named = true;
 		}
 	}
@@ -117,45 +88,46 @@ static bool take_command(struct cli *cli, const char *word)
 
 /* Refuses "--NAME", "--NAME=VALUE" or "-NAME", which is not or not alone the beginning of a name.
  */
-static bool refuse_option(const char *word)
+static bool refuse_option(const struct command *command, const char *word)
 {
 	size_t dashes = word[1] == '-' ? 2 : 1;
-	struct nearest nearest = {.word = {word, strcspn(word, "=")}};
-	size_t length = nearest.word.length - dashes;
-	char names[ROW_MAX][WORD_SIZE], matches[LINE_SIZE] = "";
+	int length = (int)strcspn(word, "=");
+	struct span name = {word + dashes, (size_t)length - dashes};
+	struct nearest nearest = {.word = name};
 	const struct option_row *row;
+	char matches[LINE_SIZE] = "";
 	unsigned count = 0;
 
-	for (size_t at = 0, i = 0; (row = row_at(context.command, &at)); i++) {
-		snprintf(names[i], WORD_SIZE, "--%s", row->name);
-		nearest_try(&nearest, names[i] + 2 - dashes);
-		if (dashes == 2 && strncmp(row->name, word + dashes, length) == 0)
+	for (size_t i = 0; (row = row_at(command, i)); i++) {
+		nearest_try(&nearest, row->name);
+		if (dashes == 2 && strncmp(row->name, name.at, name.length) == 0)
 			text_append(
-				matches, sizeof(matches), "%s%s", count++ ? ", " : "", names[i]);
+				matches, sizeof(matches), "%s--%s", count++ ? ", " : "", row->name);
 	}
 	if (count > 1)
-		return cli_usage_error(
-			"option '%.*s' is ambiguous: %s", (int)nearest.word.length, word, matches);
+		return cli_usage_error("option '%.*s' is ambiguous: %s", length, word, matches);
 	if (nearest.name)
-		nearest.name -= 2 - dashes;
-	return nearest_refuse(&nearest, "unknown option");
+		return cli_error(
+			"unknown option '%.*s'; did you mean '--%s'?", length, word, nearest.name);
+	return cli_usage_error("unknown option '%.*s'", length, word);
 }
 
 /* Refuses a word for which getopt_long(3) returned '?' or, for lack of a value, ':'. */
-static bool refuse_word(int id, const char *word)
+static bool refuse_word(const struct command *command, int id, const char *word)
 {
 	const char letter[] = {'-', (char)optopt, '\0'};
 	const struct option_row *row;
 
 	if (id == ':')
 		return cli_usage_error("option '%s' needs a value", word[1] == '-' ? word : letter);
-	for (size_t at = 0; (row = row_at(context.command, &at));) {
+	for (size_t i = 0; (row = row_at(command, i)); i++) {
 		if (row->id == optopt)
 			return cli_usage_error("option '%s' takes no value", word);
 		if (strcmp(word + 1, row->name) == 0)
-			return refuse_option(word);
+			return refuse_option(command, word);
 	}
-	return optopt ? cli_usage_error("unknown option '%s'", letter) : refuse_option(word);
+	return optopt ? cli_usage_error("unknown option '%s'", letter)
+	              : refuse_option(command, word);
 }
 
 /* Refuses an operand. If the command was not named, it was meant as its name. */
@@ -164,26 +136,28 @@ static bool refuse_operand(const struct cli *cli, const char *word)
 	const struct option_row *files = operand_row(cli->command);
 	struct nearest nearest = {.word = text_span(word)};
 	struct span name = nearest.word;
-	struct cli misplaced = {.named = false};
+	struct cli misplaced = {.commands = cli->commands};
 	const char *topic;
 
 	if (files && (strchr(word, '/') || (text_take_suffix(&name, ".json") && name.length)))
 		return cli_usage_error("'%s' is not a command; to read a file, use --%s %s", word,
 			files->name, word);
+	for (size_t i = 0; (topic = topic_at(cli, i)); i++)
+		nearest_try(&nearest, topic);
+	if (cli->topic && *nearest.all)
+		return nearest_refuse(&nearest, "no help for");
 	if (cli->named || cli->topic)
 		return cli_usage_error("unexpected argument '%s'", word);
 	if (take_command(&misplaced, word))
 		return cli_usage_error("the command '%s' comes before all options", word);
-	if (cli_find_format(context.commands[0], word))
+	if (cli_find_format(cli->commands[0], word))
 		return cli_error(
 			"'%s' is a format, not a command: vdsocheck --format %s", word, word);
 	cli_command_name = NULL;
-	for (size_t i = 0; context.commands[i]; i++)
-		nearest_try(&nearest, context.commands[i]->name);
+	for (size_t i = 0; cli->commands[i]; i++)
+		nearest_try(&nearest, cli->commands[i]->name);
 	nearest_try(&nearest, "help");
 	nearest_try(&nearest, "version");
-	for (size_t i = 0; cli->help && (topic = topic_at(i)); i++)
-		nearest_try(&nearest, topic);
 	return nearest_refuse(&nearest, cli->help ? "no help for" : "unknown command");
 }
 
@@ -287,7 +261,7 @@ static void make_rows(const struct command *command, struct getopt_rows *rows)
 
 	/* A program's name ends the options; other operands are returned where they stand. */
 	*rows = (struct getopt_rows){.letters = {command->program ? '+' : '-', ':'}};
-	for (size_t at = 0; count < ROW_MAX - 1 && (row = row_at(command, &at)); count++) {
+	for (; count < ROW_MAX - 1 && (row = row_at(command, count)); count++) {
 		rows->list[count] = (struct option){.name = row->name,
 			.has_arg = row->argument ? required_argument : no_argument,
 			.val = row->id};
@@ -297,35 +271,21 @@ static void make_rows(const struct command *command, struct getopt_rows *rows)
 	}
 }
 
-/* After a mistake only those words count that decide how it is reported. */
-static void take_report(struct cli *cli, int id, const char *value)
-{
-	const struct format *format =
-		id == OPTION_FORMAT ? cli_find_format(cli->command, value) : NULL;
-
-	cli->quiet |= id == 'q';
-	if (format)
-		cli->format = format;
-}
-
 bool cli_parse(struct cli *cli, const struct command *const *commands, int argc, char **argv)
 {
 	struct getopt_rows rows;
+	const char *topic;
 	const char *word; /* is parsed next */
 	bool failed = false;
 	int id;
 
-	context.commands = commands;
-	*cli = (struct cli){.command = commands[0], .sysroot = "/"};
+	*cli = (struct cli){.commands = commands, .command = commands[0], .sysroot = "/"};
 	for (; argc > 1 && !cli->named && take_command(cli, argv[1]); argc--)
 		argv++;
-	if (cli->help && !cli->named) {
-		int words = take_topic(cli, argc - 1, argv + 1);
-
-		argc -= words;
-		argv += words;
+	for (; argc > 1 && (topic = find_topic(cli, argv[1])); argc--) {
+		cli->topic = topic;
+		argv++;
 	}
-	context.command = cli->command;
 	cli_command_name = cli->command->name;
 	cli->format = cli->command->formats;
 	cli->duration_ns = cli->command->duration_ns;
@@ -337,14 +297,16 @@ bool cli_parse(struct cli *cli, const struct command *const *commands, int argc,
 	while ((id = getopt_long(argc, argv, rows.letters, rows.list, NULL)) != -1) {
 		const char *value = optarg ? optarg : "";
 
-		if (failed)
-			take_report(cli, id, value);
-		else if (id == '?' || id == ':')
-			failed = !refuse_word(id, word);
+		/* After a mistake only those words count that decide how it is reported. */
+		if (failed && id != 'q' &&
+			(id != OPTION_FORMAT || !cli_find_format(cli->command, value)))
+			continue;
+		if (id == '?' || id == ':')
+			failed = !refuse_word(cli->command, id, word);
 		else if (id == 1)
 			failed = !take_operand(cli, value);
-		else
-			failed = !cli_take_option(cli, id, value);
+		else if (!cli_take_option(cli, id, value))
+			failed = true;
 		word = optind < argc ? argv[optind] : "";
 	}
 	while (optind < argc && !failed)

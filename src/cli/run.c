@@ -155,7 +155,7 @@ static void report_failure(struct cli *cli)
 }
 
 /* Prints the help or the version, on standard output whatever other options say. */
-static int print_information(struct cli *cli, const struct command *const *commands)
+static int print_information(struct cli *cli)
 {
 	const struct scmp_version *seccomp = seccomp_version();
 
@@ -163,11 +163,11 @@ static int print_information(struct cli *cli, const struct command *const *comma
 	cli->output = NULL;
 	if (cli->help) {
 		if (cli->topic)
-			commands[0]->explain(cli->topic, cli->out);
+			cli->commands[0]->explain(cli->topic, cli->out);
 		else if (cli->named)
-			cli_write_help(cli->command, cli->command == commands[0], cli->out);
+			cli_write_help(cli->command, cli->command == cli->commands[0], cli->out);
 		else
-			cli_write_overview(commands, cli->out);
+			cli_write_overview(cli->commands, cli->out);
 		return EXIT_SUCCESS;
 	}
 	fprintf(cli->out, "vdsocheck %s\n", vdsocheck_version);
@@ -250,7 +250,7 @@ int cli_run(const struct command *const *commands, int argc, char **argv)
 	if (!parsed || (!cli.help && !cli.version && !cli_may_run(&cli.deadline))) {
 		status = cli_trouble(&cli);
 	} else if (cli.help || cli.version) {
-		status = write_output(&cli, print_information(&cli, commands));
+		status = write_output(&cli, print_information(&cli));
 	} else {
 		if (!cli.command->privileged && !cli.command->runs_program)
 			privileges_gain_none();

@@ -76,6 +76,8 @@ check_shell() {
 				vdsocheck help causes "$group"
 			done
 		} | sed -n 's/^  \([A-Za-z][A-Za-z0-9-]*\) .*/\1/p')"
+	offers "offers the groups of 'help causes' to it" 'vdsocheck help causes ' \
+		"$(vdsocheck help causes | sed -n 's/^  \([a-z][a-z0-9]*\) .*/\1/p')"
 	for command in $commands; do
 		offers "offers the options of 'help $command'" "vdsocheck $command --" "$(long_options "$command")"
 	done

@@ -112,17 +112,20 @@ static void print_commands(const char *between)
 	printf("help");
 }
 
-/* Prints the words that only "help" takes, of lists without the second word. */
-static void print_topics(void)
+/* A word that "help" takes, and that takes a word of these itself. */
+#define LIST "causes"
+
+/* Prints the words that only "help", or "help WITHIN", takes. */
+static void print_topics(const char *within)
 {
 	const char *between = "", *topic;
 
-	for (size_t i = 0; (topic = command_list[0]->topic(i)); i++) {
+	for (size_t i = 0; (topic = command_list[0]->topic(within, i)); i++) {
 		size_t k = 0;
 
 		while (command_list[k] && strcmp(command_list[k]->name, topic) != 0)
 			k++;
-		if (command_list[k] || strchr(topic, ' '))
+		if (command_list[k])
 			continue;
 		printf("%s%s", between, topic);
 		between = " ";
@@ -162,7 +165,7 @@ static void print_valued(const char *between)
 	size_t count = 0;
 
 	for (size_t i = 0; command_list[i]; i++) {
-		for (size_t at = 0; (row = row_at(command_list[i], &at));) {
+		for (size_t place = 0; (row = row_at(command_list[i], place)); place++) {
 			size_t k = 0;
 
 			while (k < count && strcmp(seen[k]->name, row->name) != 0)
@@ -274,7 +277,7 @@ static void print_bash_command(const struct command *command)
 	const char *separator = "";
 
 	printf("	%s)\n		options='", command->name);
-	for (size_t at = 0; (row = row_at(command, &at));) {
+	for (size_t i = 0; (row = row_at(command, i)); i++) {
 		printf("%s", separator);
 		print_names(row, " ");
 		separator = " ";
@@ -287,7 +290,7 @@ static void print_bash_command(const struct command *command)
 		       "		[[ $cur != -* ]] || kind=''\n",
 			files->name);
 	printf("		case $prev in\n");
-	for (size_t at = 0; (row = row_at(command, &at));) {
+	for (size_t i = 0; (row = row_at(command, i)); i++) {
 		if (row->argument)
 			print_bash_value(command, row);
 	}
@@ -306,7 +309,10 @@ static void print_bash(void)
 	printf("	help)\n		[[ $operands == given ]] || kind=words words='");
 	print_commands(" ");
 	printf(" version ");
-	print_topics();
+	print_topics(NULL);
+	printf("'\n		[[ $COMP_CWORD -ne 3 || $prev != " LIST
+	       " ]] || kind=words words='");
+	print_topics(LIST);
 	printf("'\n		;;\n%.*s", (int)(commands - bash_tail), bash_tail);
 	print_commands(" ");
 	printf(" version%s", commands + 1);
@@ -353,7 +359,7 @@ static void print_zsh_command(const struct command *command)
 
 	printf("	(%s)\n		_arguments -s%s $first", command->name,
 		command->program ? " -A '-*'" : "");
-	for (size_t at = 0; (row = row_at(command, &at));) {
+	for (size_t i = 0; (row = row_at(command, i)); i++) {
 		if (row->help)
 			print_zsh_option(command, row);
 	}
@@ -402,10 +408,15 @@ static void print_zsh(void)
 	for (size_t i = 0; command_list[i]; i++)
 		print_zsh_command(command_list[i]);
 	printf("	(help)\n"
+	       "		local -a groups=()\n"
+	       "\n"
+	       "		[[ $words[2] != " LIST " ]] || groups=('2:group:(");
+	print_topics(LIST);
+	printf(")')\n"
 	       "		_arguments '1: : _alternative commands\\:command\\:_vdsocheck_commands "
 	       "\"causes\\:cause or advice\\:(");
-	print_topics();
-	printf(")\"'\n"
+	print_topics(NULL);
+	printf(")\"' $groups\n"
 	       "		;;\n"
 	       "	esac\n"
 	       "}\n"
@@ -453,7 +464,7 @@ static void print_fish_command(const struct command *command)
 	printf("\ncomplete -c vdsocheck -n __vdsocheck_is_first -a %s -d '", command->name);
 	print_text(command->summary, fish_special, fish_quote);
 	printf("'\n");
-	for (size_t at = 0; (row = row_at(command, &at));) {
+	for (size_t i = 0; (row = row_at(command, i)); i++) {
 		if (row->help)
 			print_fish_option(command, row);
 	}
@@ -498,10 +509,13 @@ static void print_fish(void)
 		print_fish_command(command_list[i]);
 	printf("\ncomplete -c vdsocheck -n __vdsocheck_is_first -a help -d '" HELP_SUMMARY "'\n"
 	       "complete -c vdsocheck -n __vdsocheck_is_first -a version -d '" VERSION_SUMMARY "'\n"
-	       "complete -c vdsocheck -n '__vdsocheck_is help' -a '");
+	       "complete -c vdsocheck -n '__vdsocheck_is help; and __fish_prev_arg_in help' -a '");
 	print_commands(" ");
 	printf(" version ");
-	print_topics();
+	print_topics(NULL);
+	printf("'\ncomplete -c vdsocheck -n '__vdsocheck_is help; and __fish_prev_arg_in " LIST
+	       "' -a '");
+	print_topics(LIST);
 	printf("'\n");
 }
 

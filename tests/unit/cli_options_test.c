@@ -60,6 +60,16 @@ static const struct option_row second_options[] = {
 	{0},
 };
 
+/* What "help" explains beside the commands; one of it takes a word of its own. */
+static const char *topic(const char *within, size_t place)
+{
+	static const char *const words[] = {"colours", "sizes", NULL};
+	static const char *const colours[] = {"red", "green", NULL};
+	static const char *const *const none = &words[2];
+
+	return (!within ? words : strcmp(within, "colours") == 0 ? colours : none)[place];
+}
+
 static const struct command first = {.name = "first",
 	.help = "The first.",
 	.summary = "one",
@@ -67,7 +77,8 @@ static const struct command first = {.name = "first",
 	.options = first_options,
 	.formats = formats,
 	.size = sizeof(struct request),
-	.take = take};
+	.take = take,
+	.topic = topic};
 
 static const struct command second = {.name = "second",
 	.help = "The second.",
@@ -212,6 +223,18 @@ static void help_is_also_a_command(void **state)
 	assert_false(parse("help second first"));
 }
 
+static void help_explains_topics_and_their_parts(void **state)
+{
+	(void)state;
+	assert_true(parse("help Sizes") && cli.help);
+	assert_string_equal(cli.topic, "sizes");
+	assert_true(parse("help colours --color never"));
+	assert_string_equal(cli.topic, "colours");
+	assert_true(parse("help colours GREEN"));
+	assert_string_equal(cli.topic, "green");
+	assert_true(parse("first --help") && !cli.topic);
+}
+
 static void version_is_also_a_command(void **state)
 {
 	(void)state;
@@ -230,6 +253,14 @@ static void errors_name_the_word_and_the_help(void **state)
 		{"hlep", "unknown command 'hlep'; did you mean 'help'?"},
 		{"verison", "unknown command 'verison'; did you mean 'version'?"},
 		{"secnod --calm", "unknown command 'secnod'; did you mean 'second'?"},
+		{"help secnod", "no help for 'secnod'; did you mean 'second'?"},
+		{"help coluors", "no help for 'coluors'; did you mean 'colours'?"},
+		{"help green", "no help for 'green'; there are colours, sizes, first, second, "
+			       "third, help, version; see"},
+		{"help colours greeen", "no help for 'greeen'; did you mean 'green'?"},
+		{"help colours second", "no help for 'second'; there are red, green; see"},
+		{"help colours red green", "unexpected argument 'green'"},
+		{"help sizes second", "unexpected argument 'second'"},
 		{"dir/a.txt",
 			"'dir/a.txt' is not a command; to read a file, use --files dir/a.txt"},
 		{"a.json", "use --files a.json"},
@@ -359,6 +390,7 @@ int main(void)
 		cmocka_unit_test(options_may_come_between_operands),
 		cmocka_unit_test(lists_given_twice_are_joined),
 		cmocka_unit_test(help_is_also_a_command),
+		cmocka_unit_test(help_explains_topics_and_their_parts),
 		cmocka_unit_test(version_is_also_a_command),
 		cmocka_unit_test(errors_name_the_word_and_the_help),
 		cmocka_unit_test(the_same_option_is_the_same_everywhere),
