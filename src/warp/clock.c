@@ -7,17 +7,14 @@
 #include "model.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/memory.h"
 #include "base/time.h"
 #include "measure/timebase.h"
-
-/* Value of a word that the call did not write. */
-#define UNTOUCHED ((int64_t)0x5a5a5a5a5a5a5a5a)
 
 /*
  * On x86 what orders the counter in the vDSO and in counter_read_ordered() (lfence, rdtscp)
@@ -85,10 +82,9 @@ static void attempt_path(void *argument)
 	struct attempt *attempt = argument;
 	union call_result words;
 
-	for (size_t i = 0; i < ARRAY_SIZE(words.wide); i++)
-		words.wide[i] = UNTOUCHED;
+	memset(&words, CALL_UNWRITTEN, sizeof(words));
 	attempt->result = warp_call(&attempt->path->call, &words);
-	attempt->path->wide = words.wide[1] != UNTOUCHED;
+	attempt->path->wide = words.wide[1] != -1;
 }
 
 static bool can_read(struct warp_path *path, struct fact *why)

@@ -338,20 +338,22 @@ static bool warp_command_measure(struct cli *cli)
 	struct vdso_image image;
 	struct call_table calls;
 	struct fact why = {0};
-	volatile bool *stop = child_share(sizeof(*stop), &why);
+	struct warp_job *job = child_share(sizeof(*job), &why);
 
-	if (!stop)
+	if (!job)
 		return cli_error("cannot measure: %s", why.reason);
 	clocksource_collect(&cli->root, &run->evidence.clocksource);
 	host_collect(&cli->root, &run->evidence.host);
 	privileges_keep(PRIVILEGES_WRITE);
 	vdso_collect(&cli->root, &vdso, &image);
 	call_table_make(&vdso, &image, &calls, &cli->deadline);
-	work_begin(cli, "reading the clocks on all CPUs", stop);
-	warp_measure(&calls, &(struct warp_setup){.duration_ns = cli->duration_ns, .stop = stop},
-		&run->warp);
+	job->calls = &calls;
+	job->duration_ns = cli->duration_ns;
+	work_begin(cli, "reading the clocks on all CPUs", &job->stop);
+	warp_measure(job);
 	work_end();
-	child_unshare((void *)(uintptr_t)stop, sizeof(*stop));
+	run->warp = job->warp;
+	child_unshare(job, sizeof(*job));
 	warp_judge(&run->warp, &run->evidence.host.cpu_count, &run->report);
 	report_check_clocksource(cli, &run->evidence.clocksource);
 	return true;

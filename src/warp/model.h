@@ -70,19 +70,21 @@ struct warp_evidence {
 	struct warp_pair worst;
 };
 
-struct warp_setup {
+/* A run, in memory that the child shares: child_share(). */
+struct warp_job {
+	const struct call_table *calls;
 	int64_t duration_ns;
-	/* Ends the run early once it is true; in memory shared with children. */
-	const volatile bool *stop;
+	volatile bool stop;        /* ends it early */
+	volatile double done;      /* part of the duration */
+	struct warp_evidence warp; /* the result */
 };
 
 /*
  * Reads the clocks in a child with one thread per CPU, and shows the progress. On a single CPU,
- * readings are compared with earlier ones there. warp->fact is known if it was done; else each part
- * has its reason.
+ * readings are compared with earlier ones there. job->warp.fact is known if it was done; else each
+ * part has its reason.
  */
-void warp_measure(
-	const struct call_table *calls, const struct warp_setup *setup, struct warp_evidence *warp);
+void warp_measure(struct warp_job *job);
 
 /* True if a bound of this many ns is the counter's resolution: no reading differed. */
 bool warp_is_one_tick(const struct warp_drift *drift, double ns);
@@ -171,22 +173,9 @@ void cross_cpu_stop(struct cross_cpu *run);
 /* Extra time if some CPUs could not be compared in the time asked for. */
 #define WARP_EXTRA_NS 2000000000
 
-/* Shared by parent and child. */
-struct warp_shared {
-	struct warp_evidence warp;
-	volatile double done;
-};
-
-/* The argument of the child. */
-struct warp_job {
-	const struct call_table *calls;
-	const struct warp_setup *setup;
-	struct warp_shared *shared;
-};
-
 /* The child's state during a run. */
 struct warp_state {
-	const struct warp_job *job;
+	struct warp_job *job;
 	struct warp_evidence *warp;
 	size_t count; /* CPUs */
 	struct warp_clock clocks[WARP_CLOCK_COUNT];

@@ -64,7 +64,7 @@ static int64_t elapsed_ns(const struct warp_state *state)
 
 static void run_round(struct warp_state *state, int64_t slice_ns)
 {
-	int64_t duration_ns = state->job->setup->duration_ns;
+	int64_t duration_ns = state->job->duration_ns;
 
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++) {
 		if (!fact_is_known(&state->warp->results[id].fact))
@@ -80,7 +80,7 @@ static void run_round(struct warp_state *state, int64_t slice_ns)
 		if (warp_has_counter(state) && !state->marks[1].ns &&
 			elapsed_ns(state) >= duration_ns / 2)
 			state->marks[1] = clock_mark_take(CLOCK_MONOTONIC_RAW);
-		state->job->shared->done = (double)elapsed_ns(state) / (double)duration_ns;
+		state->job->done = (double)elapsed_ns(state) / (double)duration_ns;
 	}
 }
 
@@ -119,10 +119,9 @@ static bool is_clock_compared(const struct warp_state *state, enum warp_clock_id
 
 static bool has_run_enough(const struct warp_state *state)
 {
-	const struct warp_setup *setup = state->job->setup;
-	int64_t missing_ns = setup->duration_ns - elapsed_ns(state);
+	int64_t missing_ns = state->job->duration_ns - elapsed_ns(state);
 
-	if (*setup->stop)
+	if (state->job->stop)
 		return true;
 	if (missing_ns > 0 || missing_ns <= -WARP_EXTRA_NS)
 		return missing_ns <= 0;
@@ -140,7 +139,7 @@ static bool has_run_enough(const struct warp_state *state)
 
 static void run_rounds(struct warp_state *state)
 {
-	int64_t duration_ns = state->job->setup->duration_ns;
+	int64_t duration_ns = state->job->duration_ns;
 	int64_t slice_ns = duration_ns / (WARP_CLOCK_COUNT * SLICES_PER_CLOCK);
 	int64_t lasted_ns;
 
@@ -200,7 +199,7 @@ void warp_run_job(void *job)
 	static struct warp_state state;
 
 	state.job = job;
-	state.warp = &state.job->shared->warp;
+	state.warp = &state.job->warp;
 	state.count = state.warp->cpu_count;
 	if (!prepare_run(&state))
 		return;

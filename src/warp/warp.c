@@ -16,51 +16,35 @@
 static bool report_progress(void *argument)
 {
 	const struct warp_job *job = argument;
-	double done = job->shared->done;
 
-	progress_show(done < 1 ? done : 1);
+	progress_show(job->done);
 	return false;
 }
 
-static void warp_run_child(struct warp_job *job, struct warp_evidence *warp)
+void warp_measure(struct warp_job *job)
 {
-	size_t size = sizeof(*job->shared);
-	struct deadline deadline =
-		deadline_after(2 * job->setup->duration_ns + WARP_EXTRA_NS + DEADLINE_SLACK_NS +
-			       (int64_t)warp->cpu_count * SLACK_PER_CPU_NS);
+	struct warp_evidence *warp = &job->warp;
+	struct deadline deadline;
 	struct fact why = {0};
-
-	job->shared = child_share(size, &warp->fact);
-	if (!job->shared)
-		return;
-	job->shared->warp = *warp;
-	if (child_run(warp_run_job, report_progress, job, &deadline, &why))
-		*warp = job->shared->warp;
-	else
-		warp->fact = why;
-	child_unshare(job->shared, size);
-}
-
-void warp_measure(
-	const struct call_table *calls, const struct warp_setup *setup, struct warp_evidence *warp)
-{
 	int cpus[CPUS_MAX];
-	struct warp_job job = {.calls = calls, .setup = setup};
 
-	*warp = (struct warp_evidence){.fact.state = FACT_UNREAD};
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
 		warp->results[id].name = warp_clock_name((enum warp_clock_id)id);
 	warp->allowed = cpus_list(cpus, CPUS_MAX);
 	warp->cpu_count = cpus_spread(cpus, warp->allowed, WARP_CPU_MAX);
 	memcpy(warp->cpus, cpus, warp->cpu_count * sizeof(*cpus));
-	if (warp->cpu_count)
-		warp_run_child(&job, warp);
-	else
+	deadline = deadline_after(2 * job->duration_ns + WARP_EXTRA_NS + DEADLINE_SLACK_NS +
+				  (int64_t)warp->cpu_count * SLACK_PER_CPU_NS);
+	if (!warp->cpu_count)
 		fact_set(&warp->fact, FACT_FAILED,
 			"cannot read which CPUs are available to this process");
+	else if (!child_run(warp_run_job, report_progress, job, &deadline, &why))
+		warp->fact = why;
 	if (fact_is_known(&warp->fact))
 		return;
+	/* A child that was killed may have left half of a result. */
 	warp->worst.fact = warp->drift.fact = warp->fact;
 	for (int id = 0; id < WARP_CLOCK_COUNT; id++)
-		warp->results[id].fact = warp->fact;
+		warp->results[id] =
+			(struct warp_result){.name = warp->results[id].name, .fact = warp->fact};
 }
