@@ -77,9 +77,6 @@ bool number_parse_hex(struct span text, uint64_t *value);
 /* Parses "2", "0.5" or ".5", with up to nine digits after the point. */
 bool number_parse_decimal(struct span text, double *value);
 
-/* Parses "0-3", or "8" for a range of one. */
-bool number_parse_range(struct span text, uint64_t *first, uint64_t *last);
-
 /* Parses a list of CPUs, "0-1,4": three of them, the last of which is 4. They rise. */
 bool number_parse_cpus(struct span text, uint64_t *count, uint64_t *last);
 
@@ -101,8 +98,8 @@ const char *as_seconds(double seconds);
 /* A call is "clock_gettime MONOTONIC". */
 const char *as_call(const char *call, const char *clock);
 
-/* A rate in Hz is "2,445.4041", in MHz, with this many decimals, 6 at most. */
-const char *as_mhz(double hz, int decimals);
+/* A rate in Hz is "2,445.404", in MHz. */
+const char *as_mhz(double hz);
 
 /* An age is "0.5 s", "6.9 minutes" or "3.9 days". */
 const char *as_age(double seconds);

@@ -236,7 +236,8 @@ bool number_parse_decimal(struct span text, double *value)
 	return true;
 }
 
-bool number_parse_range(struct span text, uint64_t *first, uint64_t *last)
+/* Parses "0-3", or "8" for a range of one. */
+static bool parse_range(struct span text, uint64_t *first, uint64_t *last)
 {
 	const size_t length = text.length;
 	struct span front = text_take_until(&text, '-');
@@ -253,7 +254,7 @@ bool number_parse_cpus(struct span text, uint64_t *count, uint64_t *last)
 	do {
 		const uint64_t before = end;
 
-		if (!number_parse_range(text_take_until(&text, ','), &first, &end) ||
+		if (!parse_range(text_take_until(&text, ','), &first, &end) ||
 			(total && first <= before) || end >= INT32_MAX)
 			return false;
 		total += end - first + 1;
@@ -344,16 +345,12 @@ const char *as_call(const char *call, const char *clock)
 	return text;
 }
 
-const char *as_mhz(double hz, int decimals)
+const char *as_mhz(double hz)
 {
+	uint64_t khz = (uint64_t)(hz / 1000 + 0.5);
 	char *text = next_buffer();
-	uint64_t one = 1; /* MHz */
-	uint64_t units;
 
-	for (int i = 0; i < decimals; i++)
-		one *= 10;
-	units = (uint64_t)(hz * (double)one / 1e6 + 0.5);
-	snprintf(text, AS_SIZE, "%s.%0*" PRIu64, as_count(units / one), decimals, units % one);
+	snprintf(text, AS_SIZE, "%s.%03" PRIu64, as_count(khz / 1000), khz % 1000);
 	return text;
 }
 

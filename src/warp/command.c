@@ -279,7 +279,7 @@ static void write_drift(const struct warp_evidence *warp, struct page *page)
 		else
 			page_add(page, "%.2f +/- %.2f ppm", drift_ppm, drift->error_ppm);
 		page_add(page, " against CLOCK_MONOTONIC_RAW; %s runs at %s MHz",
-			warp->results[WARP_COUNTER].name, as_mhz(drift->counter_hz, 3));
+			warp->results[WARP_COUNTER].name, as_mhz(drift->counter_hz));
 	} else {
 		page_add(page, "not known: %s", drift->fact.reason);
 	}

@@ -188,7 +188,7 @@ static void an_empty_span_may_be_at_null(void **state)
 {
 	struct span rest = {NULL, 0}, word;
 	struct parameter parameter;
-	uint64_t first, last;
+	uint64_t count, last;
 	double value;
 
 	(void)state;
@@ -200,7 +200,7 @@ static void an_empty_span_may_be_at_null(void **state)
 	assert_null(text_trim(rest).at);
 	assert_false(text_find_value(rest, "key", &word));
 	assert_false(number_parse_decimal(rest, &value));
-	assert_false(number_parse_range(rest, &first, &last));
+	assert_false(number_parse_cpus(rest, &count, &last));
 }
 
 int main(void)
