@@ -24,14 +24,13 @@
 bool clocksource_switch_record(const struct clocksource_switch *sw, struct fact *why)
 {
 	ssize_t length = (ssize_t)strlen(sw->original);
-	bool written;
 
 	clocksource_switch_forget(sw);
 	errno = ENOSPC; /* for a short write */
-	written = write(sw->record, sw->original, (size_t)length) == length;
-	if (!written)
-		fact_set_errno(why, errno, SWITCH_RECORD);
-	return written;
+	if (write(sw->record, sw->original, (size_t)length) == length)
+		return true;
+	fact_set_errno(why, errno, SWITCH_RECORD);
+	return false;
 }
 
 void clocksource_switch_forget(const struct clocksource_switch *sw)
@@ -87,29 +86,12 @@ static enum switch_result hold_clocksource(struct clocksource_switch *sw, struct
 enum switch_result clocksource_switch_open(
 	struct clocksource_switch *sw, const struct root *root, struct fact *why)
 {
-	enum switch_result opened;
-
 	*sw = (struct clocksource_switch){.root = root,
 		.file = root_open_file(root, CLOCKSOURCE_CURRENT, O_RDWR, why),
 		.record = -1};
 	if (sw->file >= 0)
 		sw->record = open_record(root, why);
-	opened = sw->record < 0 ? SWITCH_CLOSED : hold_clocksource(sw, why);
-	if (opened != SWITCH_DONE)
-		clocksource_switch_close(sw);
-	return opened;
-}
-
-void clocksource_switch_close(struct clocksource_switch *sw)
-{
-	if (sw->current)
-		child_unshare(sw->current, 2 * (size_t)CLOCKSOURCE_NAME_SIZE);
-	sw->current = sw->wanted = NULL;
-	if (sw->file >= 0)
-		close(sw->file);
-	if (sw->record >= 0)
-		close(sw->record);
-	sw->file = sw->record = -1;
+	return sw->record < 0 ? SWITCH_CLOSED : hold_clocksource(sw, why);
 }
 
 /* ---- switching it ---- */

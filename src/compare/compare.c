@@ -48,7 +48,6 @@ static void announce(const struct compare *compare)
 	const char *in_use = compare->sw.original;
 	struct strbuf sb = {.used = 0};
 	struct strbuf state = {.used = 0};
-	struct ntp_evidence ntp;
 
 	strbuf_add(&sb, "This tries the clocksources %s", in_use);
 	for (size_t i = 0; i < compare->count; i++)
@@ -56,8 +55,7 @@ static void announce(const struct compare *compare)
 	strbuf_add(&sb, " (about half a second each) and then restores %s.", in_use);
 	wrap_text(stderr, 0, 0, sb.text);
 	sb = (struct strbuf){.used = 0};
-	ntp_collect(&ntp, DEADLINE_NONE);
-	strbuf_add_ntp(&ntp, &state);
+	strbuf_add_ntp(&compare->host.ntp, &state);
 	strbuf_add(&sb,
 		"Each of the %zu switches stops all CPUs for a moment and clears the kernel's NTP "
 		"state (now: %s): the clock counts as unsynchronized until the time daemon has "
@@ -98,10 +96,9 @@ static bool report_closed(const struct cli *cli, enum switch_result opened, cons
 static bool may_switch(const struct root *root, const struct compare *compare)
 {
 	const struct clocksource_switch *sw = &compare->sw;
-	struct ntp_evidence ntp;
+	const struct ntp_evidence *ntp = &compare->host.ntp;
 	char which[FACT_REASON_SIZE];
 
-	ntp_collect(&ntp, DEADLINE_NONE);
 	if (*sw->interrupted) {
 		cli_error("an earlier compare was killed: the clocksource was %s before it, and "
 			  "is %s now. Restore it first, as root, or remove " SWITCH_RECORD
@@ -110,7 +107,7 @@ static bool may_switch(const struct root *root, const struct compare *compare)
 		print_command(sw->interrupted);
 		return false;
 	}
-	if (fact_is_known(&ntp.fact) && ntp.leap_pending)
+	if (fact_is_known(&ntp->fact) && ntp->leap_pending)
 		return cli_error(
 			"a leap second is pending, and switching the clocksource would discard it; "
 			"try again after it");
@@ -177,6 +174,7 @@ static bool compare_may_run(struct cli *cli, struct compare *compare)
 		return cli_error("cannot list the available clocksources: %s",
 			offered->available_fact.reason);
 	choose_candidates(compare);
+	ntp_collect(&compare->host.ntp, DEADLINE_NONE);
 	if (!compare->count)
 		return cli_error("only %s is available: nothing to compare", compare->sw.original);
 	if (!cli->quiet || !compare->yes)

@@ -29,10 +29,10 @@
 
 struct clocksource_switch {
 	const struct root *root; /* not owned */
-	int file;                /* current_clocksource; owned */
-	int record;              /* owned; its lock is released when the last copy is closed */
+	int file;                /* current_clocksource */
+	int record;              /* its lock is released when the last copy is closed */
 	/* Names that the file may hold because of us, shared by all of compare's processes. */
-	char *current;                           /* as last read back; owned, with the next */
+	char *current;                           /* as last read back */
 	char *wanted;                            /* being written; "": nothing is */
 	char original[CLOCKSOURCE_NAME_SIZE];    /* in use when the lock was taken */
 	char interrupted[CLOCKSOURCE_NAME_SIZE]; /* the original one of a compare that was killed
@@ -48,12 +48,11 @@ enum switch_result {
 };
 
 /*
- * Takes the lock and reads the current clocksource. Forked children share the lock. Unless it is
- * done, *why has the reason and nothing is to be closed.
+ * Takes the lock, until the process ends, and reads the current clocksource. Forked children share
+ * the lock. Unless it is done, *why has the reason.
  */
 enum switch_result clocksource_switch_open(
 	struct clocksource_switch *sw, const struct root *root, struct fact *why);
-void clocksource_switch_close(struct clocksource_switch *sw);
 
 /*
  * Switches to this clocksource unless it is in use already, and reads it back: the kernel
