@@ -43,7 +43,7 @@ struct outcome {
 	uint32_t exit_status; /* 1 if a requirement is not met, else that of the verdict; 128+N:
 	                         interrupted */
 	size_t count, unmet;
-	struct requirement requirements[3];
+	struct requirement requirements[2];
 };
 
 void policy_judge(const struct policy *policy, const struct evidence *evidence,

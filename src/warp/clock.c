@@ -152,7 +152,6 @@ static bool arm_timer(int timer)
 	return result == 0 || errno == ECANCELED;
 }
 
-/* The kernel cancels the timer when the clock is set: settimeofday, NTP steps, leap seconds. */
 int settime_timer_open(void)
 {
 	int timer = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);

@@ -136,9 +136,6 @@ bool settime_timer_fired(int timer);
  * loads another worker's last value first and reads the clock after it, so a smaller reading
  * means that the clock is behind on its CPU. No lock is held: a worker that is preempted, or
  * whose virtual CPU is descheduled, leaves old values behind, and these are never a warp.
- *
- * The smallest gap between two CPUs' readings, in both directions, bounds the offset of their
- * clocks.
  */
 
 /* The gap of two CPUs that have not been compared. */
