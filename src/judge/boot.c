@@ -87,18 +87,6 @@ double boot_tsc_mhz(const struct evidence *evidence)
 	return mhz;
 }
 
-static bool is_unstable(const struct evidence *evidence, struct span value)
-{
-	(void)evidence;
-	return text_equals(value, "unstable");
-}
-
-static bool is_off(const struct evidence *evidence, struct span value)
-{
-	(void)evidence;
-	return text_equals(value, "off");
-}
-
 /* hpet_setup() takes a list, and "disabled", too; tsc_setup() takes neither. */
 static bool lists_disable(const struct evidence *evidence, struct span value)
 {
@@ -153,23 +141,24 @@ static bool is_not_1(const struct evidence *evidence, struct span value)
 static const struct rule {
 	const char *name;
 	enum boot_effect effect;
-	bool (*takes)(const struct evidence *evidence, struct span value); /* NULL: any value */
+	const char *value; /* which takes it away; NULL: any does, or `takes` decides */
+	bool (*takes)(const struct evidence *evidence, struct span value);
 	bool is_last; /* the last one on the command line holds */
 } rules[] = {
-	{"notsc", BOOT_TSC, NULL, false},
-	{"tsc", BOOT_TSC, is_unstable, false},
-	{"clearcpuid", BOOT_TSC, clears_tsc, false},
+	{"notsc", BOOT_TSC},
+	{"tsc", BOOT_TSC, .value = "unstable"},
+	{"clearcpuid", BOOT_TSC, .takes = clears_tsc},
 	/* The tables of ACPI have the addresses of HPET and PM timer. */
-	{"acpi", BOOT_REFERENCE, is_off, false},
-	{"nohpet", BOOT_REFERENCE, NULL, false},
-	{"hpet", BOOT_REFERENCE, lists_disable, false},
-	{"pmtmr", BOOT_REFERENCE, is_port_0, true},
-	{"vdso", BOOT_VDSO, is_vdso_0, true},
-	{"vdso32", BOOT_VDSO, is_not_1, true},
-	{"no-kvmclock", BOOT_KVM_CLOCK, NULL, false},
-	{"nopv", BOOT_HYPERVISOR, NULL, false},
-	{"xen_nopv", BOOT_XEN, NULL, false},
-	{"no-kvmclock-vsyscall", BOOT_KVM_VDSO, NULL, false},
+	{"acpi", BOOT_REFERENCE, .value = "off"},
+	{"nohpet", BOOT_REFERENCE},
+	{"hpet", BOOT_REFERENCE, .takes = lists_disable},
+	{"pmtmr", BOOT_REFERENCE, .takes = is_port_0, .is_last = true},
+	{"vdso", BOOT_VDSO, .takes = is_vdso_0, .is_last = true},
+	{"vdso32", BOOT_VDSO, .takes = is_not_1, .is_last = true},
+	{"no-kvmclock", BOOT_KVM_CLOCK},
+	{"nopv", BOOT_HYPERVISOR},
+	{"xen_nopv", BOOT_XEN},
+	{"no-kvmclock-vsyscall", BOOT_KVM_VDSO},
 };
 
 /* Finds the word by which a rule applies. */
@@ -183,7 +172,8 @@ static bool find_taking(
 	while (next_word(evidence, &words, &word)) {
 		if (!parameter_is(&word, rule->name))
 			continue;
-		if (!rule->takes || rule->takes(evidence, word.value)) {
+		if ((!rule->value || text_equals(word.value, rule->value)) &&
+			(!rule->takes || rule->takes(evidence, word.value))) {
 			*taking = word.word;
 			is_found = true;
 		} else if (rule->is_last) {
