@@ -41,18 +41,13 @@ const struct advice_row advice_reboot_after_unbind = {"reboot-after-unbind", RAN
 		"unbind_clocksource, such as a tuning script, before it does so again.",
 	.steps = {{.command = "sudo reboot"}, {.command = "vdsocheck"}}};
 
-static const char *target_paravirtual(const struct view *v)
-{
-	return v->paravirtual;
-}
-
 /*
  * This switch is the safest: no TSC has to be right, since the hypervisor keeps this clock right
  * when it pauses or moves the guest.
  */
 static const struct advice_row switch_to_paravirtual = {"switch-to-paravirtual", RANK_SWITCH,
 	.text = "Switch to {to}, the hypervisor's own clock, now and without a reboot.",
-	.target = target_paravirtual, .steps = {{SWITCH_STEP("")}, {.command = "vdsocheck"}},
+	.target = MEMBER(paravirtual), .steps = {{SWITCH_STEP("")}, {.command = "vdsocheck"}},
 	.boot = "clocksource={to}",
 	.risk = "Small: the hypervisor keeps it correct when it migrates the guest. It may have "
 		"been deselected on purpose."};
@@ -292,20 +287,6 @@ static void add_way(const struct way *way, const struct word *words, struct advi
 	add_step(&way->step, label, words, advice->keep, &advice->keep_count);
 }
 
-/* False for a way of machines that this host is not: a Pi is arm, and no cloud runs Proxmox VE. */
-static bool way_may_fit(const struct view *v, const struct way *way)
-{
-	const struct host_evidence *host = v ? &v->evidence->host : NULL;
-
-	if (!host)
-		return true;
-	if (strcmp(way->where, "cmdline.txt") == 0)
-		return !host_is_x86(v->evidence) && !fact_is_known(&host->hypervisor.fact);
-	if (strcmp(way->where, "proxmox-boot-tool") == 0)
-		return host_is_x86(v->evidence) && !fact_is_known(&host->platform.fact);
-	return strcmp(way->where, "wsl2") != 0 || platform_is(v->evidence, "wsl2");
-}
-
 /* Adds those that may be this host's, which comes first. */
 static void add_ways(const struct view *v, const struct way *ways, const struct word *words,
 	struct advice *advice)
@@ -316,7 +297,7 @@ static void add_ways(const struct view *v, const struct way *ways, const struct 
 		add_way(here, words, advice);
 	advice->keep_is_known = advice->keep_count;
 	for (; ways->where && advice->keep_count < ADVICE_KEEP_MAX; ways++) {
-		if (ways != here && way_may_fit(v, ways))
+		if (ways != here && (!v || holds(v, ways->when)))
 			add_way(ways, words, advice);
 	}
 }
@@ -356,7 +337,9 @@ static bool find_boot(const struct view *v, const struct advice_row *row, const 
 bool advice_make(const struct view *v, const struct advice_row *row, struct advice *advice)
 {
 	const struct clocksource_evidence *clocksource = v ? &v->evidence->clocksource : NULL;
-	const char *to = !row->target ? row->to : v ? row->target(v) : ADVICE_WORD_TO;
+	const char *to = !row->target.kind ? row->to
+	                 : v               ? view_member(v, &row->target)
+	                                   : ADVICE_WORD_TO;
 	const char *from = !v                                          ? ADVICE_WORD_FROM
 	                   : fact_is_known(&clocksource->current_fact) ? clocksource->current
 	                                                               : NULL;
@@ -365,7 +348,7 @@ bool advice_make(const struct view *v, const struct advice_row *row, struct advi
 	const struct step_row moves = {
 		.text = "from another machine (this one goes down; its address may change)",
 		.command = v ? v->move : NULL};
-	bool switches = row->to || row->target, adds_boot;
+	bool switches = row->to || row->target.kind, adds_boot;
 
 	*advice = (struct advice){.id = row->id,
 		.ask = text_for(v, row->ask, row->asks),

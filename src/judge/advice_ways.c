@@ -23,6 +23,10 @@
 #define PI_FILE "/boot/firmware/cmdline.txt"
 #define TMPFILES "/etc/tmpfiles.d/clocksource.conf"
 
+/* No cloud runs Proxmox VE, and a Pi is arm. */
+#define MAY_BE_PROXMOX IF(IS(on_x86), NOT_ALL(STATE(host.platform, FACT_KNOWN)))
+#define MAY_BE_PI IF(NOT(on_x86), NOT_ALL(STATE(host.hypervisor, FACT_KNOWN)))
+
 const struct way advice_add_boot[] = {
 	{"update-grub", "GRUB on Debian and Ubuntu",
 		{.command = "sudo mkdir -p /etc/default/grub.d && " GRUB_LINE GRUB_FILE,
@@ -35,9 +39,10 @@ const struct way advice_add_boot[] = {
 		{.text = "add {boot} at the end of /etc/kernel/cmdline and run kernel-install, or "
 			 "at the end of the options line of the entries in loader/entries"}},
 	{"proxmox-boot-tool", "Proxmox VE on ZFS",
-		{.command = LAST_WORD PROXMOX_FILE, .undo = LAST_WORD_UNDO PROXMOX_FILE}},
+		{.command = LAST_WORD PROXMOX_FILE, .undo = LAST_WORD_UNDO PROXMOX_FILE},
+		MAY_BE_PROXMOX},
 	{"cmdline.txt", "Raspberry Pi",
-		{.command = LAST_WORD PI_FILE, .undo = LAST_WORD_UNDO PI_FILE}},
+		{.command = LAST_WORD PI_FILE, .undo = LAST_WORD_UNDO PI_FILE}, MAY_BE_PI},
 	/* This way is left out where {to} is not known. */
 	{"systemd-tmpfiles", "systemd-tmpfiles, without the kernel command line",
 		{.command = "echo w " CLOCKSOURCE_CURRENT " - - - - {to} | sudo tee " TMPFILES,
@@ -55,11 +60,13 @@ const struct way advice_remove_boot[] = {
 	{"kernel-install", "systemd-boot",
 		{.text = "edit /etc/kernel/cmdline and run kernel-install, or edit the options "
 			 "line of the entries in loader/entries"}},
-	{"proxmox-boot-tool", "Proxmox VE on ZFS", {.command = "sudoedit " PROXMOX_FILE}},
-	{"cmdline.txt", "Raspberry Pi", {.command = "sudoedit " PI_FILE}},
+	{"proxmox-boot-tool", "Proxmox VE on ZFS", {.command = "sudoedit " PROXMOX_FILE},
+		MAY_BE_PROXMOX},
+	{"cmdline.txt", "Raspberry Pi", {.command = "sudoedit " PI_FILE}, MAY_BE_PI},
 	{"wsl2", "WSL 2",
 		{.text = "edit kernelCommandLine in the file .wslconfig of the Windows user's "
-			 "folder"}},
+			 "folder"},
+		IF(HAS(platform_is, "wsl2"))},
 	{0},
 };
 

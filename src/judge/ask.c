@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The questions to the evidence that take an argument: how many calls entered the kernel, and what
- * the clocksource, the kernel's release and its log are. Those to its command line are in boot.c.
+ * the clocksource, the kernel's release, its log and the flags of the TSC are. Those to its command
+ * line are in boot.c.
  */
 #include "view.h"
 
@@ -107,25 +108,17 @@ bool clocksource_is_offered(const struct evidence *evidence, const char *name)
 	return false;
 }
 
+bool clocksource_is_missing(const struct evidence *evidence, const char *name)
+{
+	return fact_is_known(&evidence->clocksource.available_fact) &&
+	       !clocksource_is_offered(evidence, name);
+}
+
 bool clocksource_is_other(const struct evidence *evidence, const char *name)
 {
 	return clocksource_is_offered(evidence, name) &&
 	       fact_is_known(&evidence->clocksource.current_fact) &&
 	       !clocksource_is(evidence, name);
-}
-
-bool host_is_guest(const struct evidence *evidence)
-{
-	static const char *const clocks[] = {"kvm-clock", "hyperv_clocksource_tsc_page",
-		"hyperv_clocksource_msr", "hyperv_clocksource", "xen"};
-	const struct fact *hypervisor = &evidence->host.hypervisor.fact;
-
-	/* Without the host's files its clocks show it. */
-	for (size_t i = 0; hypervisor->state == FACT_UNREAD && i < ARRAY_SIZE(clocks); i++) {
-		if (clocksource_is_offered(evidence, clocks[i]))
-			return true;
-	}
-	return fact_is_known(hypervisor) && !platform_is(evidence, "xen-dom0");
 }
 
 /* Returns the first line from this place on that holds the text, or NULL. */
@@ -155,22 +148,13 @@ const struct kernel_log_line *log_find_after(
 	return line ? find_from(log, (size_t)(line - log->lines) + 1, text) : NULL;
 }
 
-const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidence)
-{
-	const struct kernel_log_line *line = log_find_switch(evidence, NULL);
-
-	while (line && strcmp(log_switched_to(line), "tsc") != 0)
-		line = log_find_switch(evidence, line);
-	return line;
-}
-
 const struct kernel_log_line *log_find_first(
-	const struct evidence *evidence, const char *const *texts, size_t count)
+	const struct evidence *evidence, const char *const *texts)
 {
 	const struct kernel_log_line *line = NULL;
 
-	for (size_t i = 0; i < count && !line; i++)
-		line = log_find(evidence, texts[i]);
+	while (!line && *texts)
+		line = log_find(evidence, *texts++);
 	return line;
 }
 
@@ -195,10 +179,8 @@ const char *log_switched_to(const struct kernel_log_line *line)
  */
 bool log_shows_kvm_guest(const struct evidence *evidence)
 {
-	static const char *const lines[] = {
-		"kvm-clock: ", "Hypervisor detected: KVM", "Booting paravirtualized kernel on KVM"};
-
-	return log_find_first(evidence, lines, ARRAY_SIZE(lines));
+	return LOG_FIRST(evidence, "kvm-clock: ", "Hypervisor detected: KVM",
+		"Booting paravirtualized kernel on KVM");
 }
 
 const struct kernel_log_line *log_find_switch(
@@ -275,25 +257,69 @@ bool arch_starts(const struct evidence *evidence, const char *beginning)
 
 bool host_is_x86(const struct evidence *evidence)
 {
-	/* Only x86 has a TSC, and registers these clocks (3.10 to 7.3). */
-	static const char *const words[] = {"TSC", "tsc"}, *const clocks[] = {"tsc", "acpi_pm"};
 	const struct text_fact *arch = &evidence->host.arch;
 	size_t length = strlen(arch->value);
 
-	for (size_t i = 0; !fact_is_known(&arch->fact) && i < ARRAY_SIZE(clocks); i++) {
-		if (clocksource_is_offered(evidence, clocks[i]))
-			return true;
-	}
+	/* Only x86 has a TSC, and registers these clocks (3.10 to 7.3). */
 	if (!fact_is_known(&arch->fact))
 		return fact_is_known(&evidence->host.invariant_tsc.fact) ||
-		       log_find_first(evidence, words, ARRAY_SIZE(words));
+		       clocksource_is_offered(evidence, "tsc") ||
+		       clocksource_is_offered(evidence, "acpi_pm") ||
+		       LOG_FIRST(evidence, "TSC", "tsc");
 	return strcmp(arch->value, "x86_64") == 0 ||
 	       (length == 4 && arch->value[0] == 'i' && strcmp(arch->value + 2, "86") == 0);
 }
 
-/* 4.18.0-394.el8 has tsc=nowatchdog, for tsc-early too. */
-bool kernel_is_rhel_8(const struct evidence *evidence)
+bool tsc_has_flag(const struct evidence *evidence, const char *flag)
 {
-	return fact_is_known(&evidence->host.kernel.fact) &&
-	       strstr(evidence->host.kernel.value, ".el8");
+	const struct text_fact *flags = &evidence->host.tsc_flags;
+
+	return fact_is_known(&flags->fact) && text_has_word(text_span(flags->value), flag);
+}
+
+bool tsc_is_invariant(const struct evidence *evidence)
+{
+	/*
+	 * The kernel sets tsc_reliable where a hypervisor guarantees the TSC, and no longer checks
+	 * it: VMware, TDX and SNP, Hyper-V with AccessTscInvariant. These keep its rate when they
+	 * migrate the guest. VMware's guests lack nonstop_tsc (vmware_set_capabilities(), 2.6.29 to
+	 * 7.2).
+	 */
+	if (tsc_has_flag(evidence, "tsc_reliable"))
+		return true;
+	return fact_is_flag(&evidence->host.invariant_tsc, true) &&
+	       (!fact_is_known(&evidence->host.tsc_flags.fact) ||
+		       (tsc_has_flag(evidence, "constant_tsc") &&
+			       tsc_has_flag(evidence, "nonstop_tsc")));
+}
+
+/*
+ * The reasons of all callers of mark_tsc_unstable() in 3.10 to 7.2, listed with their files in
+ * tests/lore/unstable.txt.
+ */
+static const struct {
+	const char *words; /* how the reason begins */
+	enum unstable_reason reason;
+} reasons[] = {
+	{"clocksource watchdog", UNSTABLE_BY_WATCHDOG},
+	{"check_tsc_sync_source failed", UNSTABLE_WARPED},
+	{"TSCs unsynchronized", UNSTABLE_ASSUMED},
+	{"Summit based system", UNSTABLE_ASSUMED},
+	{"UV BIOS", UNSTABLE_BY_FIRMWARE},
+	{"KVM discovered backwards TSC", UNSTABLE_WENT_BACK},
+	{"TSC halts in idle", UNSTABLE_HALTS},
+	{"TSC halt in AMD C1E", UNSTABLE_HALTS_IN_C1E},
+	{"cpufreq changes", UNSTABLE_RATE_CHANGES},
+	{"running on Hyper-V", UNSTABLE_ON_HYPERV},
+	{"could not calculate TSC", UNSTABLE_UNCALIBRATED},
+	{"boot parameter", UNSTABLE_BY_BOOT},
+};
+
+enum unstable_reason unstable_read(const char *words)
+{
+	for (size_t i = 0; words && i < ARRAY_SIZE(reasons); i++) {
+		if (text_starts(text_span(words), reasons[i].words))
+			return reasons[i].reason;
+	}
+	return words ? UNSTABLE_OTHERWISE : UNSTABLE_UNSAID;
 }

@@ -54,19 +54,10 @@ const struct cause_row *cause_row_at(size_t place)
 	return NULL;
 }
 
-/* Finds the line of the kernel log that a cause rests on; NULL: none. */
-static const struct kernel_log_line *find_line(const struct view *v, const struct cause_row *row)
+static void write_cause(const struct view *v, const struct cause_row *row, struct cause *cause)
 {
-	const char *member = (const char *)v + row->line.place;
-
-	if (row->line.kind)
-		return *(const struct kernel_log_line *const *)member;
-	return row->log ? log_find(v->evidence, row->log) : NULL;
-}
-
-static void write_cause(const struct view *v, const struct cause_row *row,
-	const struct kernel_log_line *line, struct cause *cause)
-{
+	const struct kernel_log_line *line =
+		row->log ? log_find(v->evidence, row->log) : view_member(v, &row->line);
 	char time[LOG_TIME_SIZE], when[1 + LOG_TIME_SIZE] = "", figures[CAUSE_FIGURES_SIZE] = "";
 	char detail[CAUSE_EVIDENCE_SIZE + FACT_TEXT_SIZE];
 
@@ -100,7 +91,7 @@ static void add_cause(struct cause_list *list, const struct view *v, const struc
 	/* The names in a captured tree prove nothing by themselves. */
 	if (v->captured && cause->certainty == CERTAINTY_PROVEN)
 		cause->certainty = CERTAINTY_LIKELY;
-	write_cause(v, row, find_line(v, row), cause);
+	write_cause(v, row, cause);
 	for (size_t i = 0; i < CAUSE_ADVICE_MAX && row->advice[i].row; i++) {
 		const struct advice_row *advice = row->advice[i].row;
 

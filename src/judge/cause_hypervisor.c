@@ -226,7 +226,7 @@ const struct cause_row causes_hypervisor[] = {
 		.signs = "The calls fall back, the clocksource is xen, and the kernel log has "
 			 "\"PVCLOCK not supported (err\" or \"Cannot restore secondary "
 			 "vcpu_time_info\".",
-		.line = LINE(xen_refused), .evidence = cite_mode,
+		.line = MEMBER(xen_refused), .evidence = cite_mode,
 		.advice = {{&ask_xen_host_for_page, IF(NOT(ec2_xen))},
 			{&move_to_nitro, IF(IS(ec2_xen))}}},
 	{"xen-clock-unstable", GROUP_XEN, CERTAINTY_LIKELY,
@@ -238,7 +238,7 @@ const struct cause_row causes_hypervisor[] = {
 			 "log may have \"PVCLOCK not supported (tsc unstable)\".",
 		.proven = IF(ANY(
 			IS(page_unstable), HAS(log_has, "PVCLOCK not supported (tsc unstable)"))),
-		.line = LINE(xen_refused), .evidence = cite_mode, .more = "xen-tscmode(7)",
+		.line = MEMBER(xen_refused), .evidence = cite_mode, .more = "xen-tscmode(7)",
 		.advice = {{&ask_xen_host, IF(NOT(ec2_xen), NOT(on_dom0))},
 			{&move_to_nitro, IF(IS(ec2_xen))}, {&boot_xen_with_tsc, IF(IS(on_dom0))}}},
 	{"kvm-clock-switched-off", GROUP_KVM, CERTAINTY_PROVEN,

@@ -122,7 +122,7 @@ static bool does_libc_bypass(const struct view *v)
 #define WITHOUT_VDSO IS(fallback), IS(no_vdso), NOT(boot_disables_vdso)
 
 /* A 64-bit program may have a vDSO there. */
-#define ON_32_BITS_OF(arch) IS(program_32_bit), HAS(arch_starts, arch)
+#define ON_32_BITS_OF(arch) FACT_IS(host.pointer_bits, 32), HAS(arch_starts, arch)
 
 const struct cause_row causes_process[] = {
 	{"counter-disabled", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(counter_off)),
@@ -290,7 +290,7 @@ const struct cause_row causes_notes[] = {
 		"affected, too.",
 		.signs = "The verdict is ok on another clocksource, and the kernel log shows that "
 			 "the TSC was dropped, not that this was a mistake.",
-		.line = LINE(tsc_distrust), .with_switch = true, .more = "vdsocheck(1)"},
+		.line = MEMBER(tsc_distrust), .with_switch = true, .more = "vdsocheck(1)"},
 	{"time-namespace", GROUP_PROCESS, CERTAINTY_PROVEN,
 		IF(ANY(EQ(verdict, VERDICT_OK), EQ(verdict, VERDICT_SLOW)),
 			FACT_IS(vclock.time_namespace, true)),

@@ -127,8 +127,7 @@ static bool is_kvm_clock_unused(const struct view *v)
 	const struct evidence *evidence = v->evidence;
 
 	return v->unsupported_on_x86 && offers_kvm_clock(v) && !v->removed_clock &&
-	       fact_is_known(&evidence->clocksource.available_fact) &&
-	       !clocksource_is_offered(evidence, "kvm-clock") && !v->boot_disables_kvm_clock &&
+	       clocksource_is_missing(evidence, "kvm-clock") && !v->boot_disables_kvm_clock &&
 	       !is_paravirtual_off(v) && !log_shows_kvm_guest(evidence);
 }
 
@@ -153,7 +152,7 @@ const struct cause_row causes_selected[] = {
 		"The TSC is disabled on the kernel command line.",
 		.signs = "The kernel command line has notsc or tsc=unstable, or the kernel log "
 			 "has \"Marking TSC unstable due to boot parameter\".",
-		.line = LINE(tsc_distrust), .evidence = cite_boot, .more = BOOT_PARAMETERS,
+		.line = MEMBER(tsc_distrust), .evidence = cite_boot, .more = BOOT_PARAMETERS,
 		DROP_BOOT},
 	{"clocks-disabled-at-boot", GROUP_ANY, CERTAINTY_LIKELY, IF(IS(clocks_disabled)),
 		"The kernel command line takes away the clocks that the kernel calibrates the TSC "
@@ -187,7 +186,7 @@ const struct cause_row causes_selected[] = {
 		"removed by a write to unbind_clocksource.",
 		.signs = "The kernel log has \"Switched to clocksource\" with a clock of the "
 			 "hypervisor's that is not available any more.",
-		.line = LINE(removed_clock), .with_switch = true, .evidence = cite_available,
+		.line = MEMBER(removed_clock), .with_switch = true, .evidence = cite_available,
 		.advice = {{&advice_reboot_after_unbind, ALWAYS}}},
 	{"hyperv-clock-missing", GROUP_HYPERV, CERTAINTY_LIKELY,
 		IF(IS(lacks_driver), HAS(hypervisor_is, "microsoft")),

@@ -135,7 +135,7 @@ const struct cause_row causes_slow[] = {
 		.signs = "The calls fall back, and the clocksource is arch_sys_counter; the "
 			 "kernel log may have \"workaround for\" an erratum other than 1418040, "
 			 "or \"Trapping CNTVCT access\".",
-		.proven = IF(IS(counter_erratum)), .line = LINE(counter_erratum),
+		.proven = IF(IS(counter_erratum)), .line = MEMBER(counter_erratum),
 		.evidence = cite_mode,
 		.advice = {{&other_arm_cpu, IF(IS(counter_erratum))},
 			{&arm_cpu_or_firmware, IF(NOT(counter_erratum))}}},
@@ -168,14 +168,9 @@ const struct cause_row causes_slow[] = {
 	{0},
 };
 
-static const char *target_own_counter(const struct view *v)
-{
-	return v->own_counter;
-}
-
 const struct advice_row advice_switch_to_own_counter = {"switch-to-own-counter", RANK_SWITCH,
 	.text = "Switch to {to}, the counter of this architecture, which kernels choose by default.",
-	.target = target_own_counter, .steps = {{SWITCH_STEP("")}, {.command = "vdsocheck"}},
+	.target = MEMBER(own_counter), .steps = {{SWITCH_STEP("")}, {.command = "vdsocheck"}},
 	.risk = "The counter may have been deselected on purpose."};
 
 /*

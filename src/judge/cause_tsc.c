@@ -11,11 +11,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-static bool is_on_jiffies(const struct evidence *evidence)
-{
-	return clocksource_is(evidence, "jiffies") || clocksource_is(evidence, "refined-jiffies");
-}
-
 static void cite_calibration(const struct view *v, struct cause *cause)
 {
 	static const char *const failed[] = {
@@ -39,7 +34,8 @@ static const struct kernel_log_line *find_unverified(const struct evidence *evid
 static bool is_unverified(const struct view *v)
 {
 	return v->unsupported_on_x86 && !v->boot_disables_tsc && !v->tsc_distrusted &&
-	       !v->tsc_offered && is_on_jiffies(v->evidence) && find_unverified(v->evidence);
+	       !v->tsc_offered && clocksource_counts_ticks(v->evidence->clocksource.current) &&
+	       find_unverified(v->evidence);
 }
 
 static void cite_unverified(const struct view *v, struct cause *cause)
@@ -150,8 +146,9 @@ static const struct advice_row find_in_kernel_log = {"find-in-kernel-log", RANK_
 static bool is_uncalibrated(const struct view *v)
 {
 	return (v->unsupported_on_x86 && v->tsc_uncalibrated) ||
-	       (v->tsc_missing && is_on_jiffies(v->evidence) && !v->boot_disables_tsc &&
-		       !v->tsc_distrusted && !log_find(v->evidence, "clocksource tsc") &&
+	       (v->tsc_missing && clocksource_counts_ticks(v->evidence->clocksource.current) &&
+		       !v->boot_disables_tsc && !v->tsc_distrusted &&
+		       !log_find(v->evidence, "clocksource tsc") &&
 		       !fact_is_flag(&v->evidence->host.invariant_tsc, false));
 }
 
@@ -176,10 +173,8 @@ static bool is_choice_refused(const struct view *v)
 	const struct evidence *evidence = v->evidence;
 	char name[CLOCKSOURCE_NAME_SIZE];
 
-	return v->unsupported && !is_unverified(v) &&
-	       fact_is_known(&evidence->clocksource.available_fact) &&
-	       boot_find_choice(evidence, name) && !clocksource_is(evidence, name) &&
-	       !clocksource_is_offered(evidence, name);
+	return v->unsupported && !is_unverified(v) && boot_find_choice(evidence, name) &&
+	       !clocksource_is(evidence, name) && clocksource_is_missing(evidence, name);
 }
 
 const struct cause_row causes_tsc[] = {
@@ -237,7 +232,7 @@ const struct cause_row causes_tsc[] = {
 		"gone or unreadable.",
 		.signs = "The kernel log has \"Switched to clocksource tsc\", tsc is not "
 			 "available any more, and lines of the log are lost or unreadable.",
-		.line = LINE(tsc_in_use), .with_switch = true,
+		.line = MEMBER(tsc_in_use), .with_switch = true,
 		.advice = {{&advice_restart_for_tsc, IF(IS(tsc_lost), NOT(on_dom0))},
 			{&advice_find_which_clock, IF(IS(machine))},
 			{&advice_ask_which_clock, IF(IS(guest), NOT(tsc_lost))}}},
@@ -268,7 +263,7 @@ const struct cause_row causes_tsc[] = {
 		"again: `vdsocheck warp` compares the TSCs.",
 		.signs = "The kernel log of a machine has \"TSC ADJUST\" with \"force to 0\", "
 			 "\"differs\" or \"synchronize\".",
-		.line = LINE(tsc_written),
+		.line = MEMBER(tsc_written),
 		.advice = {{&advice_update_firmware, IF(NOT(tsc_unsynchronized))}}},
 	{"boot-clocksource-refused", GROUP_ANY, CERTAINTY_LIKELY, IF(ASK(is_choice_refused)),
 		"The clocksource named on the kernel command line was refused: the kernel does "
@@ -282,7 +277,7 @@ const struct cause_row causes_tsc[] = {
 		"removed by a write to unbind_clocksource.",
 		.signs = "The kernel log is complete and has \"Switched to clocksource tsc\", but "
 			 "nothing against the TSC, and tsc is not available any more.",
-		.line = LINE(tsc_in_use), .with_switch = true,
+		.line = MEMBER(tsc_in_use), .with_switch = true,
 		.advice = {{&advice_reboot_after_unbind, ALWAYS}}},
 	{0},
 };

@@ -178,7 +178,7 @@ const struct cause_row causes_unstable[] = {
 		.figures = write_warp,
 		.signs = "The kernel log has \"TSC warp\", \"check_tsc_sync_source failed\" or "
 			 "\"inter CPU skew\".",
-		.line = LINE(tsc_distrust), .with_switch = true, .evidence = cite_firmware,
+		.line = MEMBER(tsc_distrust), .with_switch = true, .evidence = cite_firmware,
 		.advice = {{&reboot_for_small_warp, IF(IS(machine), ASK(has_warped_at_boot),
 							    ASK(has_small_warp), NOT(is_rented))},
 			{&start_cold, IF(IS(machine), ASK(has_warped_at_boot), NOT(is_rented))},
@@ -196,7 +196,7 @@ const struct cause_row causes_unstable[] = {
 		"so KVM does not mark its clock stable.",
 		.signs = "The clocksource is kvm-clock, and the kernel log has \"TSC warp between "
 			 "CPUs\" more than a minute after boot.",
-		.line = LINE(tsc_warp), .advice = {{&start_with_all_cpus, IF(NOT(on_tcg))}}},
+		.line = MEMBER(tsc_warp), .advice = {{&start_with_all_cpus, IF(NOT(on_tcg))}}},
 	/*
          * tsc_sync.c writes TSC_ADJUST of the CPU, and kvm-clock goes on by the offset from before:
          * by 289 s in "fix cpu hang due to tsc adjustment when kvmclock in use" of March 2021
@@ -223,14 +223,14 @@ const struct cause_row causes_unstable[] = {
 		.signs = "The kernel log has \"Marking TSC unstable due to TSCs unsynchronized\" "
 			 "or \"Summit based system\": the machine has several CPUs, which are not "
 			 "Intel's and do not advertise a TSC of constant rate, or several chassis.",
-		.line = LINE(tsc_marking), .with_switch = true,
+		.line = MEMBER(tsc_marking), .with_switch = true,
 		.advice = {{&advice_ask_for_invariant_tsc, IF(LACKS_INVARIANT)}}},
 	{"tsc-unsynchronized-chassis", GROUP_TSC, CERTAINTY_PROVEN,
 		IF(IS(tsc_wanted), EQ(unstable_reason, UNSTABLE_BY_FIRMWARE)),
 		"The firmware reports that the TSCs of this machine's chassis are not "
 		"synchronized." TSC_READERS_AFFECTED,
 		.signs = "The kernel log has \"Marking TSC unstable due to UV BIOS\".",
-		.line = LINE(tsc_marking), .with_switch = true,
+		.line = MEMBER(tsc_marking), .with_switch = true,
 		.advice = {{&ask_vendor_about_chassis, ALWAYS}}},
 	{"tsc-went-back", GROUP_TSC, CERTAINTY_PROVEN,
 		IF(IS(tsc_wanted), EQ(unstable_reason, UNSTABLE_WENT_BACK)),
@@ -239,7 +239,7 @@ const struct cause_row causes_unstable[] = {
 		"affected, too.",
 		.signs = "The kernel log of a host of guests has \"Marking TSC unstable due to "
 			 "KVM discovered backwards TSC\".",
-		.line = LINE(tsc_marking), .with_switch = true,
+		.line = MEMBER(tsc_marking), .with_switch = true,
 		.advice = {{&advice_update_firmware, IF(IS(machine))},
 			{&advice_ask_about_unstable_tsc, IF(IS(has_host))}}},
 	{"tsc-halts-in-idle", GROUP_TSC, CERTAINTY_PROVEN,
@@ -247,14 +247,14 @@ const struct cause_row causes_unstable[] = {
 		"The TSC of this CPU stops in deep idle states (C2 and deeper)." TSC_READERS_AFFECTED,
 		.signs = "The kernel log has \"Marking TSC unstable due to TSC halts in idle\"; "
 			 "the CPU does not have the flag nonstop_tsc.",
-		.line = LINE(tsc_marking), .with_switch = true,
+		.line = MEMBER(tsc_marking), .with_switch = true,
 		.advice = {{&stay_in_c1, IF(IS(machine))},
 			{&advice_ask_for_invariant_tsc, IF(LACKS_INVARIANT)}}},
 	{"tsc-halts-in-c1e", GROUP_TSC, CERTAINTY_PROVEN,
 		IF(IS(tsc_wanted), EQ(unstable_reason, UNSTABLE_HALTS_IN_C1E)),
 		"The TSC of this CPU stops in the idle state C1E, which the firmware has enabled." TSC_READERS_AFFECTED,
 		.signs = "The kernel log has \"Marking TSC unstable due to TSC halt in AMD C1E\".",
-		.line = LINE(tsc_marking), .with_switch = true,
+		.line = MEMBER(tsc_marking), .with_switch = true,
 		.advice = {{&disable_c1e, IF(IS(machine))}}},
 	{"tsc-rate-changes", GROUP_TSC, CERTAINTY_PROVEN,
 		IF(IS(tsc_wanted), EQ(unstable_reason, UNSTABLE_RATE_CHANGES)),
@@ -262,7 +262,7 @@ const struct cause_row causes_unstable[] = {
 		"not use it." TSC_READERS_AFFECTED,
 		.signs = "The kernel log has \"Marking TSC unstable due to cpufreq changes\"; the "
 			 "CPU does not have the flag constant_tsc.",
-		.line = LINE(tsc_marking), .with_switch = true,
+		.line = MEMBER(tsc_marking), .with_switch = true,
 		.advice = {{&advice_ask_for_invariant_tsc, IF(LACKS_INVARIANT)}}},
 	/* Before dce7cd62754b, in 5.5, every guest of Hyper-V logged this line. */
 	{"tsc-on-hyperv", GROUP_HYPERV, CERTAINTY_PROVEN,
@@ -272,7 +272,7 @@ const struct cause_row causes_unstable[] = {
 		"use the TSC.",
 		.signs = "The kernel log of Linux 5.5 or newer has \"Marking TSC unstable due to "
 			 "running on Hyper-V\".",
-		.line = LINE(tsc_distrust), .with_switch = true, .more = HYPERV_CLOCKS,
+		.line = MEMBER(tsc_distrust), .with_switch = true, .more = HYPERV_CLOCKS,
 		.advice = {{&advice_move, IF(NOT(has_switch), NOT(lacks_driver))},
 			{&advice_ask_hyperv_for_tsc, IF(NOT(has_switch))}}},
 	{"tsc-marked-unstable", GROUP_TSC, CERTAINTY_PROVEN,
@@ -281,6 +281,6 @@ const struct cause_row causes_unstable[] = {
 		.figures = write_reason,
 		.signs = "The kernel log has \"Marking TSC unstable due to\" and a reason that is "
 			 "not the clocksource watchdog, such as \"cyrix 5510/5520 detected\".",
-		.line = LINE(tsc_marking), .with_switch = true},
+		.line = MEMBER(tsc_marking), .with_switch = true},
 	{0},
 };

@@ -152,7 +152,7 @@ const struct cause_row causes_vdso[] = {
 		.signs = "The calls fall back, the vclock mode is none, and the kernel log has "
 			 "\"Disabling VDSO support\" with the name of the clocksource, or \"Not "
 			 "using R4K clocksource in VDSO\".",
-		.line = LINE(vdso_disabled), .evidence = cite_mode,
+		.line = MEMBER(vdso_disabled), .evidence = cite_mode,
 		.advice = {{&report_driver, IF(HAS_NOT(clocksource_is, "MIPS"))}}},
 	{"calls-crash", GROUP_VDSO, CERTAINTY_PROVEN, IF(IS(crashes), NOT(counter_off)),
 		"The vDSO's functions end the process with a signal.",
@@ -176,8 +176,8 @@ const struct cause_row causes_vdso[] = {
 			 "its values do not lie between the kernel's before and after it.",
 		.evidence = cite_values, .more = "https://github.com/raspberrypi/linux/issues/3579",
 		.advice = {{&update_for_values, ALWAYS},
-			{&boot_without_vdso,
-				IF(IS(program_64_bit), HAS(arch_starts, "x86_64"), NOT(gvisor))}}},
+			{&boot_without_vdso, IF(FACT_IS(host.pointer_bits, 64),
+						     HAS(arch_starts, "x86_64"), NOT(gvisor))}}},
 	{"wrong-values-elsewhere", GROUP_VDSO, CERTAINTY_PROVEN,
 		IF(NE(verdict, VERDICT_WRONG), CALL(is_wrong_by_vdso)),
 		"A call that does not decide the verdict fails by the vDSO, or its values are not "

@@ -304,7 +304,7 @@ const struct cause_row causes_watchdog[] = {
 		"The kernel's watchdog could not read its reference clock in time and gave up on "
 		"the TSC{when}: often a false alarm in a guest or under heavy load.",
 		.signs = "The kernel log has \"read-back delay of\" and \"marking tsc unstable\".",
-		.line = LINE(tsc_delay),
+		.line = MEMBER(tsc_delay),
 		.advice = {{&newer_kernel_or_nowatchdog,
 				   IF(NOT(on_tcg), ASK_NOT(has_newer_watchdog))},
 			{&reboot_to_tsc, IF(NOT(on_tcg), ASK(has_newer_watchdog))}}},

@@ -10,6 +10,11 @@
 
 static bool any_holds(const struct view *v, const struct term *terms);
 
+const void *view_member(const struct view *v, const struct term *member)
+{
+	return member->kind ? *(const void *const *)((const char *)v + member->place) : NULL;
+}
+
 const struct call_evidence *view_find_call(
 	const struct view *v, bool (*is)(const struct view *v, const struct call_evidence *call))
 {
@@ -30,7 +35,7 @@ static bool is_true(const struct view *v, const struct term *term)
 	case TERM_BOOL:
 		return *(const bool *)member;
 	case TERM_POINTER:
-		return *(const void *const *)member;
+		return view_member(v, term);
 	case TERM_VALUE:
 		return *(const int *)member == term->value;
 	case TERM_FLAG:

@@ -65,6 +65,9 @@ struct term {
 	{.kind = TERM_STATE, .value = constant, .place = offsetof(struct evidence, name.fact) + \
 		0 * sizeof(OF_EVIDENCE(name.fact.state) == (constant))}
 
+/* A member that is a text or a line of the kernel log, as such. */
+#define MEMBER(name) IS(name)
+
 /*
  * A question that a file has of its own, to the view, or to the calls: one of them at least is so;
  * one of view.h about a name: HAS(hypervisor_is, "xen").
@@ -80,6 +83,9 @@ struct term {
 #define ALL(...) {.kind = TERM_ALL, .terms = IF(__VA_ARGS__)}
 #define NOT_ALL(...) {.kind = TERM_ALL, .terms = IF(__VA_ARGS__), .negated = true}
 /* clang-format on */
+
+/* Returns the member that a MEMBER() names; NULL for none. */
+const void *view_member(const struct view *v, const struct term *member);
 
 /* True if all terms hold, or there are none. */
 bool holds(const struct view *v, const struct term *terms);
@@ -148,6 +154,7 @@ struct way {
 	const char *where; /* a word of host.platform or of host.boot_tool */
 	const char *label; /* those hosts by name */
 	struct step_row step;
+	const struct term *when; /* a condition for naming it where the host's own is not known */
 };
 
 /* The ways to change the kernel command line, and to reboot. */
@@ -183,12 +190,12 @@ enum where {
 struct advice_row {
 	const char *id;
 	enum rank rank;
-	enum actor actor;                            /* in place of the rank's */
-	bool irreversible;                           /* as opposed to struct advice */
-	const char *text;                            /* sentence or two that say what to do */
-	enum where where;                            /* in place of the rank's */
-	const char *to;                              /* {to} on any host; or NULL */
-	const char *(*target)(const struct view *v); /* finds {to}; NULL: does not apply */
+	enum actor actor;   /* in place of the rank's */
+	bool irreversible;  /* as opposed to struct advice */
+	const char *text;   /* sentence or two that say what to do */
+	enum where where;   /* in place of the rank's */
+	const char *to;     /* {to} on any host; or NULL */
+	struct term target; /* MEMBER(name) in place of it */
 	/* The first kernel on which it helps, or NULL. On an older one it says so and comes last.
 	 */
 	const char *since;
@@ -232,7 +239,7 @@ struct cause_row {
 	/* The evidence: a function cites it, then texts like the above, and a line of the log. */
 	void (*evidence)(const struct view *v, struct cause *cause);
 	const char *details[2];
-	struct term line; /* LINE(a member of the view) */
+	struct term line; /* MEMBER(name) */
 	const char *log;  /* or the first line with this text */
 	bool with_switch; /* cites the switch to another clocksource after the line */
 	bool follows;     /* as in struct cause, where others are before it */
@@ -240,8 +247,6 @@ struct cause_row {
 	/* The advice that it brings along; what has another place on some hosts is listed twice. */
 	struct advice_case advice[CAUSE_ADVICE_MAX];
 };
-
-#define LINE(name) IS(name)
 
 /* The causes that apply to a host. */
 struct cause_list {

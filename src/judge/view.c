@@ -15,8 +15,8 @@
  */
 static const struct kernel_log_line *find_vdso_disabled(const struct evidence *evidence)
 {
-	static const char *const marks[] = {"Disabling VDSO", "Disabling vclock"};
-	const struct kernel_log_line *line = log_find_first(evidence, marks, ARRAY_SIZE(marks));
+	const struct kernel_log_line *line =
+		LOG_FIRST(evidence, "Disabling VDSO", "Disabling vclock");
 	const char *current = evidence->clocksource.current;
 
 	if (clocksource_is(evidence, "MIPS"))
@@ -99,10 +99,6 @@ static void add_host(struct view *v)
 	                     platform_is(evidence, "microvm") ||
 	                     platform_is(evidence, "cloud-hypervisor");
 	v->cpu_32_bit = fact_is_flag(&host->long_mode, false);
-	v->program_32_bit =
-		fact_is_known(&host->pointer_bits.fact) && host->pointer_bits.value == 32;
-	v->program_64_bit =
-		fact_is_known(&host->pointer_bits.fact) && host->pointer_bits.value == 64;
 	v->crashes = v->decided.signal;
 	v->proven = fact_is_known(&evidence->proof.fact) && v->decided.calls > 0 &&
 	            v->decided.proven == v->decided.calls;
@@ -137,12 +133,10 @@ static void add_host(struct view *v)
  */
 static const struct kernel_log_line *find_counter_erratum(const struct evidence *evidence)
 {
-	static const char *const errata[] = {"workaround for Freescale erratum a005858",
+	return LOG_FIRST(evidence, "workaround for Freescale erratum a005858",
 		"workaround for HiSilicon erratum 161010101", "workaround for ARM erratum 858921",
 		"workaround for Allwinner erratum UNKNOWN1", "workaround for ARM erratum 1188873",
-		"Trapping CNTVCT access"};
-
-	return log_find_first(evidence, errata, ARRAY_SIZE(errata));
+		"Trapping CNTVCT access");
 }
 
 /*
@@ -160,9 +154,6 @@ static bool has_other_choice(const struct evidence *evidence)
 
 static void add_clocksource(struct view *v)
 {
-	/* At boot, and after a move to another host (arch/x86/xen/time.c). */
-	static const char *const xen_refused[] = {
-		"PVCLOCK not supported", "Cannot restore secondary vcpu_time_info"};
 	const struct evidence *evidence = v->evidence;
 	const struct vclock_evidence *vclock = &evidence->vclock;
 
@@ -180,7 +171,9 @@ static void add_clocksource(struct view *v)
 	/* The vDSO of x86-64 could read hpet before 1ed95e52d902, in 4.7. */
 	v->may_read_hpet = v->captured && !v->vdso_without_clock &&
 	                   clocksource_is(evidence, "hpet") && kernel_is_before(evidence, "4.7");
-	v->xen_refused = log_find_first(evidence, xen_refused, ARRAY_SIZE(xen_refused));
+	/* At boot, and after a move to another host (arch/x86/xen/time.c). */
+	v->xen_refused = LOG_FIRST(
+		evidence, "PVCLOCK not supported", "Cannot restore secondary vcpu_time_info");
 	v->vdso_disabled = find_vdso_disabled(evidence);
 	v->counter_erratum = find_counter_erratum(evidence);
 	v->mode_none = vclock->how >= VCLOCK_COPY && vclock->mode == VCLOCK_MODE_NONE;
@@ -229,42 +222,55 @@ static bool is_tsc_cleared(const struct view *v)
 	       (culprit == WATCHDOG_UNDETERMINED && v->tsc_delay);
 }
 
+/* Returns the first switch to tsc, and not to tsc-early, or NULL. */
+static const struct kernel_log_line *find_switch_to_tsc(const struct evidence *evidence)
+{
+	const struct kernel_log_line *line = log_find_switch(evidence, NULL);
+
+	while (line && strcmp(log_switched_to(line), "tsc") != 0)
+		line = log_find_switch(evidence, line);
+	return line;
+}
+
+/* 4.18.0-394.el8 has tsc=nowatchdog, for tsc-early too. */
+static bool kernel_is_rhel_8(const struct evidence *evidence)
+{
+	return fact_is_known(&evidence->host.kernel.fact) &&
+	       strstr(evidence->host.kernel.value, ".el8");
+}
+
 static void add_tsc(struct view *v)
 {
-	/* The old wording has the name in quotes, that of 7.2 has it bare; 3.10 has its own. */
-	static const char *const distrust[] = {"Marking clocksource 'tsc",
-		"Marking clocksource tsc", "Clocksource tsc unstable", "Marking TSC unstable",
-		"TSC warp", "TSC found unstable after boot"};
-	/* The lines of check_tsc_sync_source(). */
-	static const char *const warps[] = {
-		"TSC warp between CPUs", "check_tsc_sync_source failed"};
-	static const char *const writes[] = {
-		"force to 0", "TSC ADJUST differs", "TSC ADJUST synchronize"};
-	static const char *const unsynchronized[] = {
-		"TSC warp", "inter CPU skew", " ahead of CPU", " behind CPU"};
+	static const char marking[] = "Marking TSC unstable due to ";
 	const struct evidence *evidence = v->evidence;
 	bool is_in_use =
 		v->clocksource_known && clocksource_is_own_counter(evidence->clocksource.current);
 	bool is_dropped, is_faulty;
 
-	v->unstable_words = unstable_find(evidence);
+	v->tsc_marking = log_find(evidence, marking);
+	v->unstable_words =
+		v->tsc_marking ? strstr(v->tsc_marking->text, marking) + strlen(marking) : NULL;
 	v->unstable_reason = unstable_read(v->unstable_words);
 	v->boot_disables_tsc =
 		boot_takes(evidence, BOOT_TSC) || v->unstable_reason == UNSTABLE_BY_BOOT ||
 		log_find(evidence, "cannot disable TSC completely"); /* notsc, up to 4.14 */
 	v->tsc_offered = clocksource_is_offered(evidence, "tsc");
 	v->tsc_rated_unstable = is_tsc_rated_unstable(evidence);
-	v->tsc_distrust = log_find_first(evidence, distrust, ARRAY_SIZE(distrust));
+	/* The old wording has the name in quotes, that of 7.2 has it bare; 3.10 has its own. */
+	v->tsc_distrust = LOG_FIRST(evidence, "Marking clocksource 'tsc", "Marking clocksource tsc",
+		"Clocksource tsc unstable", "Marking TSC unstable", "TSC warp",
+		"TSC found unstable after boot");
 	v->tsc_distrusted = v->tsc_distrust || v->tsc_rated_unstable;
-	v->tsc_marking = log_find(evidence, "Marking TSC unstable due to ");
 	v->tsc_delay = find_delay(evidence);
 	v->tsc_uncalibrated = v->tsc_offered ? NULL : find_uncalibrated(evidence);
-	v->tsc_warp = log_find_first(evidence, warps, ARRAY_SIZE(warps));
-	v->tsc_in_use = log_find_tsc_in_use(evidence);
-	v->tsc_written = log_find_first(evidence, writes, ARRAY_SIZE(writes));
+	/* The lines of check_tsc_sync_source(). */
+	v->tsc_warp = LOG_FIRST(evidence, "TSC warp between CPUs", "check_tsc_sync_source failed");
+	v->tsc_in_use = find_switch_to_tsc(evidence);
+	v->tsc_written =
+		LOG_FIRST(evidence, "force to 0", "TSC ADJUST differs", "TSC ADJUST synchronize");
 	v->tsc_unsynchronized =
 		v->unstable_reason == UNSTABLE_WARPED ||
-		log_find_first(evidence, unsynchronized, ARRAY_SIZE(unsynchronized));
+		LOG_FIRST(evidence, "TSC warp", "inter CPU skew", " ahead of CPU", " behind CPU");
 	v->tsc_varies = fact_is_known(&evidence->host.tsc_flags.fact)
 	                        ? !tsc_has_flag(evidence, "constant_tsc") &&
 	                                  !tsc_has_flag(evidence, "tsc_reliable")
@@ -302,9 +308,8 @@ static bool are_clocks_disabled(const struct view *v)
 	const struct evidence *evidence = v->evidence;
 
 	return v->unsupported_on_x86 && boot_takes(evidence, BOOT_REFERENCE) &&
-	       fact_is_known(&evidence->clocksource.available_fact) &&
-	       !clocksource_is_offered(evidence, "hpet") &&
-	       !clocksource_is_offered(evidence, "acpi_pm") &&
+	       clocksource_is_missing(evidence, "hpet") &&
+	       clocksource_is_missing(evidence, "acpi_pm") &&
 	       (clocksource_counts_ticks(evidence->clocksource.current) ||
 		       clocksource_is(evidence, "pit"));
 }
@@ -315,23 +320,12 @@ static bool are_clocks_disabled(const struct view *v)
  */
 static const struct kernel_log_line *find_removed_clock(const struct view *v)
 {
-	static const char *const clocks[] = {"clocksource kvm-clock", "clocksource xen",
-		"clocksource hyperv_clocksource_tsc_page", "clocksource hyperv_clocksource_msr",
-		"clocksource hyperv_clocksource"};
 	const struct evidence *evidence = v->evidence;
+	const struct kernel_log_line *line = NULL;
 
-	if (!v->unsupported_on_x86 || !fact_is_known(&evidence->clocksource.available_fact))
-		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
-		const struct kernel_log_line *line = log_find(evidence, clocks[i]);
-
-		if (clocksource_is_offered(evidence, clocks[i] + strlen("clocksource ")))
-			continue;
-		/* "Switched to clocksource xen", before 3.12 "Switching to" */
-		while (line && (!strstr(line->text, "Switch") ||
-				       *(strstr(line->text, clocks[i]) + strlen(clocks[i]))))
-			line = log_find_after(evidence, line, clocks[i]);
-		if (line)
+	while (v->unsupported_on_x86 && (line = log_find_switch(evidence, line))) {
+		if (clocksource_is_hypervisors(log_switched_to(line)) &&
+			clocksource_is_missing(evidence, log_switched_to(line)))
 			return line;
 	}
 	return NULL;
@@ -402,11 +396,14 @@ static const char *find_own_counter(const struct view *v)
 
 static const char *find_paravirtual(const struct view *v)
 {
-	static const char *const names[] = {"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
+	const struct clocksource_evidence *clocksource = &v->evidence->clocksource;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (clocksource_is_other(v->evidence, names[i]) && !reason_against(v, names[i]))
-			return names[i];
+	for (size_t i = 0; i < clocksource->available_count; i++) {
+		const char *name = clocksource->available[i];
+
+		if (clocksource_is_hypervisors(name) && clocksource_is_other(v->evidence, name) &&
+			!reason_against(v, name))
+			return name;
 	}
 	return NULL;
 }
@@ -462,18 +459,17 @@ static void add_fallback(struct view *v)
 		!(v->on_kvm_clock && v->boot_disables_kvm_vdso);
 	/* For a captured tree it is likely on Xen, whose page is seldom marked stable. */
 	v->tsc_lost = (v->on_xen || v->on_kvm_clock || v->on_hyperv_page) &&
-	              (v->falls_back || (v->on_xen && v->captured)) && !v->tsc_offered &&
-	              fact_is_known(&clocksource->available_fact) && v->tsc_in_use;
-	v->tsc_missing = (v->unsupported_on_x86 || v->tsc_lost) && !v->tsc_offered &&
-	                 fact_is_known(&clocksource->available_fact);
+	              (v->falls_back || (v->on_xen && v->captured)) &&
+	              clocksource_is_missing(evidence, "tsc") && v->tsc_in_use;
 	v->tsc_wanted = v->unsupported_on_x86 || v->tsc_lost;
+	v->tsc_missing = v->tsc_wanted && clocksource_is_missing(evidence, "tsc");
 	v->clocks_disabled = are_clocks_disabled(v);
 	v->removed_clock = find_removed_clock(v);
 	v->lacks_driver = lacks_driver(v);
-	v->wants_provider =
-		v->unsupported_on_x86 && hypervisor_is(evidence, "oracle") && !v->tsc_avoided &&
-		!v->tsc_offered && fact_is_known(&clocksource->available_fact) &&
-		!clocksource_is_offered(evidence, "kvm-clock") && !v->boot_disables_kvm_clock;
+	v->wants_provider = v->unsupported_on_x86 && hypervisor_is(evidence, "oracle") &&
+	                    !v->tsc_avoided && clocksource_is_missing(evidence, "tsc") &&
+	                    clocksource_is_missing(evidence, "kvm-clock") &&
+	                    !v->boot_disables_kvm_clock;
 	v->has_host = v->guest && !v->on_tcg && !v->lacks_driver && !v->wants_provider;
 }
 

@@ -22,7 +22,7 @@ enum watchdog_culprit {
 	WATCHDOG_RATES,        /* the two run at different rates */
 };
 
-/* Why the kernel marked the TSC unstable, as it says itself (cause_unstable.c has the words). */
+/* Why the kernel marked the TSC unstable, as it says itself (ask.c has the words). */
 enum unstable_reason {
 	UNSTABLE_UNSAID, /* it did not, or the log does not have the line */
 	UNSTABLE_BY_WATCHDOG,
@@ -87,8 +87,7 @@ double tsc_find_hz(const struct evidence *evidence, double *error);
  */
 struct watchdog_report watchdog_explain(const struct evidence *evidence);
 
-/* Returns the kernel's own words for its reason, or NULL, and what they mean. */
-const char *unstable_find(const struct evidence *evidence);
+/* Returns what the kernel's own words for its reason mean; NULL: it did not say. */
 enum unstable_reason unstable_read(const char *words);
 
 /*
@@ -118,11 +117,9 @@ struct view {
 	bool emulated;
 	bool on_x86;
 	bool on_powerpc;
-	bool on_tcg;          /* QEMU emulates this guest's CPUs */
-	bool may_be_restored; /* from snapshots, as a matter of course */
-	bool cpu_32_bit;      /* it does not run 64-bit kernels */
-	bool program_32_bit;
-	bool program_64_bit;        /* neither: it is not known */
+	bool on_tcg;                /* QEMU emulates this guest's CPUs */
+	bool may_be_restored;       /* from snapshots, as a matter of course */
+	bool cpu_32_bit;            /* it does not run 64-bit kernels */
 	bool crashes;               /* a deciding call ends with a signal */
 	bool proven;                /* all deciding calls were made under the proof */
 	bool all_enter;             /* in the proof, each of them in each attempt */
@@ -163,6 +160,7 @@ struct view {
 	enum verdict_kind expected; /* as in struct verdict */
 
 	/* The TSC, and what the kernel log has against it. */
+	const struct kernel_log_line *tsc_marking; /* with the reason */
 	const char *unstable_words; /* why the kernel marked it unstable; NULL if unsaid */
 	enum unstable_reason unstable_reason;
 	bool boot_disables_tsc;
@@ -170,7 +168,6 @@ struct view {
 	bool tsc_rated_unstable; /* offered, but ranked behind slower clocksources */
 	const struct kernel_log_line *tsc_distrust;
 	bool tsc_distrusted; /* tsc_rated_unstable, or the log has tsc_distrust */
-	const struct kernel_log_line *tsc_marking;      /* with the reason */
 	const struct kernel_log_line *tsc_delay;        /* of the reads of its reference clock */
 	const struct kernel_log_line *tsc_uncalibrated; /* why it is not offered */
 	const struct kernel_log_line *tsc_warp;         /* by the kernel's test of the CPUs */
@@ -208,8 +205,8 @@ struct view {
 	bool boot_choice_slows; /* without boot_chose_current the kernel may choose a faster one */
 	/* The kernel used the TSC, and a hypervisor's clock now, which falls back or may do so. */
 	bool tsc_lost;
-	bool tsc_missing; /* not in the list of clocksources, where it should be */
 	bool tsc_wanted;  /* unsupported_on_x86 or tsc_lost: why is it not in use? */
+	bool tsc_missing; /* tsc_wanted, and not in the list of clocksources */
 	/* The kernel command line leaves no clock to calibrate the TSC by, or to check it with. */
 	bool clocks_disabled;
 	/* The switch to a clock of the hypervisor's that the kernel does not offer any more. */
@@ -245,6 +242,9 @@ bool mode_is(const struct evidence *evidence, const char *word);
 
 /* True if the kernel offers this clocksource, by its whole name: `tsc` is not `tsc-early`. */
 bool clocksource_is_offered(const struct evidence *evidence, const char *name);
+
+/* True if it is known not to. */
+bool clocksource_is_missing(const struct evidence *evidence, const char *name);
 
 /* True if the kernel offers this clocksource, and is known to use another. */
 bool clocksource_is_other(const struct evidence *evidence, const char *name);
@@ -290,11 +290,9 @@ const struct kernel_log_line *log_find_after(
 	const struct evidence *evidence, const struct kernel_log_line *line, const char *text);
 
 /* Returns the first line with the earliest of these texts that occurs, or NULL. */
+#define LOG_FIRST(evidence, ...) log_find_first(evidence, (const char *const[]){__VA_ARGS__, NULL})
 const struct kernel_log_line *log_find_first(
-	const struct evidence *evidence, const char *const *texts, size_t count);
-
-/* Finds the first switch to tsc, and not to tsc-early, or NULL. */
-const struct kernel_log_line *log_find_tsc_in_use(const struct evidence *evidence);
+	const struct evidence *evidence, const char *const *texts);
 
 /* True if a line shows that the kernel was built with CONFIG_KVM_GUEST. */
 bool log_shows_kvm_guest(const struct evidence *evidence);
@@ -315,9 +313,6 @@ bool kernel_is_before(const struct evidence *evidence, const char *release);
 /* True if it is known to be this stable release, "6.1.78", or a later one of "6.1". */
 bool kernel_is_patched(const struct evidence *evidence, const char *wanted);
 
-/* True for a kernel of RHEL 8, which has backports. */
-bool kernel_is_rhel_8(const struct evidence *evidence);
-
 /* True if the kernel's architecture is known and its name begins with this. */
 bool arch_starts(const struct evidence *evidence, const char *beginning);
 
@@ -328,7 +323,13 @@ bool kernel_vdso_has_no_clock(const struct evidence *evidence);
 bool kernel_reads_hyperv_page(const struct evidence *evidence);
 
 /* True if it is a count of timer interrupts, which fails where some are lost. */
-bool clocksource_counts_ticks(const char *name);
+bool clocksource_counts_ticks(const char *clocksource);
+
+/* True if it is the clock of a hypervisor: a guest alone has one, and Xen's dom0. */
+bool clocksource_is_hypervisors(const char *clocksource);
+
+/* Returns its rate; 0: that differs by machine, or is not known. */
+double clocksource_hz(const char *clocksource);
 
 /* True if some kernel gives a clocksource of this name a clock mode. */
 bool vclock_name_has_mode(const char *clocksource);

@@ -54,39 +54,6 @@
 #define RATES_MAX 6
 static const double hpet_rates[RATES_MAX] = {14318180, 24e6, 25e6, 100e6, 62.5e6, 16777216};
 
-/* The reference clocks that are known by name. */
-static const struct reference {
-	const char *name;
-	double rate; /* Hz; 0: it differs by machine */
-	bool paravirtual;
-	bool by_interrupts; /* counts timer interrupts */
-} references[] = {
-	{"acpi_pm", 3579545, false, false},
-	{"kvm-clock", 1e9, true, false},
-	{"xen", 1e9, true, false},
-	{"hyperv_clocksource_tsc_page", 0, true, false},
-	{"hyperv_clocksource_msr", 0, true, false},
-	{"hyperv_clocksource", 0, true, false},
-	{"jiffies", 0, false, true},
-	{"refined-jiffies", 0, false, true},
-};
-
-static const struct reference *find_reference(const char *name)
-{
-	static const struct reference unknown = {.name = ""};
-
-	for (size_t i = 0; i < ARRAY_SIZE(references); i++) {
-		if (strcmp(references[i].name, name) == 0)
-			return &references[i];
-	}
-	return &unknown;
-}
-
-bool clocksource_counts_ticks(const char *name)
-{
-	return find_reference(name)->by_interrupts;
-}
-
 static bool is_tsc(const char *clocksource)
 {
 	return strcmp(clocksource, "tsc") == 0 || strcmp(clocksource, "tsc-early") == 0;
@@ -305,7 +272,7 @@ struct tsc_rates boot_rates_find(
 static bool is_guest(const struct evidence *evidence, const struct watchdog_counter *reference)
 {
 	return host_is_guest(evidence) ||
-	       (!platform_is(evidence, "xen-dom0") && find_reference(reference->name)->paravirtual);
+	       (!platform_is(evidence, "xen-dom0") && clocksource_is_hypervisors(reference->name));
 }
 
 /* Lists the rates that the reference may have, and returns how many; 0: unknown. */
@@ -317,7 +284,7 @@ static size_t reference_rates(const struct evidence *evidence,
 		rates[0] = (double)reference->ticks / reference->seconds;
 		return 1;
 	}
-	rates[0] = find_reference(reference->name)->rate;
+	rates[0] = clocksource_hz(reference->name);
 	if (rates[0] > 0)
 		return 1;
 	if (strcmp(reference->name, "hpet") != 0)
@@ -411,7 +378,7 @@ static enum watchdog_culprit find_culprit(
 
 	if (!*reference->name)
 		return WATCHDOG_UNDETERMINED;
-	if (find_reference(reference->name)->by_interrupts)
+	if (clocksource_counts_ticks(reference->name))
 		return passed >= 0 && counted > passed ? WATCHDOG_UNDETERMINED : WATCHDOG_REFERENCE;
 	/*
 	 * It was read as all ones, did not count, or wrapped. 7.2 logs an interval alone, and skips
