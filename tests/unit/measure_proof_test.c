@@ -4,6 +4,7 @@
  * enter the kernel, functions of this file do not, and some do at times.
  */
 #include <errno.h>
+#include <seccomp.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -366,6 +367,40 @@ static void a_proof_that_misses_a_deciding_call_is_none(void **state)
 	assert_int_equal(evidence.calls[ANSWERS].path[PATH_VDSO].attempts, 0);
 }
 
+static void refuse_wait4(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	if (!filter || seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(wait4), 0) < 0 ||
+		seccomp_load(filter) < 0)
+		_exit(2);
+}
+
+static void a_refused_wait_leaves_no_traced_child(void **state)
+{
+	struct call_table calls = {0};
+	struct fact why = {0};
+	struct proof_run *run = child_share(sizeof(*run), &why);
+	siginfo_t left = {0};
+	int status = 0;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(run);
+	run->table = &calls;
+	pid = fork();
+	if (pid == 0) {
+		refuse_wait4();
+		_exit(proof_by_ptrace(run, DEADLINE_NONE, &why) || !strstr(why.reason, "wait4") ||
+			waitid(P_ALL, 0, &left, WEXITED | WNOHANG) == 0 || errno != ECHILD);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	child_unshare(run, sizeof(*run));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+		unit_skip("no seccomp filter can be set here");
+	assert_int_equal(status, 0);
+}
+
 /* Two methods that share no mechanism say the same of this host. */
 static void seccomp_and_ptrace_agree_on_this_host(void **state)
 {
@@ -441,6 +476,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(seccomp_counts_what_enters),
 		cmocka_unit_test(ptrace_counts_what_enters),
+		cmocka_unit_test(a_refused_wait_leaves_no_traced_child),
 		cmocka_unit_test(the_whole_proof_counts_what_enters),
 		cmocka_unit_test(a_second_part_is_added_to_the_first),
 		cmocka_unit_test(what_was_counted_before_the_time_was_over_is_kept),
