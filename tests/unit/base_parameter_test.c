@@ -53,6 +53,7 @@ static void each_is_matched_as_it_is_registered(void **state)
 	assert_is("notsc=0", "notsc", true);
 	assert_is("notscx", "notsc", true);
 	assert_is("nots", "notsc", false);
+	assert_is("xotsc", "notsc", false);
 	assert_is("tsc", "tsc", false);
 	assert_is("tsc=", "tsc", true);
 	assert_is("tsc_early_khz=1", "tsc", false);
