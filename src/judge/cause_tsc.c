@@ -167,6 +167,9 @@ static bool is_uncalibrated(const struct view *v)
 #define LOG_UNREAD ANY(STATE(kernel_log, FACT_DENIED), STATE(kernel_log, FACT_FAILED))
 #define LOG_READ NOT_ALL(LOG_UNREAD)
 
+/* The reason would be in it; of one that is whole the report has the lines. */
+#define LOG_WHOLE ASK(log_has_beginning), ASK(is_log_whole)
+
 /* True if the last clocksource= of the command line is neither in use nor offered. */
 static bool is_choice_refused(const struct view *v)
 {
@@ -208,12 +211,12 @@ const struct cause_row causes_tsc[] = {
 			IF(IS(guest), NOT(has_switch), NOT(may_be_restored), NOT(on_xen), TRUSTED,
 				NOT(lacks_driver))}}},
 	{"tsc-not-offered", GROUP_TSC, CERTAINTY_POSSIBLE,
-		IF(IS(tsc_missing), TRUSTED, ASK_NOT(is_uncalibrated), ASK_NOT(is_unverified),
-			NOT(tsc_in_use), FACT_IS(host.invariant_tsc, true)),
+		IF(IS(tsc_missing), TRUSTED, NOT(tsc_delay), ASK_NOT(is_uncalibrated),
+			ASK_NOT(is_unverified), NOT(tsc_in_use), FACT_IS(host.invariant_tsc, true)),
 		"The kernel is too old to know this CPU's invariant TSC, or it rejected the TSC, "
 		"and the log entry is gone or cannot be read.",
 		.texts = {{KNOWN "does not offer it; its log does not say why.",
-				  IF(KNOWN_TSC, ASK(log_has_beginning))},
+				  IF(KNOWN_TSC, LOG_WHOLE)},
 			{KNOWN "rejected it, which its log since boot would explain.",
 				IF(KNOWN_TSC)},
 			{"The kernel rejected this CPU's invariant TSC, which its log would show, "
@@ -222,8 +225,8 @@ const struct cause_row causes_tsc[] = {
 		.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel log "
 			 "does not say why.",
 		.evidence = cite_invariance,
-		.advice = {{&find_in_kernel_log, IF(KNOWN_TSC, LOG_READ, NOT(vdso_disabled),
-							 ASK_NOT(log_has_beginning))},
+		.advice = {{&find_in_kernel_log,
+				   IF(KNOWN_TSC, LOG_READ, NOT(vdso_disabled), NOT_ALL(LOG_WHOLE))},
 			{&newer_kernel_for_cpu, IF(NOT_ALL(KNOWN_TSC), LOG_READ)}}},
 	/* A TSC that was in use shows that this kernel knows it. */
 	{"tsc-dropped", GROUP_TSC, CERTAINTY_LIKELY,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of judge/advice: what is advised, and what is never advised. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -842,18 +843,26 @@ static void removing_a_setting_says_nothing_of_tsc(void **state)
 	assert_null(strstr(advice[0].text, "Do not switch to tsc"));
 }
 
-/* The flags are the kernel's own words. */
+/*
+ * The flags are the kernel's own words, and a log since boot has the reason: it is asked for unless
+ * the report has all of its lines.
+ */
 static void a_kernel_that_knows_the_tsc_is_not_called_too_old(void **state)
 {
+	static const char known[] = "constant_tsc nonstop_tsc";
 	static const struct {
 		const char *flags;
-		double seconds; /* of the log's first line; negative if there is no log */
-		const char *id; /* NULL for none */
-	} kernels[] = {{"tsc_adjust", -1, "newer-kernel-for-cpu"},
-		{"constant_tsc", -1, "newer-kernel-for-cpu"},
-		{"constant_tsc nonstop_tsc", -1, "find-in-kernel-log"},
-		{"constant_tsc nonstop_tsc", 1200, "find-in-kernel-log"},
-		{"constant_tsc nonstop_tsc", 0.3, NULL}};
+		size_t lines;
+		double seconds; /* of the log's first line */
+		const char *source, *id;
+	} kernels[] = {{"tsc_adjust", 0, 0, "", "newer-kernel-for-cpu"},
+		{"constant_tsc", 0, 0, "", "newer-kernel-for-cpu"},
+		{known, 0, 0, "", "find-in-kernel-log"},
+		{known, 1, 1200, "/dev/kmsg", "find-in-kernel-log"},
+		{known, 1, NAN, "/dev/kmsg", "find-in-kernel-log"},
+		{known, 1, 0.3, KERNEL_LOG_AT_BOOT, "find-in-kernel-log"},
+		{known, KERNEL_LOG_MAX, 0.3, "/dev/kmsg", "find-in-kernel-log"},
+		{known, 1, 0.3, "/dev/kmsg", "send-report"}};
 	static struct evidence evidence;
 
 	(void)state;
@@ -863,18 +872,46 @@ static void a_kernel_that_knows_the_tsc_is_not_called_too_old(void **state)
 		evidence_make_falling_back(&evidence, "acpi_pm");
 		evidence_set_available(&evidence, "hpet acpi_pm");
 		fact_set_text(&evidence.host.tsc_flags, kernels[i].flags);
-		if (kernels[i].seconds >= 0) {
+		evidence.kernel_log.count = 0;
+		for (size_t j = 0; j < kernels[i].lines; j++)
 			evidence_add_log(&evidence, "clocksource: Switched to clocksource acpi_pm");
-			evidence.kernel_log.lines[0].seconds = kernels[i].seconds;
-		}
+		evidence.kernel_log.lines[0].seconds = kernels[i].seconds;
+		text_clean(evidence.kernel_log.source, sizeof(evidence.kernel_log.source),
+			kernels[i].source);
 		count = find(&evidence);
 		assert_string_equal(diagnosis.causes[0].id, "tsc-not-offered");
-		for (size_t j = 0; j < 2; j++) {
-			const char *id = j ? "newer-kernel-for-cpu" : "find-in-kernel-log";
+		assert_string_equal(advice[0].id, kernels[i].id);
+		assert_int_equal(is_found("newer-kernel-for-cpu", count),
+			strcmp(kernels[i].id, "newer-kernel-for-cpu") == 0);
+	}
+}
 
-			assert_int_equal(is_found(id, count),
-				kernels[i].id && strcmp(kernels[i].id, id) == 0);
-		}
+/* Stable kernels have the newer one, too; without a release it is not assumed. */
+static void the_newer_watchdog_is_known_by_the_release(void **state)
+{
+	static const struct {
+		const char *release;
+		bool has_it;
+	} kernels[] = {{NULL, false}, {"5.10.222", false}, {"5.10.223", true}, {"5.15.148", false},
+		{"5.15.149", true}, {"6.1.77", false}, {"6.1.78", true}, {"6.6.16", false},
+		{"6.6.17", true}, {"6.7.12", false}, {"6.8.0-49-generic", true}, {"7.0.1", true}};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(kernels); i++) {
+		evidence_make_falling_back(&evidence, "hpet");
+		evidence_set_available(&evidence, "hpet acpi_pm");
+		if (kernels[i].release)
+			fact_set_text(&evidence.host.kernel, kernels[i].release);
+		else
+			fact_set(&evidence.host.kernel.fact, FACT_ABSENT, "no file");
+		evidence_add_log(&evidence,
+			"clocksource: timekeeping watchdog on CPU1: hpet read-back "
+			"delay of 60952ns, attempt 4, marking tsc unstable");
+		assert_true(find(&evidence) > 0);
+		assert_string_equal(diagnosis.causes[0].id, "tsc-read-delay");
+		assert_string_equal(advice[0].id,
+			kernels[i].has_it ? "reboot-to-tsc" : "newer-kernel-or-nowatchdog");
 	}
 }
 
@@ -918,6 +955,7 @@ int main(void)
 		cmocka_unit_test(removing_a_setting_says_nothing_of_tsc),
 		cmocka_unit_test(a_text_that_does_not_fit_is_refused),
 		cmocka_unit_test(a_kernel_that_knows_the_tsc_is_not_called_too_old),
+		cmocka_unit_test(the_newer_watchdog_is_known_by_the_release),
 		cmocka_unit_test(ids_are_unique),
 		cmocka_unit_test(parameters_that_are_newer_than_the_kernel_are_not_added),
 		cmocka_unit_test(a_parameter_that_is_set_is_not_advised_again),

@@ -111,6 +111,7 @@ static void a_boot_parameter_takes_what_the_kernel_lets_it_take(void **state)
 		{"nohpet", BOOT_REFERENCE, true},
 		{"pmtmr=0x0", BOOT_REFERENCE, true},
 		{"pmtmr=0 pmtmr=508", BOOT_REFERENCE, false},
+		{"pmtmr=", BOOT_REFERENCE, false},
 		{"no_kvmclock", BOOT_KVM_CLOCK, true},
 		{"no-kvmclock-vsyscall", BOOT_KVM_CLOCK, false},
 		{"no-kvmclock-vsyscall=0", BOOT_KVM_VDSO, true},
