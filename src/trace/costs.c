@@ -26,17 +26,100 @@ static const struct call_evidence *find_call(
 	return NULL;
 }
 
-/* The proof decides: a path that was only timed may be a system call. */
-static bool is_served(const struct call_evidence *call)
-{
-	const struct path_evidence *vdso = &call->path[PATH_VDSO];
+/*
+ * What the vDSO does with a call. The proof decides for this host: a path that was only timed may
+ * be a system call.
+ */
+enum by_vdso {
+	VDSO_SERVES,
+	VDSO_FALLS_BACK,  /* always */
+	VDSO_FAILS,       /* sometimes at least */
+	VDSO_UNPROVEN,    /* it sometimes falls back, or there is no proof */
+	VDSO_IS_PASSED_BY /* by the stubs, as if this host fell back */
+};
 
-	return vdso->available && vdso->attempts > 0 && vdso->entered == 0 && !vdso->failed;
+static enum by_vdso find_proof(const struct call_evidence *call)
+{
+	const struct path_evidence *vdso = call ? &call->path[PATH_VDSO] : NULL;
+
+	if (!vdso || !vdso->attempts)
+		return VDSO_UNPROVEN;
+	if (vdso->entered == vdso->attempts)
+		return VDSO_FALLS_BACK;
+	if (vdso->failed)
+		return VDSO_FAILS;
+	return vdso->entered ? VDSO_UNPROVEN : VDSO_SERVES;
+}
+
+/*
+ * For some clocks clock_getres is always a system call. A host that is too busy to be measured has
+ * no evidence: as if it fell back, the calls into the vDSO are avoidable.
+ */
+bool trace_row_is_avoidable(const struct trace_evidence *trace, size_t row)
+{
+	const struct trace_row *planned = &trace->request->plan->rows[row];
+	const enum served_call kind = planned->call->served;
+	const struct call_evidence *call = find_call(&trace->host, planned);
+
+	return kind != SERVED_CLOCK_GETRES &&
+	       (find_proof(call) == VDSO_SERVES ||
+		       call_decides(served_calls[kind].name, planned->clock) ||
+		       (!call && trace->request->as_if_fallback && trace->vdso_calls[row]));
 }
 
 uint64_t trace_line_calls(const struct trace_line *line)
 {
 	return line->count + (uint64_t)line->served.value + line->unproven;
+}
+
+/*
+ * Divides the calls of a row by who served them. The kernel counts the system calls, those that the
+ * vDSO makes included, if BPF programs may count; the stubs count the calls into the vDSO, before
+ * these return, whatever comes of them.
+ */
+static void divide_calls(
+	const struct trace_evidence *trace, size_t row, enum by_vdso proof, struct trace_line *line)
+{
+	const bool is_counted = fact_is_known(&trace->method_fact);
+	const uint64_t into_vdso = trace->vdso_calls[row], by_kernel = trace->counts[row];
+	const uint64_t rest = into_vdso > by_kernel ? into_vdso - by_kernel : 0;
+	uint64_t served = 0;
+
+	line->count = by_kernel;
+	switch (trace->request->as_if_fallback ? VDSO_IS_PASSED_BY : proof) {
+	case VDSO_IS_PASSED_BY:
+		/* The kernel does not count those that a filter refuses. */
+		line->count += rest;
+		break;
+	case VDSO_SERVES:
+		served = into_vdso;
+		break;
+	case VDSO_FALLS_BACK:
+		/* If the row has no system call, they had another name (measure/call.c). */
+		if (!is_counted)
+			line->count = into_vdso;
+		else if (by_kernel)
+			served = rest;
+		break;
+	case VDSO_UNPROVEN:
+		/* What was no system call was served, as it does not fail. */
+		if (is_counted)
+			served = rest;
+		else
+			line->unproven = rest;
+		break;
+	case VDSO_FAILS:
+		line->unproven = rest;
+		break;
+	}
+	line->counted = trace->method_fact;
+	if ((trace->request->as_if_fallback || proof == VDSO_FALLS_BACK) &&
+		fact_is_known(&trace->served))
+		fact_set_known(&line->counted);
+	line->served = (struct number_fact){.fact = trace->served, .value = (int64_t)served};
+	if (line->unproven)
+		fact_set(&line->served.fact, FACT_ABSENT,
+			"that it serves this call here is not proven");
 }
 
 /* The cost of one call need not be known where there is none. */
@@ -45,78 +128,42 @@ static double all_seconds(uint64_t calls, double ns)
 	return calls ? cost_seconds((double)calls, ns, 0) : 0;
 }
 
+static void set_costs(const struct evidence *host, const struct call_evidence *call,
+	enum by_vdso proof, struct trace_line *line)
+{
+	const struct real_fact *what_if = &host->copy.what_if_ns;
+
+	line->syscall_ns = line->vdso_ns = NAN;
+	if (proof == VDSO_SERVES && fact_is_known(&call->path[PATH_VDSO].fact))
+		line->vdso_ns = call->path[PATH_VDSO].min_ns;
+	else if (call && proof != VDSO_SERVES && call->decides && fact_is_known(&what_if->fact))
+		line->vdso_ns = what_if->value;
+	if (call && fact_is_known(&call->path[PATH_SYSCALL].fact)) {
+		line->syscall_ns = call->path[PATH_SYSCALL].min_ns;
+	} else if (fact_is_known(&host->timing.syscall_floor_ns.fact)) {
+		line->syscall_ns = host->timing.syscall_floor_ns.value;
+		line->is_minimum = true;
+	}
+	line->spent_s = all_seconds(line->count, line->syscall_ns) +
+	                all_seconds((uint64_t)line->served.value, line->vdso_ns) +
+	                all_seconds(line->unproven, NAN);
+	line->fallback_s = all_seconds(trace_line_calls(line), line->syscall_ns);
+}
+
 /* Returns the calls of a row of the plan with their costs. */
 static struct trace_line make_line(const struct trace_evidence *trace, size_t row)
 {
-	const struct evidence *host = &trace->host;
 	const struct trace_row *planned = &trace->request->plan->rows[row];
-	const struct call_evidence *call = find_call(host, planned);
-	const struct path_evidence *vdso = call ? &call->path[PATH_VDSO] : NULL;
-	const bool served_here = call && is_served(call);
-	const bool falls_back = vdso && vdso->attempts && vdso->entered == vdso->attempts;
-	const enum served_call kind = planned->call->served;
-	const uint64_t into_vdso = trace->vdso_calls[row];
+	const struct call_evidence *call = find_call(&trace->host, planned);
+	const enum by_vdso proof = find_proof(call);
 	struct trace_line line = {.call = planned->call->name,
 		.clock = planned->clock,
-		.reads_clock = served_calls[kind].reads_clock,
-		.count = trace->counts[row],
-		.counted = trace->method_fact,
-		.served = {.fact = trace->served},
-		.syscall_ns = NAN,
-		.vdso_ns = NAN};
+		.reads_clock = served_calls[planned->call->served].reads_clock,
+		.avoidable = trace_row_is_avoidable(trace, row)};
 
-	/*
-	 * For some clocks clock_getres is always a system call. A host that is too busy to be
-	 * measured has no evidence: as if it fell back, the calls into the vDSO are avoidable.
-	 */
-	if (kind != SERVED_CLOCK_GETRES)
-		line.avoidable = served_here || call_decides(served_calls[kind].name, line.clock) ||
-		                 (!call && trace->request->as_if_fallback && into_vdso);
-	/* System calls that a filter refuses are not counted as such. */
-	if (trace->request->as_if_fallback && into_vdso > line.count)
-		line.count = into_vdso;
-	/* Where the vDSO makes system calls, each call into it is one. */
-	if (falls_back && !fact_is_known(&line.counted))
-		line.count = into_vdso;
-	if ((falls_back || trace->request->as_if_fallback) && fact_is_known(&trace->served))
-		fact_set_known(&line.counted);
-	/*
-	 * A call into the vDSO that falls back is counted as a system call, too: by its own name,
-	 * or by another (measure/call.c). The stubs do not see what a call returns: if the proof
-	 * has not seen it succeed, it was served only if it made no system call.
-	 */
-	if (served_here && !trace->request->as_if_fallback)
-		line.served.value = (int64_t)into_vdso;
-	else if (into_vdso > line.count && (line.count || !falls_back))
-		line.served.value = (int64_t)(into_vdso - line.count);
-	if (!served_here && line.served.value &&
-		((vdso && vdso->failed) || !fact_is_known(&line.counted))) {
-		line.unproven = (uint64_t)line.served.value;
-		line.served.value = 0;
-		fact_set(&line.served.fact, FACT_ABSENT,
-			"that it serves this call here is not proven");
-	}
-	if (served_here && fact_is_known(&vdso->fact))
-		line.vdso_ns = vdso->min_ns;
-	else if (call && !served_here && call->decides &&
-		 fact_is_known(&host->copy.what_if_ns.fact))
-		line.vdso_ns = host->copy.what_if_ns.value;
-	if (call && fact_is_known(&call->path[PATH_SYSCALL].fact)) {
-		line.syscall_ns = call->path[PATH_SYSCALL].min_ns;
-	} else if (fact_is_known(&host->timing.syscall_floor_ns.fact)) {
-		line.syscall_ns = host->timing.syscall_floor_ns.value;
-		line.is_minimum = true;
-	}
-	line.spent_s = all_seconds(line.count, line.syscall_ns) +
-	               all_seconds((uint64_t)line.served.value, line.vdso_ns) +
-	               all_seconds(line.unproven, NAN);
-	line.fallback_s = all_seconds(trace_line_calls(&line), line.syscall_ns);
+	divide_calls(trace, row, proof, &line);
+	set_costs(&trace->host, call, proof, &line);
 	return line;
-}
-
-bool trace_row_is_avoidable(const struct trace_evidence *trace, size_t row)
-{
-	return make_line(trace, row).avoidable;
 }
 
 /* Adds a row to the sums, and to the lines if calls were made. */
@@ -155,7 +202,8 @@ static void find_read_costs(const struct evidence *host, double *read_ns, double
 	for (size_t i = 0; i < host->call_count; i++) {
 		const struct call_evidence *call = &host->calls[i];
 
-		if (call->decides && is_served(call) && fact_is_known(&call->path[PATH_VDSO].fact))
+		if (call->decides && find_proof(call) == VDSO_SERVES &&
+			fact_is_known(&call->path[PATH_VDSO].fact))
 			*read_ns = fmin(*read_ns, call->path[PATH_VDSO].min_ns);
 		if (call->decides && fact_is_known(&call->path[PATH_SYSCALL].fact))
 			*call_ns = fmax(*call_ns, call->path[PATH_SYSCALL].min_ns);

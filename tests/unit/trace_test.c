@@ -204,6 +204,83 @@ static void calls_that_were_not_proven_to_succeed_are_not_said_to_be_served(void
 	assert_non_null(strstr(run.report.summary, ", 500 of them served by the vDSO: whether"));
 }
 
+/* Each row is a case of the rule, with fewer and with more system calls than calls into the vDSO.
+ */
+static void each_call_is_a_system_call_or_served_or_not_proven(void **state)
+{
+	enum { SERVES, FALLS_BACK, FAILS, VARIES, NO_PROOF, NO_EVIDENCE };
+	static const struct {
+		const char *name;
+		int host;
+		bool is_simulated, is_counted;
+		uint64_t by_kernel, into_vdso; /* what was counted, and what is said: */
+		uint64_t count, served, unproven;
+		bool has_count; /* known, though the system calls were not counted */
+	} rows[] = {
+		{"served", SERVES, false, true, 3, 500, 3, 500, 0, true},
+		{"served, counts refused", SERVES, false, false, 0, 500, 0, 500, 0, false},
+		{"falls back", FALLS_BACK, false, true, 500, 500, 500, 0, 0, true},
+		{"falls back, and more by syscall(2)", FALLS_BACK, false, true, 700, 500, 700, 0, 0,
+			true},
+		{"falls back until the clocksource changes", FALLS_BACK, false, true, 200, 500, 200,
+			300, 0, true},
+		{"falls back by another name", FALLS_BACK, false, true, 0, 500, 0, 0, 0, true},
+		{"falls back, counts refused", FALLS_BACK, false, false, 0, 500, 500, 0, 0, true},
+		{"fails", FAILS, false, true, 200, 500, 200, 0, 300, true},
+		{"fails, by system call", FAILS, false, true, 500, 500, 500, 0, 0, true},
+		{"fails, counts refused", FAILS, false, false, 0, 500, 0, 0, 500, false},
+		{"falls back sometimes", VARIES, false, true, 200, 500, 200, 300, 0, true},
+		{"falls back sometimes, counts refused", VARIES, false, false, 0, 500, 0, 0, 500,
+			false},
+		{"was not proven", NO_PROOF, false, true, 0, 500, 0, 500, 0, true},
+		{"was not proven, counts refused", NO_PROOF, false, false, 0, 500, 0, 0, 500,
+			false},
+		{"was not measured", NO_EVIDENCE, false, true, 1, 500, 1, 499, 0, true},
+		{"was not measured, counts refused", NO_EVIDENCE, false, false, 0, 500, 0, 0, 500,
+			false},
+		{"as if it fell back", SERVES, true, true, 500, 500, 500, 0, 0, true},
+		{"as if it fell back, and a filter refuses", SERVES, true, true, 100, 500, 500, 0,
+			0, true},
+		{"as if it fell back, and more by syscall(2)", SERVES, true, true, 700, 500, 700, 0,
+			0, true},
+		{"as if it fell back, counts refused", SERVES, true, false, 0, 500, 500, 0, 0,
+			true},
+		{"as if it fell back, not measured", NO_EVIDENCE, true, false, 0, 500, 500, 0, 0,
+			true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct trace_line *line = diagnosis->lines;
+		struct path_evidence *vdso = &trace->host.calls[0].path[PATH_VDSO];
+
+		make_host(rows[i].host == FALLS_BACK);
+		vdso->failed = rows[i].host == FAILS ? 1 : 0;
+		vdso->entered = rows[i].host == VARIES ? 300 : vdso->entered;
+		vdso->attempts = rows[i].host == NO_PROOF ? 0 : vdso->attempts;
+		trace->host.call_count = rows[i].host != NO_EVIDENCE;
+		request->target = TARGET_PROGRAM;
+		request->as_if_fallback = rows[i].is_simulated;
+		fact_set_known(&trace->served);
+		if (!rows[i].is_counted)
+			fact_set(&trace->method_fact, FACT_DENIED, "bpf(2) is refused");
+		set_count("gettimeofday", rows[i].by_kernel);
+		trace->vdso_calls[trace_plan_call(&plan, "gettimeofday")->row] = rows[i].into_vdso;
+		trace_judge(&run);
+		if (!rows[i].count && !rows[i].served && !rows[i].unproven) {
+			assert_int_equal(diagnosis->line_count, 0);
+			continue;
+		}
+		assert_int_equal(diagnosis->line_count, 1);
+		if (line->count != rows[i].count || line->served.value != (int64_t)rows[i].served ||
+			line->unproven != rows[i].unproven)
+			fail_msg("%s: %d, %d and %d", rows[i].name, (int)line->count,
+				(int)line->served.value, (int)line->unproven);
+		assert_int_equal(fact_is_known(&line->counted), rows[i].has_count);
+		assert_int_equal(fact_is_known(&line->served.fact), !rows[i].unproven);
+	}
+}
+
 /* The CPU time is that of the program and of what it waited for, or of a process alone. */
 static void there_is_no_share_of_a_time_that_others_are_not_in(void **state)
 {
@@ -802,6 +879,7 @@ int main(void)
 		cmocka_unit_test(the_published_sum),
 		cmocka_unit_test(without_counts_of_system_calls_reads_say_what_the_proof_allows),
 		cmocka_unit_test(calls_that_were_not_proven_to_succeed_are_not_said_to_be_served),
+		cmocka_unit_test(each_call_is_a_system_call_or_served_or_not_proven),
 		cmocka_unit_test(there_is_no_share_of_a_time_that_others_are_not_in),
 		cmocka_unit_test(no_system_calls_are_the_good_news),
 		cmocka_unit_test(samples_in_the_vdso_are_a_share_with_its_error),
