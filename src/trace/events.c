@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts system calls by a BPF program at the kernel's tracepoint sys_enter: those of the whole
- * host, of a program or of a running process, which are not stopped for it. It adds up in tables of
- * the kernel's, which are read at the end. What a process has only while it runs, its
- * memory map and its control group, is read before.
+ * host, of a program or of a running process, which are not stopped for it. A call becomes a row:
+ *
+ * 1. want_calls() gives each call, and each clock of one, an index, and notes the row of it. The
+ *    program finds the index by the number of the call (event_shared.calls).
+ * 2. The program knows by EVENT_FOLLOWED whether the thread is one of those that are counted.
+ * 3. It adds 1 to the slot of the CPU for {thread, index, place} (EVENT_KEPT), which is emptied
+ *    into EVENT_COUNTS when another key takes it; without room there, into event_shared.rest.
+ * 4. During the run the memory maps and groups of new processes (EVENT_PROCESSES) are read, since a
+ *    process has them only while it runs: events_tick(), events_take().
+ * 5. At the end read_all() adds both tables to the row of the index, trace->counts[], and with the
+ *    memory map of the key's image to trace->call_places, or of a host to trace->callers.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,8 +59,7 @@
 /* The memory of processes that made calls, which is gone when they end. */
 struct memory {
 	uint64_t image;
-	struct span text; /* its map, as far as there is code; owned */
-	size_t perf_map;  /* of its run-time code; 0: it has none */
+	const struct image *map; /* of the places */
 };
 
 struct trace_events {
@@ -431,39 +438,31 @@ static void events_explain(int error, struct fact *why)
 
 /* ---- the memory of processes ---- */
 
-/* Finds the last memory of an image; NULL: it is not known. */
-static const struct memory *find_memory(const struct trace_events *events, uint64_t image)
+static struct memory *find_memory(const struct trace_events *events, uint64_t image)
 {
-	const struct memory *found = NULL;
+	struct memory *memory = events->memories, *end = memory + events->memory_count;
 
-	for (size_t i = 0; i < events->memory_count; i++) {
-		if (events->memories[i].image == image)
-			found = &events->memories[i];
-	}
-	return found;
+	while (memory < end && memory->image != image)
+		memory++;
+	return memory < end ? memory : NULL;
 }
 
-/* Keeps the memory map of a process with this image, by default as it is now. */
+/* Keeps the last memory map of the processes with this image, by default as it is now. */
 static void remember(
 	struct trace_events *events, pid_t process, uint64_t image, const struct span *map)
 {
-	const struct memory *known = find_memory(events, image);
-	struct memory memory = {.image = image};
-	bool is_made;
+	struct trace_places *places = &events->run->trace->call_places;
+	struct memory *known = find_memory(events, image);
+	const struct image *kept =
+		places_keep_process(places, process, map, known ? known->map : NULL);
 
-	memory.text = map ? span_copy(*map) : maps_read(process);
-	is_made = maps_keep_code(&memory.text);
-	if (!memory.text.length ||
-		(known && !is_made && known->text.length == memory.text.length &&
-			memcmp(known->text.at, memory.text.at, memory.text.length) == 0)) {
-		span_free(memory.text);
-		return;
+	if (known) {
+		known->map = kept;
+	} else if (kept) {
+		events->memories = array_grow(events->memories, events->memory_count,
+			&events->memory_room, sizeof(*events->memories));
+		events->memories[events->memory_count++] = (struct memory){image, kept};
 	}
-	if (is_made)
-		memory.perf_map = places_open_map(&events->run->trace->call_places, process);
-	events->memories = array_grow(events->memories, events->memory_count, &events->memory_room,
-		sizeof(*events->memories));
-	events->memories[events->memory_count++] = memory;
 }
 
 /* Processes of another PID namespace, which are all 0, are not known. */
@@ -548,16 +547,16 @@ static void add_to_caller(
 		caller->avoidable += count;
 }
 
-/* Adds calls of a key to the evidence. */
-static void add_calls(
-	const struct trace_events *events, const struct event_key *key, uint64_t count)
+/* Adds calls of a key, whose process had this memory map, to the evidence. */
+static void add_calls(const struct trace_events *events, const struct event_key *key,
+	const struct image *image, uint64_t count)
 {
 	struct trace_evidence *trace = events->run->trace;
 	const struct trace_request *request = trace->request;
 	const size_t row = events->rows[key->call % EVENT_INDEXES];
-	const size_t kind = key->call & EVENT_IS_COMPAT     ? PLACES_OF_32_BIT
-	                    : key->call & EVENT_BY_FUNCTION ? PLACES_BY_FUNCTION
-	                                                    : 0;
+	const enum place_kind kind = key->call & EVENT_IS_COMPAT     ? PLACE_OF_32_BIT
+	                             : key->call & EVENT_BY_FUNCTION ? PLACE_BY_FUNCTION
+	                                                             : PLACE_OF_CALL;
 
 	if (count && request->target == TARGET_HOST)
 		add_to_caller(events, key, count);
@@ -570,20 +569,14 @@ static void add_calls(
 		trace->cpu_is_partial |= count && key->maker;
 	if (count && request->locates_calls &&
 		request->plan->rows[row].call->served != SERVED_CALL_COUNT)
-		places_add(&trace->call_places, kind * TRACE_ROW_MAX + row, count, key->where);
+		places_add(&trace->call_places, image, (struct place_call){kind, row}, count,
+			key->where);
 }
 
 struct counted {
 	struct event_key key;
 	uint64_t count;
 };
-
-static int by_image(const void *left, const void *right)
-{
-	const struct counted *a = left, *b = right;
-
-	return (a->key.image > b->key.image) - (a->key.image < b->key.image);
-}
 
 /*
  * Reads the maps of what runs still, which may have libraries that are new: of the process that has
@@ -641,19 +634,12 @@ static bool add_counts(const struct trace_events *events)
 	const struct memory *memory;
 	size_t count;
 	struct counted *list = read_counts(events, &count);
-	static const struct memory unknown;
 
 	if (!list)
 		return false;
-	qsort(list, count, sizeof(*list), by_image);
 	for (size_t i = 0; i < count; i++) {
-		if (!i || by_image(&list[i], &list[i - 1]) != 0) {
-			memory = find_memory(events, list[i].key.image);
-			memory = memory ? memory : &unknown;
-			places_begin(
-				&events->run->trace->call_places, memory->text, memory->perf_map);
-		}
-		add_calls(events, &list[i].key, list[i].count);
+		memory = find_memory(events, list[i].key.image);
+		add_calls(events, &list[i].key, memory ? memory->map : NULL, list[i].count);
 	}
 	free(list);
 	return true;
@@ -708,7 +694,7 @@ static void read_all(struct trace_events *events)
 	trace->sampled.taken = shared->samples;
 	trace->sampled.of_others = shared->samples_of_others;
 	for (size_t i = 0; i < ARRAY_SIZE(shared->rest); i++)
-		add_calls(events, &(struct event_key){.call = (uint16_t)i}, shared->rest[i]);
+		add_calls(events, &(struct event_key){.call = (uint16_t)i}, NULL, shared->rest[i]);
 	trace_miss(&trace->missed, MISSED_THREADS, shared->unfollowed,
 		"more ran than can be followed at once");
 	trace_miss(&trace->missed, MISSED_CALLS, count_missed(events),
@@ -742,8 +728,6 @@ static void events_finish(struct trace_source *source)
 		close(events->loaded[--events->loaded_count]);
 	while (events->map_count)
 		close((int)events->values[--events->map_count]);
-	while (events->memory_count)
-		span_free(events->memories[--events->memory_count].text);
 	events->run->privileges &= ~to_read();
 	free(events->memories);
 	free(events);

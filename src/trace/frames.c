@@ -529,7 +529,7 @@ static void leave_stack(const struct stack *stack, size_t frame, const char *fun
 {
 	const uint64_t *chain = stack->sample.chain;
 
-	if (!strchr(function, '.') || stack->row / TRACE_ROW_MAX != PLACES_BY_SAMPLE)
+	if (!strchr(function, '.') || stack->call.kind != PLACE_BY_SAMPLE)
 		return;
 	now.frame_count = frame + 1;
 	for (size_t i = 1; i < STACK_CHAIN && chain[i]; i++) {

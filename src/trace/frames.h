@@ -5,18 +5,10 @@
 
 #include "places.h"
 
-/* The memory map of some processes. */
-struct image {
-	struct image *next;
-	struct span text; /* owned */
-	struct maps maps; /* of the text */
-	size_t perf_map;  /* of their run-time code, with the root of their files; 0: none */
-};
-
 /* One call or more from a place. */
 struct stack {
 	const struct image *image;
-	size_t row; /* as in places_add() */
+	struct place_call call;
 	double weight;
 	bool is_exact; /* so many were counted */
 	struct stack_sample sample;

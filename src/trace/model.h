@@ -140,7 +140,6 @@ struct trace_place {
 	size_t caller_count; /* of the function, the innermost first */
 	char callers[2][128];
 	struct place_source source;
-	bool is_compat;           /* a system call by 32-bit code */
 	enum trace_origin origin; /* unknown for calls into the vDSO */
 };
 

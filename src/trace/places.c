@@ -33,42 +33,52 @@
 struct place_stacks {
 	struct stack *list;
 	size_t count, room;
-	struct image *images;                 /* owned, the last one first */
+	struct image unknown;                 /* without a line */
+	struct image *images;                 /* owned */
 	struct perf_map perf_maps[MAPS_MOST]; /* the first one stands for code without a map */
 	size_t perf_map_count;
 	int root;      /* directory: paths of files begin there; 0: at our root */
 	uint64_t seen; /* stacks, of which the list may have a part */
 };
 
-static void stacks_begin(struct place_stacks *stacks, struct span maps, size_t perf_map)
-{
-	struct image image = {
-		.next = stacks->images, .text = span_copy(maps), .perf_map = perf_map};
-
-	(void)maps_keep_code(&image.text);
-	if (image.next && image.next->perf_map == perf_map &&
-		span_compare(image.next->text, image.text) == 0) {
-		span_free(image.text);
-		return;
-	}
-	image.maps = maps_parse(image.text);
-	stacks->images = xcalloc(1, sizeof(image));
-	*stacks->images = image;
-}
-
 static struct place_stacks *stacks_of(struct trace_places *places)
 {
 	if (!places->stacks) {
 		places->stacks = xcalloc(1, sizeof(*places->stacks));
 		places->stacks->perf_map_count = 1;
-		stacks_begin(places->stacks, (struct span){NULL, 0}, 0);
 	}
 	return places->stacks;
 }
 
-void places_begin(struct trace_places *places, struct span maps, size_t perf_map)
+/* Takes the text. */
+static const struct image *keep(struct place_stacks *stacks, struct span text, size_t perf_map)
 {
-	stacks_begin(stacks_of(places), maps, perf_map);
+	struct image *image = xcalloc(1, sizeof(*image));
+
+	*image = (struct image){stacks->images, text, maps_parse(text), perf_map};
+	return stacks->images = image;
+}
+
+const struct image *places_keep(struct trace_places *places, struct span maps, size_t perf_map)
+{
+	struct span text = span_copy(maps);
+
+	(void)maps_keep_code(&text);
+	return keep(stacks_of(places), text, perf_map);
+}
+
+const struct image *places_keep_process(struct trace_places *places, pid_t process,
+	const struct span *maps, const struct image *known)
+{
+	struct span text = maps ? span_copy(*maps) : maps_read(process);
+	const bool is_made = maps_keep_code(&text);
+	const size_t perf_map = text.length && is_made ? places_open_map(places, process) : 0;
+
+	if (text.length &&
+		(!known || known->perf_map != perf_map || span_compare(known->text, text) != 0))
+		return keep(stacks_of(places), text, perf_map);
+	span_free(text);
+	return known;
 }
 
 /* A process has one map of its run-time code, whichever program it executes. */
@@ -98,22 +108,24 @@ static void add(struct place_stacks *stacks, size_t at, const struct stack *stac
 		stacks->list = array_grow(
 			stacks->list, stacks->count++, &stacks->room, sizeof(*stacks->list));
 	stacks->list[at] = *stack;
-	stacks->list[at].image = stacks->images;
+	if (!stack->image)
+		stacks->list[at].image = &stacks->unknown;
 }
 
 /* The byte before the address is one of the instruction. */
-void places_add(struct trace_places *places, size_t row, uint64_t calls, uint64_t address)
+void places_add(struct trace_places *places, const struct image *image, struct place_call call,
+	uint64_t calls, uint64_t address)
 {
 	struct place_stacks *stacks = stacks_of(places);
-	struct stack stack = {.row = row, .weight = (double)calls, .is_exact = true};
+	struct stack stack = {image, call, (double)calls, .is_exact = true};
 
 	stack.sample.registers[STACK_PLACE] = address - 1;
 	add(stacks, stacks->count, &stack);
 }
 
 /* Of more than there is room for, each is kept with the same chance, which has no period. */
-void places_add_stack(
-	struct trace_places *places, size_t row, double weight, const struct stack_sample *sample)
+void places_add_stack(struct trace_places *places, const struct image *image,
+	struct place_call call, double weight, const struct stack_sample *sample)
 {
 	struct place_stacks *stacks = stacks_of(places);
 	uint64_t at = ++stacks->seen * 0x9e3779b97f4a7c15;
@@ -121,8 +133,7 @@ void places_add_stack(
 	at = (at ^ at >> 32) * 0x9e3779b97f4a7c15;
 	at = stacks->count < STACKS_MOST ? stacks->count : (at >> 32) % stacks->seen;
 	if (at < STACKS_MOST)
-		add(stacks, (size_t)at,
-			&(struct stack){.row = row, .weight = weight, .sample = *sample});
+		add(stacks, (size_t)at, &(struct stack){image, call, weight, .sample = *sample});
 }
 
 /* The stacks of a process, which stand together. */
@@ -150,15 +161,15 @@ static void read_map(struct trace_places *places, const struct group *group)
 {
 	const pid_t process = group->first->sample.process;
 	const struct span map = maps_read(process);
+	const struct image *image = places_keep(places, map, places_open_map(places, process));
 
-	places_begin(places, map, places_open_map(places, process));
 	for (size_t i = 0; i < group->count; i++) {
 		struct stack *stack = &group->first[i];
-		const struct place_mapping *mapping = maps_find(
-			&places->stacks->images->maps, stack->sample.registers[STACK_PLACE]);
+		const struct place_mapping *mapping =
+			maps_find(&image->maps, stack->sample.registers[STACK_PLACE]);
 
 		if (mapping && mapping->map.is_vdso)
-			stack->image = places->stacks->images;
+			stack->image = image;
 	}
 	span_free(map);
 }
@@ -228,8 +239,10 @@ static struct span module_of(const struct found *found)
 static int by_functions(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
-	int order = (a->stack->row > b->stack->row) - (a->stack->row < b->stack->row);
+	const struct place_call one = a->stack->call, other = b->stack->call;
+	int order = (one.kind > other.kind) - (one.kind < other.kind);
 
+	order = order ? order : (one.row > other.row) - (one.row < other.row);
 	order = order ? order : span_compare(module_of(a->found), module_of(b->found));
 	for (size_t i = 0; i < PLACE_FRAMES && !order; i++)
 		order = strcmp(a->found->names[i], b->found->names[i]);
@@ -328,14 +341,14 @@ static void work(void *argument)
  * 32-bit programs make all their system calls in their vDSO, which says nothing. A program with a C
  * library in its own file has the names of its functions, if they were not stripped.
  */
-static enum trace_origin places_find_origin(const struct trace_place *place, size_t kind)
+static enum trace_origin places_find_origin(const struct trace_place *place, enum place_kind kind)
 {
 	struct span module = text_span(place->module);
 
-	if (kind == PLACES_BY_FUNCTION)
+	if (kind == PLACE_BY_FUNCTION)
 		return TRACE_FROM_SYSCALL_FUNCTION;
 	if (text_equals(module, "[vdso]"))
-		return place->is_compat ? TRACE_FROM_UNKNOWN : TRACE_FROM_VDSO;
+		return kind == PLACE_OF_32_BIT ? TRACE_FROM_UNKNOWN : TRACE_FROM_VDSO;
 	/* A file that cannot be read is one that any function may have called in. */
 	if (!*place->function && (!module.length || files_is_c_library(module)))
 		return TRACE_FROM_UNKNOWN;
@@ -358,10 +371,10 @@ static void sum_rows(const struct place_stacks *stacks, struct row_sum rows[TRAC
 	for (size_t i = 0; i < stacks->count; i++) {
 		const struct stack *stack = &stacks->list[i];
 		const double w = stack->weight;
-		struct row_sum *row = &rows[stack->row % TRACE_ROW_MAX];
+		struct row_sum *row = &rows[stack->call.row];
 
 		row->calls += w;
-		if (stack->row / TRACE_ROW_MAX == PLACES_BY_SAMPLE)
+		if (stack->call.kind == PLACE_BY_SAMPLE)
 			row->spread += w * w;
 		else if (!stack->is_exact)
 			row->spread += w * fmax(w - 1, 0);
@@ -371,17 +384,16 @@ static void sum_rows(const struct place_stacks *stacks, struct row_sum rows[TRAC
 static void make_place(struct trace_place *to, const struct trace_plan *plan,
 	const struct place *from, const struct row_sum *row, double sum)
 {
-	const size_t number = from->stack->row % TRACE_ROW_MAX;
-	const size_t kind = from->stack->row / TRACE_ROW_MAX;
+	const struct place_call call = from->stack->call;
+	const struct trace_row *planned = &plan->rows[call.row];
 	const double part = from->calls / row->calls;
 
 	to->count = (uint64_t)llround(from->calls);
 	to->share_percent = 100 * from->calls / sum;
 	to->error_percent = 100 * sqrt(fmax(part * (1 - part), 0) * row->spread) / sum;
-	to->row = number;
-	to->call = kind == PLACES_BY_SAMPLE ? "" : plan->rows[number].call->name;
-	to->clock = kind == PLACES_BY_SAMPLE ? "" : plan->rows[number].clock;
-	to->is_compat = kind == PLACES_OF_32_BIT;
+	to->row = call.row;
+	to->call = call.kind == PLACE_BY_SAMPLE ? "" : planned->call->name;
+	to->clock = call.kind == PLACE_BY_SAMPLE ? "" : planned->clock;
 	text_clean_span(to->module, sizeof(to->module), module_of(from->found));
 	if (from->found->mapping && from->found->mapping->map.inode)
 		snprintf(to->address, sizeof(to->address), "0x%" PRIx64, from->found->address);
@@ -431,10 +443,10 @@ static void finish(const struct trace_evidence *trace, struct trace_places *plac
 		const struct place *from = &search.places[i];
 
 		make_place(&places->list[i], trace->request->plan, from,
-			&rows[from->stack->row % TRACE_ROW_MAX], sum);
+			&rows[from->stack->call.row], sum);
 		if (places == &trace->call_places)
-			places->list[i].origin = places_find_origin(
-				&places->list[i], from->stack->row / TRACE_ROW_MAX);
+			places->list[i].origin =
+				places_find_origin(&places->list[i], from->stack->call.kind);
 		places->list[i].source = search.sources[i];
 		if (search.sources[i].fact.state == FACT_UNREAD)
 			places->list[i].source.fact = why;

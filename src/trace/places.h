@@ -18,7 +18,7 @@
 
 /* A thread in a function, at an instruction of it: its registers, and the stack from its end on. */
 struct stack_sample {
-	pid_t process;                       /* 0: one with the map of places_begin() */
+	pid_t process;                       /* whose map is not known yet; 0: it is */
 	uint64_t registers[STACK_REGISTERS]; /* 0: not known; a function may change it */
 	uint32_t size;                       /* bytes of the stack */
 	unsigned char bytes[256];
@@ -27,23 +27,43 @@ struct stack_sample {
 	uint64_t chain[STACK_CHAIN]; /* 0: no more */
 };
 
-/*
- * The calls that are added from now on are those of processes with this memory map, which is
- * copied, and this map of their run-time code, of places_open_map().
- */
-void places_begin(struct trace_places *places, struct span maps, size_t perf_map);
+/* The memory map of some processes. */
+struct image {
+	struct image *next;
+	struct span text; /* owned */
+	struct maps maps; /* of the text */
+	size_t perf_map;  /* of their run-time code, with the root of their files; 0: none */
+};
+
+/* A call of one row of the plan is at another place than one of another kind or row. */
+struct place_call {
+	enum place_kind {
+		PLACE_OF_CALL,
+		PLACE_OF_32_BIT,   /* a system call by 32-bit code */
+		PLACE_BY_FUNCTION, /* a system call by syscall(2) of libc, from where that is called
+		                    */
+		PLACE_BY_SAMPLE    /* a sample in the vDSO: the row is 0, since no call is known */
+	} kind;
+	size_t row;
+};
 
 /*
- * Add all calls by the instruction before an address, or one that stands for so many, with its
- * stack. `row` is that of the plan, and these times TRACE_ROW_MAX more for 32-bit code, for calls
- * by syscall(2) of libc from this address, and for samples in the vDSO, whose call is not known.
+ * Keep a memory map: a copy of this one with this map of run-time code, of places_open_map(), or
+ * that of a process that runs, by default as it is now. The latter returns `known`, which may be
+ * NULL, if that is the same, or if the process has ended.
  */
-#define PLACES_OF_32_BIT 1
-#define PLACES_BY_FUNCTION 2
-#define PLACES_BY_SAMPLE 3
-void places_add(struct trace_places *places, size_t row, uint64_t calls, uint64_t address);
-void places_add_stack(
-	struct trace_places *places, size_t row, double weight, const struct stack_sample *sample);
+const struct image *places_keep(struct trace_places *places, struct span maps, size_t perf_map);
+const struct image *places_keep_process(struct trace_places *places, pid_t process,
+	const struct span *maps, const struct image *known);
+
+/*
+ * Add all calls by the instruction before an address of an image, or one that stands for so many,
+ * with its stack. Without an image (NULL) nothing is known of the address.
+ */
+void places_add(struct trace_places *places, const struct image *image, struct place_call call,
+	uint64_t calls, uint64_t address);
+void places_add_stack(struct trace_places *places, const struct image *image,
+	struct place_call call, double weight, const struct stack_sample *sample);
 
 /*
  * Opens what leads to the map of the run-time code of a thread's process. Returns the index of the

@@ -4,6 +4,12 @@
  * CPUs in the kernel, and chooses those whose stacks are kept. Without one, which takes no
  * privileges, a process is sampled: there is an event for each of its threads on each CPU, which
  * the threads that it starts inherit.
+ *
+ * A sample that is in the vDSO, which the program or take_sample() says, becomes a place: the
+ * kernel writes its registers, the top of its stack and its callchain into the ring of its CPU,
+ * read_rings() takes it from there, and places_add_stack() keeps it with the memory map that the
+ * process has then. At the end frames_find() unwinds it. The numbers of samples (trace->sampled)
+ * become a share of the CPU time in costs.c, judge_inside().
  */
 #include <dirent.h>
 #include <errno.h>
@@ -52,9 +58,9 @@ struct trace_samples {
 	size_t file_count, room;
 	struct ring *rings; /* of each CPU */
 	int cpus;
-	int64_t next_map_ns; /* by CLOCK_MONOTONIC */
-	uint64_t start, end; /* of the vDSO; not known, if the two are 0 */
-	uint64_t stacks;     /* that were kept */
+	const struct image *image; /* of the process; NULL: not known, or a whole host */
+	int64_t next_map_ns;       /* by CLOCK_MONOTONIC */
+	uint64_t stacks;           /* that were kept */
 };
 
 /* The words of a record behind its header, as many as one with a stack has. */
@@ -224,26 +230,12 @@ static void samples_explain(int error, struct fact *why)
 static void samples_read_map(struct trace_samples *samples)
 {
 	struct trace_evidence *trace = samples->run->trace;
-	const pid_t process = trace->program.pid;
 	const int64_t now_ns = trace_clock_ns(CLOCK_MONOTONIC);
-	struct span map, rest;
-	struct mapping mapping;
-	bool is_made;
 
 	if (now_ns < samples->next_map_ns)
 		return;
-	map = rest = maps_read(process);
-	while (maps_next(&rest, &mapping)) {
-		if (mapping.is_vdso) {
-			samples->start = mapping.start;
-			samples->end = mapping.end;
-		}
-	}
-	is_made = maps_keep_code(&map);
-	if (map.length && keeps_stacks(samples))
-		places_begin(&trace->places, map,
-			is_made ? places_open_map(&trace->places, process) : 0);
-	span_free(map);
+	samples->image =
+		places_keep_process(&trace->places, trace->program.pid, NULL, samples->image);
 	samples->next_map_ns = now_ns + MAP_NS;
 }
 
@@ -281,20 +273,21 @@ static bool take_stack(const uint64_t *words, struct stack_sample *sample)
 static void take_sample(struct trace_samples *samples, const struct record *record)
 {
 	struct trace_evidence *trace = samples->run->trace;
-	const bool is_inside =
-		record->words[0] >= samples->start && record->words[0] < samples->end;
+	const struct place_mapping *mapping =
+		samples->image ? maps_find(&samples->image->maps, record->words[0]) : NULL;
 	struct stack_sample stack;
 
 	if (samples->program < 0) {
 		trace->sampled.taken++;
-		trace->sampled.in_vdso += is_inside;
-		if (!is_inside)
+		if (!mapping || !mapping->map.is_vdso)
 			return;
+		trace->sampled.in_vdso++;
 	}
 	if (keeps_stacks(samples) && take_stack(record->words + 2, &stack)) {
 		if (is_of_host(samples))
 			stack.process = (pid_t)(uint32_t)record->words[1];
-		places_add_stack(&trace->places, PLACES_BY_SAMPLE * TRACE_ROW_MAX, 1, &stack);
+		places_add_stack(&trace->places, samples->image,
+			(struct place_call){PLACE_BY_SAMPLE, 0}, 1, &stack);
 		samples->stacks++;
 	}
 }

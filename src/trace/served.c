@@ -310,10 +310,10 @@ static void copy_stack(const struct served_record *record, struct stack_sample *
 static void add_stacks(struct trace_evidence *trace, const struct served_table *table,
 	const struct served_record *records, size_t count, const struct counted *counted)
 {
+	const struct image *image = places_keep(&trace->places, table->maps, table->perf_map);
 	struct stack_sample stack;
 	size_t row;
 
-	places_begin(&trace->places, table->maps, table->perf_map);
 	for (size_t i = 0; i < count; i++) {
 		const struct counted *all = &counted[records[i].which];
 
@@ -321,7 +321,7 @@ static void add_stacks(struct trace_evidence *trace, const struct served_table *
 		copy_stack(&records[i], &stack);
 		/* Together they stand for all calls that were counted. */
 		if (row < TRACE_ROW_MAX)
-			places_add_stack(&trace->places, row,
+			places_add_stack(&trace->places, image, (struct place_call){.row = row},
 				weigh(&records[i]) * (double)all->calls / all->weight, &stack);
 	}
 }

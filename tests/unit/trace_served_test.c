@@ -441,8 +441,9 @@ static const char memory_map[] =
 
 static void add(uint64_t address, size_t row, uint64_t count)
 {
-	places_begin(&trace->places, text_span(memory_map), 0);
-	places_add(&trace->places, row, count, address);
+	const struct image *image = places_keep(&trace->places, text_span(memory_map), 0);
+
+	places_add(&trace->places, image, (struct place_call){.row = row}, count, address);
 }
 
 static void a_c_library_is_known_by_its_name(void **state)
@@ -530,18 +531,15 @@ __attribute__((noinline)) static int a_function_with_a_name(int number)
 	return number + 1;
 }
 
-/* Adds the memory map of this process. */
-static void begin_here(size_t perf_map)
+static const struct image *keep_here(void)
 {
-	struct span maps = maps_read(getpid());
-
-	places_begin(&trace->places, maps, perf_map);
-	span_free(maps);
+	return places_keep_process(&trace->places, getpid(), NULL, NULL);
 }
 
 static void a_function_is_found_in_the_file(void **state)
 {
 	int (*function)(int) = a_function_with_a_name;
+	const struct image *image;
 	uint64_t start = 0;
 
 	(void)state;
@@ -550,9 +548,9 @@ static void a_function_is_found_in_the_file(void **state)
 #endif
 	make_plan();
 	memcpy(&start, &function, sizeof(function));
-	begin_here(0);
-	places_add(&trace->places, 1, 10, start + 1);
-	places_add(&trace->places, 1, 20, start + 2);
+	image = keep_here();
+	places_add(&trace->places, image, (struct place_call){.row = 1}, 10, start + 1);
+	places_add(&trace->places, image, (struct place_call){.row = 1}, 20, start + 2);
 	places_finish(trace, 5);
 	if (trace->places.list[0].source.fact.state == FACT_FAILED)
 		skip();
@@ -571,23 +569,25 @@ static void stacks_of_any_content_are_at_a_place(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < COUNT(counts); k++) {
+		const struct image *image;
 		double calls = 0, share = 0;
 
 		make_plan();
-		begin_here(0);
+		image = keep_here();
 		for (size_t i = 0; i < counts[k]; i++) {
 			struct stack_sample sample = {.size = (uint32_t)dice_roll(&dice, 257)};
 			uint64_t word;
 
 			for (size_t at = 0; at < sizeof(sample.bytes); at += sizeof(word)) {
-				word = (uintptr_t)places_begin + dice_roll(&dice, 1 << 14);
+				word = (uintptr_t)places_keep + dice_roll(&dice, 1 << 14);
 				memcpy(sample.bytes + at, &word, sizeof(word));
 			}
 			for (size_t at = 0; at < STACK_REGISTERS; at++)
 				sample.registers[at] =
-					(uintptr_t)begin_here + dice_roll(&dice, 4096);
+					(uintptr_t)keep_here + dice_roll(&dice, 4096);
 			sample.registers[STACK_POINTER] = (uintptr_t)&sample;
-			places_add_stack(&trace->places, 3, 1, &sample);
+			places_add_stack(
+				&trace->places, image, (struct place_call){.row = 3}, 1, &sample);
 		}
 		places_finish(trace, counts[k]);
 		for (size_t i = 0; i < trace->places.count; i++) {
