@@ -24,23 +24,53 @@ const struct answer trace_answers[] = {
 	{0},
 };
 
-/* What the rules and the parts of the sentence ask. */
-struct view {
+/* What the conditions of the rows below ask. */
+enum finding {
+	WHOLE_HOST = 1,  /* was counted */
+	HOST_PROVEN,     /* whether the vDSO serves it */
+	HOST_SERVED,     /* as far as was proven */
+	CALLS_COUNTED,   /* the system calls */
+	CALLS_MAY_HIDE,  /* some are in no count */
+	CALLS_MADE,      /* that the vDSO could serve, and not only at the start */
+	READS_COUNTED,   /* those that the vDSO serves as well */
+	READS_MAY_HIDE,  /* some are in no count */
+	READS_SERVED,    /* at least one */
+	AS_IF_FALLBACK,  /* is how the program should run */
+	NOT_AS_IF,       /* it did not */
+	PROGRAM_STATIC,  /* is statically linked */
+	PROGRAM_GLIBC,   /* and has glibc */
+	ORIGIN_UNKNOWN,  /* of most system calls */
+	ORIGIN_BYPASSES, /* it is code that could call libc's function, or libc's own */
+	FINDING_COUNT
+};
+
+/* The condition of a row: all of these are found, or are not. 0 ends them. */
+#define CONDITION_SIZE 5
+#define NOT(finding) (-(int)(finding))
+
+struct findings {
+	bool is[FINDING_COUNT];
 	const struct trace_evidence *trace;
 	const struct trace_diagnosis *diagnosis;
 	const struct trace_sums *sums; /* of the diagnosis */
 	const char *subject;           /* "this program" */
 	const struct real_fact *time;  /* that costs are a part of */
 	const char *of_time;           /* " of its CPU time" */
-	bool is_host, host_is_ok;
-	bool counts_calls, counts_reads; /* system calls; all reads, also those in the vDSO */
-	unsigned hides;                  /* what may be in no count */
 	char *summary;
 };
 
+static bool applies(const struct findings *f, const int condition[CONDITION_SIZE])
+{
+	const int *at = condition;
+
+	while (*at > 0 ? f->is[*at] : *at < 0 && !f->is[-*at])
+		at++;
+	return !*at;
+}
+
 /* ---- the sentence, in parts ---- */
 
-#define SAY(view, ...) text_append((view)->summary, REPORT_SENTENCE_SIZE, __VA_ARGS__)
+#define SAY(f, ...) text_append((f)->summary, REPORT_SENTENCE_SIZE, __VA_ARGS__)
 
 /* The digits behind the point of two that count, of which four are printed at most. */
 static int digits_of(double percent)
@@ -51,55 +81,55 @@ static int digits_of(double percent)
 /* Less than this has no digit that is printed. */
 #define LEAST_PERCENT 0.0001
 
-static const char *at_least(const struct view *v, unsigned hidden)
+static const char *at_least(const struct findings *f, enum finding hidden)
 {
-	return v->hides & hidden ? "at least " : "";
+	return f->is[hidden] ? "at least " : "";
 }
 
 /* Adds a number of calls and their rate. */
-static void say_count(const struct view *v, uint64_t count, const char *what)
+static void say_count(const struct findings *f, uint64_t count, const char *what)
 {
-	const double duration_s = v->trace->duration_s.value;
+	const double duration_s = f->trace->duration_s.value;
 
-	SAY(v, "%s %s%s", as_count(count), what, count == 1 ? "" : "s");
+	SAY(f, "%s %s%s", as_count(count), what, count == 1 ? "" : "s");
 	if (duration_s > 0)
-		SAY(v, " (%s per s)", as_short((double)count / duration_s));
+		SAY(f, " (%s per s)", as_short((double)count / duration_s));
 }
 
 /*
  * Adds the share of the subject's time, or seconds where that time does not have all that was
  * counted. If the cost is one that it would have, a program would run for `more_s` longer.
  */
-static void say_time(const struct view *v, double seconds, double more_s)
+static void say_time(const struct findings *f, double seconds, double more_s)
 {
-	const double time_s = v->time->value + (v->is_host ? 0 : more_s);
+	const double time_s = f->time->value + (f->is[WHOLE_HOST] ? 0 : more_s);
 	const double percent = 100 * seconds / time_s;
 
-	if (fact_is_known(&v->time->fact) && percent >= LEAST_PERCENT &&
-		(v->is_host || (!v->trace->cpu_is_partial && percent <= 100)))
-		SAY(v, "%.*f%%%s", digits_of(percent), percent, more_s == 0 ? v->of_time : "");
+	if (fact_is_known(&f->time->fact) && percent >= LEAST_PERCENT &&
+		(f->is[WHOLE_HOST] || (!f->trace->cpu_is_partial && percent <= 100)))
+		SAY(f, "%.*f%%%s", digits_of(percent), percent, more_s == 0 ? f->of_time : "");
 	else
-		SAY(v, "%s", as_seconds(seconds));
+		SAY(f, "%s", as_seconds(seconds));
 }
 
 /* Adds what the samples mean; false: there are none. */
-static bool say_inside(const struct view *v, const char *subject)
+static bool say_inside(const struct findings *f, const char *subject)
 {
-	const struct trace_inside *inside = &v->diagnosis->inside;
+	const struct trace_inside *inside = &f->diagnosis->inside;
 	/* One digit more than the error has. */
 	const int digits = inside->error_percent < 0.1 ? 2 : 1;
 
 	if (!fact_is_known(&inside->fact))
 		return false;
-	if (v->trace->sampled.in_vdso >= TRACE_FEW_SAMPLES)
-		SAY(v, "%s spent %.*f%% +/- %.*f%%", subject, digits, inside->share_percent, digits,
+	if (f->trace->sampled.in_vdso >= TRACE_FEW_SAMPLES)
+		SAY(f, "%s spent %.*f%% +/- %.*f%%", subject, digits, inside->share_percent, digits,
 			inside->error_percent);
 	else
-		SAY(v, "%s spent less than %.*f%%", subject, digits_of(inside->most_percent),
+		SAY(f, "%s spent less than %.*f%%", subject, digits_of(inside->most_percent),
 			fmax(inside->most_percent, LEAST_PERCENT));
-	SAY(v, "%s reading the clock in the vDSO", v->of_time);
+	SAY(f, "%s reading the clock in the vDSO", f->of_time);
 	if (!isnan(inside->fallback_percent_most))
-		SAY(v, ", and would spend at most %.*f%% on a host that falls back",
+		SAY(f, ", and would spend at most %.*f%% on a host that falls back",
 			digits_of(inside->fallback_percent_most), inside->fallback_percent_most);
 	return true;
 }
@@ -108,184 +138,162 @@ static bool say_inside(const struct view *v, const char *subject)
  * Adds what the calls that the vDSO could serve cost, and would cost if it did. As if the host fell
  * back, they are the calls into the vDSO.
  */
-static void say_calls(const struct view *v)
+static void say_calls(const struct findings *f)
 {
-	const struct trace_sums *sums = v->sums;
+	const struct trace_sums *sums = f->sums;
 	const bool has_cost = fact_is_known(&sums->lost_s.fact) && sums->avoidable_s > 0;
 	const double lost_s = sums->lost_s.value;
 
-	SAY(v, "%s %s ", v->subject, has_cost ? "spent about" : "made");
+	SAY(f, "%s %s ", f->subject, has_cost ? "spent about" : "made");
 	if (has_cost) {
-		say_time(v, sums->avoidable_s, 0);
-		SAY(v, " on ");
+		say_time(f, sums->avoidable_s, 0);
+		SAY(f, " on ");
 	}
-	SAY(v, "%s", at_least(v, v->trace->request->as_if_fallback ? HIDES_READS : HIDES_CALLS));
-	say_count(v, sums->avoidable, "clock system call");
+	SAY(f, "%s", at_least(f, f->is[AS_IF_FALLBACK] ? READS_MAY_HIDE : CALLS_MAY_HIDE));
+	say_count(f, sums->avoidable, "clock system call");
 	if (has_cost) {
-		SAY(v, ", and would spend ");
-		say_time(v, sums->avoidable_s - lost_s, -lost_s);
+		SAY(f, ", and would spend ");
+		say_time(f, sums->avoidable_s - lost_s, -lost_s);
 	}
-	SAY(v, has_cost ? " if the vDSO served them." : " that the vDSO could serve.");
+	SAY(f, has_cost ? " if the vDSO served them." : " that the vDSO could serve.");
 }
 
 /* Adds what the reads cost, and would cost where the vDSO cannot be used. */
-static void say_reads(const struct view *v)
+static void say_reads(const struct findings *f)
 {
-	const struct trace_sums *sums = v->sums;
+	const struct trace_sums *sums = f->sums;
 	const bool has_cost = !isnan(sums->reads_s) && !isnan(sums->fallback_s);
 
-	SAY(v, "%s %s ", v->subject, has_cost ? "spent about" : "made");
+	SAY(f, "%s %s ", f->subject, has_cost ? "spent about" : "made");
 	if (has_cost) {
-		say_time(v, sums->reads_s, 0);
-		SAY(v, " reading the clock, and would spend ");
-		say_time(v, sums->fallback_s, sums->fallback_s - sums->reads_s);
-		SAY(v, " on a host that falls back: ");
+		say_time(f, sums->reads_s, 0);
+		SAY(f, " reading the clock, and would spend ");
+		say_time(f, sums->fallback_s, sums->fallback_s - sums->reads_s);
+		SAY(f, " on a host that falls back: ");
 	}
-	SAY(v, "%s", at_least(v, HIDES_READS));
-	say_count(v, sums->reads, has_cost ? "read" : "read of the clock");
+	SAY(f, "%s", at_least(f, READS_MAY_HIDE));
+	say_count(f, sums->reads, has_cost ? "read" : "read of the clock");
 }
 
 /* ---- the answers ---- */
 
-static void say_not_simulated(const struct view *v)
+static void say_not_simulated(const struct findings *f)
 {
-	SAY(v, "%s did not run as if this host fell back.", v->subject);
+	SAY(f, "%s did not run as if this host fell back.", f->subject);
 }
 
 /* What the program does where the vDSO cannot be used. */
-static void say_simulated(const struct view *v)
+static void say_simulated(const struct findings *f)
 {
-	const struct trace_evidence *trace = v->trace;
+	const struct trace_evidence *trace = f->trace;
 
-	SAY(v, "as if this host fell back, ");
-	if (v->sums->avoidable)
-		say_calls(v);
+	SAY(f, "as if this host fell back, ");
+	if (f->sums->avoidable)
+		say_calls(f);
 	else
-		SAY(v, "%s did not read the clock.", v->subject);
-	if (*v->diagnosis->sigsys_call)
-		SAY(v,
+		SAY(f, "%s did not read the clock.", f->subject);
+	if (*f->diagnosis->sigsys_call)
+		SAY(f,
 			" It got SIGSYS for %s: its seccomp filter does not allow this system "
 			"call, which the vDSO makes where it cannot read the clock itself.",
-			v->diagnosis->sigsys_call);
+			f->diagnosis->sigsys_call);
 	if (trace->refused)
-		SAY(v, " %s of them failed: its seccomp filter does not allow these system calls.",
+		SAY(f, " %s of them failed: its seccomp filter does not allow these system calls.",
 			as_count(trace->refused));
 }
 
 /* What is asked of a host that the vDSO serves is the host. */
-static void say_host(const struct view *v)
+static void say_host(const struct findings *f)
 {
-	const uint64_t count = v->trace->callers.bypassing, calls = v->sums->avoidable;
+	const uint64_t count = f->trace->callers.bypassing, calls = f->sums->avoidable;
 
 	if (calls) {
-		SAY(v, "the vDSO serves this host; %s process%s it (%s%s calls, ", as_count(count),
-			count == 1 ? " bypasses" : "es bypass", at_least(v, HIDES_CALLS),
+		SAY(f, "the vDSO serves this host; %s process%s it (%s%s calls, ", as_count(count),
+			count == 1 ? " bypasses" : "es bypass", at_least(f, CALLS_MAY_HIDE),
 			as_count(calls));
-		say_time(v, v->sums->avoidable_s, 0);
-		SAY(v, ").");
+		say_time(f, f->sums->avoidable_s, 0);
+		SAY(f, ").");
 	} else {
-		SAY(v, "the vDSO serves this host; no process bypasses it%s.",
-			v->hides & HIDES_CALLS ? ", as far as calls were counted" : "");
+		SAY(f, "the vDSO serves this host; no process bypasses it%s.",
+			f->is[CALLS_MAY_HIDE] ? ", as far as calls were counted" : "");
 	}
-	SAY(v, fact_is_known(&v->diagnosis->inside.fact) ? " " : "");
-	SAY(v, say_inside(v, "Programs") ? "." : "");
+	SAY(f, fact_is_known(&f->diagnosis->inside.fact) ? " " : "");
+	SAY(f, say_inside(f, "Programs") ? "." : "");
 }
 
-static void say_fallback(const struct view *v)
+static void say_fallback(const struct findings *f)
 {
-	say_calls(v);
-	SAY(v, v->host_is_ok ? " It serves this host: only this program is affected."
-			     : " Run 'vdsocheck' for why it does not.");
+	say_calls(f);
+	SAY(f, f->is[HOST_SERVED] ? " It serves this host: only this program is affected."
+				  : " Run 'vdsocheck' for why it does not.");
 }
 
 /* The calls that bypass the vDSO may be many. */
-static void say_served(const struct view *v)
+static void say_served(const struct findings *f)
 {
-	const uint64_t unproven = v->sums->reads_unproven;
+	const uint64_t unproven = f->sums->reads_unproven;
 
-	say_reads(v);
+	say_reads(f);
 	if (unproven)
-		SAY(v, ", %s of them served by the vDSO: whether it serves the others is not known",
-			as_count(v->sums->reads - unproven));
+		SAY(f, ", %s of them served by the vDSO: whether it serves the others is not known",
+			as_count(f->sums->reads - unproven));
 	else
-		SAY(v, ", served by the vDSO");
-	SAY(v, ". System calls that bypass it were not counted.");
+		SAY(f, ", served by the vDSO");
+	SAY(f, ". System calls that bypass it were not counted.");
 }
 
-static void say_not_counted(const struct view *v)
+static void say_not_counted(const struct findings *f)
 {
-	if (say_inside(v, v->subject))
-		SAY(v, "; its system calls were not counted.");
+	if (say_inside(f, f->subject))
+		SAY(f, "; its system calls were not counted.");
 	else
-		SAY(v, "the system calls of %s were not counted.", v->subject);
+		SAY(f, "the system calls of %s were not counted.", f->subject);
 }
 
-static void say_not_proven(const struct view *v)
+static void say_not_proven(const struct findings *f)
 {
-	SAY(v, "%s made %s", v->subject, at_least(v, HIDES_CALLS));
-	say_count(v, v->sums->avoidable ? v->sums->avoidable : v->sums->calls, "clock system call");
-	SAY(v, "; whether the vDSO serves them on this host is not proven: %s.",
-		v->trace->host.proof.fact.reason);
+	SAY(f, "%s made %s", f->subject, at_least(f, CALLS_MAY_HIDE));
+	say_count(f, f->sums->avoidable ? f->sums->avoidable : f->sums->calls, "clock system call");
+	SAY(f, "; whether the vDSO serves them on this host is not proven: %s.",
+		f->trace->host.proof.fact.reason);
 }
 
-static void say_good(const struct view *v)
+static void say_good(const struct findings *f)
 {
-	const uint64_t by_call = v->sums->reads_by_call;
+	const uint64_t by_call = f->sums->reads_by_call;
 
-	if (v->counts_reads && v->sums->reads) {
-		say_reads(v);
-		SAY(v, ", %s by system call", by_call ? as_count(by_call) : "none");
-	} else if (v->counts_reads && !v->hides) {
-		SAY(v, "%s did not read the clock", v->subject);
+	if (f->is[READS_COUNTED] && f->sums->reads) {
+		say_reads(f);
+		SAY(f, ", %s by system call", by_call ? as_count(by_call) : "none");
+	} else if (f->is[READS_COUNTED] && !f->is[CALLS_MAY_HIDE] && !f->is[READS_MAY_HIDE]) {
+		SAY(f, "%s did not read the clock", f->subject);
 	} else {
-		SAY(v, "%s made no clock system call that the vDSO could serve",
-			say_inside(v, v->subject) ? "; it" : v->subject);
+		SAY(f, "%s made no clock system call that the vDSO could serve",
+			say_inside(f, f->subject) ? "; it" : f->subject);
 	}
-	SAY(v, v->hides & HIDES_CALLS ? ", as far as calls were counted." : ".");
+	SAY(f, f->is[CALLS_MAY_HIDE] ? ", as far as calls were counted." : ".");
 }
 
 /* ---- the rules ---- */
 
-/* Static C libraries make some before they know their vDSO. */
-#define START_CALLS 10
-
 /* The first rule that applies decides. */
-static void find_answer(struct report *report, const struct view *v)
-{
-	const struct trace_sums *sums = v->sums;
-	const bool as_if = v->trace->request->as_if_fallback;
-	const bool is_proven = fact_is_known(&v->trace->host.proof.fact);
-	const bool hides_reads = !v->counts_reads || v->hides & HIDES_READS;
-	const bool may_be_start = v->host_is_ok && v->trace->program.is_static && !hides_reads &&
-	                          !v->trace->request->counts_exactly &&
-	                          sums->avoidable <= START_CALLS;
-	const struct rule {
-		const char *id;
-		bool applies;
-		enum trace_verdict verdict;
-		void (*say)(const struct view *v);
-	} rules[] = {
-		{"not-simulated", as_if && (!v->counts_reads || (hides_reads && !sums->reads)),
-			TRACE_UNKNOWN, say_not_simulated},
-		{"simulated", as_if, TRACE_SIMULATED, say_simulated},
-		{"host-served", is_proven && v->host_is_ok && v->is_host && v->counts_calls,
-			TRACE_OK, say_host},
-		{"system-calls", is_proven && sums->avoidable && !may_be_start, TRACE_FALLBACK,
-			say_fallback},
-		{"reads-served", is_proven && v->host_is_ok && sums->served && !v->counts_calls,
-			TRACE_SERVED, say_served},
-		{"not-counted", !v->counts_calls, TRACE_UNKNOWN, say_not_counted},
-		{"not-proven", !is_proven, TRACE_UNKNOWN, say_not_proven},
-		{"partly-counted", v->hides & HIDES_CALLS, TRACE_UNKNOWN, say_good},
-		{"no-system-calls", true, TRACE_OK, say_good},
-	};
-	const struct rule *rule = rules;
-
-	while (!rule->applies)
-		rule++;
-	report_answer(report, &trace_answers[rule->verdict], rule->id, NULL, "%s", "");
-	rule->say(v);
-}
+static const struct rule {
+	const char *id;
+	int condition[CONDITION_SIZE];
+	enum trace_verdict verdict;
+	void (*say)(const struct findings *f);
+} rules[] = {
+	{"not-simulated", {NOT_AS_IF}, TRACE_UNKNOWN, say_not_simulated},
+	{"simulated", {AS_IF_FALLBACK}, TRACE_SIMULATED, say_simulated},
+	{"host-served", {HOST_PROVEN, HOST_SERVED, WHOLE_HOST, CALLS_COUNTED}, TRACE_OK, say_host},
+	{"system-calls", {HOST_PROVEN, CALLS_MADE}, TRACE_FALLBACK, say_fallback},
+	{"reads-served", {HOST_PROVEN, HOST_SERVED, READS_SERVED, NOT(CALLS_COUNTED)}, TRACE_SERVED,
+		say_served},
+	{"not-counted", {NOT(CALLS_COUNTED)}, TRACE_UNKNOWN, say_not_counted},
+	{"not-proven", {NOT(HOST_PROVEN)}, TRACE_UNKNOWN, say_not_proven},
+	{"partly-counted", {CALLS_MAY_HIDE}, TRACE_UNKNOWN, say_good},
+	{"no-system-calls", {0}, TRACE_OK, say_good},
+};
 
 /* ---- why only this program is affected ---- */
 
@@ -294,9 +302,9 @@ static void find_answer(struct report *report, const struct view *v)
  * their places. Unknown if it cannot: the list has those places only that are shown.
  */
 static enum trace_origin find_origin(
-	const struct view *v, const struct trace_place **place, uint64_t *count)
+	const struct findings *f, const struct trace_place **place, uint64_t *count)
 {
-	const struct trace_places *places = &v->trace->call_places;
+	const struct trace_places *places = &f->trace->call_places;
 	const struct trace_place *first[TRACE_FROM_CODE + 1] = {NULL};
 	uint64_t sums[ARRAY_SIZE(first)] = {0};
 	enum trace_origin most = TRACE_FROM_UNKNOWN;
@@ -304,7 +312,7 @@ static enum trace_origin find_origin(
 	for (size_t i = 0; i < places->count; i++) {
 		const struct trace_place *at = &places->list[i];
 
-		if (!v->diagnosis->avoidable[at->row])
+		if (!f->diagnosis->avoidable[at->row])
 			continue;
 		first[at->origin] = first[at->origin] ? first[at->origin] : at;
 		sums[at->origin] += at->count;
@@ -313,14 +321,14 @@ static enum trace_origin find_origin(
 	}
 	*place = first[most];
 	*count = sums[most];
-	return sums[most] < v->sums->avoidable / 2 ? TRACE_FROM_UNKNOWN : most;
+	return sums[most] < f->sums->avoidable / 2 ? TRACE_FROM_UNKNOWN : most;
 }
 
 /* Adds a sentence. */
 #define ADD(texts, ...) text_append((texts)->list[(texts)->count++], TRACE_TEXT_SIZE, __VA_ARGS__)
 
 /* What made the calls; and why it did, or else what is seen from outside. */
-static void find_hints(const struct view *v, struct trace_diagnosis *diagnosis)
+static void find_hints(struct findings *f, struct trace_diagnosis *diagnosis)
 {
 	static const char *const makers[] = {
 		[TRACE_FROM_VDSO] =
@@ -331,46 +339,47 @@ static void find_hints(const struct view *v, struct trace_diagnosis *diagnosis)
 		[TRACE_FROM_LIBC] = "libc, which does not use the vDSO here: ",
 		[TRACE_FROM_CODE] = "code that does not call libc for it: ",
 	};
-	const struct trace_program *program = &v->trace->program;
-	const struct trace_place *place;
-	uint64_t count;
-	const enum trace_origin origin = find_origin(v, &place, &count);
-	const bool is_unknown = origin == TRACE_FROM_UNKNOWN;
-	const bool has_place = origin == TRACE_FROM_LIBC || origin == TRACE_FROM_CODE;
-	const struct {
-		bool applies;
+	static const struct {
+		int condition[CONDITION_SIZE];
 		const char *text;
 	} rows[] = {
-		{(is_unknown || has_place) && program->is_static && program->has_glibc,
+		{{NOT(ORIGIN_UNKNOWN), NOT(ORIGIN_BYPASSES)}, NULL},
+		{{PROGRAM_STATIC, PROGRAM_GLIBC},
 			"It is statically linked: glibc before 2.31 does not use the vDSO then. "
 			"Link it against a newer one."},
-		{(is_unknown || has_place) && program->is_static,
+		{{PROGRAM_STATIC},
 			"It is statically linked, without glibc: its runtime makes the calls "
 			"itself. clock_gettime() of a C library uses the vDSO."},
-		{is_unknown && v->counts_reads && !(v->hides & HIDES_READS),
+		{{ORIGIN_BYPASSES}, NULL},
+		{{READS_COUNTED, NOT(READS_MAY_HIDE)},
 			"They did not go through the vDSO, which the program has: it calls "
 			"syscall(2) directly, or its runtime bypasses the vDSO."},
-		{is_unknown, "No cause is visible from outside. The program may call syscall(2) "
-			     "directly, its runtime may bypass the vDSO, or its environment may "
-			     "hide the vDSO."},
+		{{0}, "No cause is visible from outside. The program may call syscall(2) "
+		      "directly, its runtime may bypass the vDSO, or its environment may "
+		      "hide the vDSO."},
 	};
-	const char *text = NULL;
+	const struct trace_place *place;
+	uint64_t count;
+	const enum trace_origin origin = find_origin(f, &place, &count);
+	size_t row = 0;
 	char share[64] = "They";
 
-	diagnosis->has_call_places = !is_unknown && origin != TRACE_FROM_VDSO;
-	if (count != v->sums->avoidable)
+	f->is[ORIGIN_UNKNOWN] = origin == TRACE_FROM_UNKNOWN;
+	f->is[ORIGIN_BYPASSES] = origin == TRACE_FROM_LIBC || origin == TRACE_FROM_CODE;
+	diagnosis->has_call_places = !f->is[ORIGIN_UNKNOWN] && origin != TRACE_FROM_VDSO;
+	if (count != f->sums->avoidable)
 		snprintf(share, sizeof(share), "Most of them (%.0f%%)",
-			100 * (double)count / (double)v->sums->avoidable);
-	if (!is_unknown)
+			100 * (double)count / (double)f->sums->avoidable);
+	if (!f->is[ORIGIN_UNKNOWN])
 		ADD(&diagnosis->hints, "%s were made by %s", share, makers[origin]);
-	if (has_place)
+	if (f->is[ORIGIN_BYPASSES])
 		text_append(diagnosis->hints.list[0], TRACE_TEXT_SIZE, "%s%s%s.", place->function,
 			*place->function ? " in " : "",
 			*place->module ? place->module : "code of no file");
-	for (size_t i = 0; i < ARRAY_SIZE(rows) && !text; i++)
-		text = rows[i].applies ? rows[i].text : NULL;
-	if (text)
-		ADD(&diagnosis->hints, "%s", text);
+	while (!applies(f, rows[row].condition))
+		row++;
+	if (rows[row].text)
+		ADD(&diagnosis->hints, "%s", rows[row].text);
 }
 
 /* ---- all of it ---- */
@@ -397,35 +406,64 @@ static void list_missed(const struct trace_evidence *trace, struct trace_diagnos
 		trace_miss(missed, MISSED_TIME, 0, diagnosis->inside.fact.reason);
 }
 
+/* Static C libraries make some before they know their vDSO. */
+#define START_CALLS 10
+
+static void set_findings(struct findings *f)
+{
+	const struct trace_evidence *trace = f->trace;
+	const struct trace_request *request = trace->request;
+	const struct entry_counts deciding = counts_deciding(&trace->host);
+	const unsigned hides = trace_missed_hides(&f->diagnosis->missed);
+	bool *const is = f->is;
+
+	is[WHOLE_HOST] = request->target == TARGET_HOST;
+	is[HOST_PROVEN] = fact_is_known(&trace->host.proof.fact);
+	is[HOST_SERVED] = deciding.entered == 0 && deciding.failing == 0;
+	is[CALLS_COUNTED] = fact_is_known(&trace->method_fact);
+	is[CALLS_MAY_HIDE] = hides & HIDES_CALLS;
+	is[READS_COUNTED] = fact_is_known(&trace->served);
+	is[READS_MAY_HIDE] = hides & HIDES_READS;
+	is[READS_SERVED] = f->sums->served > 0;
+	is[AS_IF_FALLBACK] = request->as_if_fallback;
+	is[NOT_AS_IF] = is[AS_IF_FALLBACK] &&
+	                (!is[READS_COUNTED] || (is[READS_MAY_HIDE] && !f->sums->reads));
+	is[PROGRAM_STATIC] = trace->program.is_static;
+	is[PROGRAM_GLIBC] = trace->program.has_glibc;
+	is[CALLS_MADE] = f->sums->avoidable > START_CALLS ||
+	                 (f->sums->avoidable &&
+				 !(is[HOST_SERVED] && is[PROGRAM_STATIC] && is[READS_COUNTED] &&
+					 !is[READS_MAY_HIDE] && !request->counts_exactly));
+}
+
 void trace_judge(struct trace_report *report)
 {
 	const struct trace_evidence *trace = &report->trace;
 	struct trace_diagnosis *diagnosis = &report->diagnosis;
 	const bool is_host = trace->request->target == TARGET_HOST;
-	const struct entry_counts deciding = counts_deciding(&trace->host);
-	struct view view = {.trace = trace,
+	const struct rule *rule = rules;
+	struct findings findings = {.trace = trace,
 		.diagnosis = diagnosis,
 		.sums = &diagnosis->sums,
 		.subject = is_host ? "the programs of this host" : "this program",
 		.time = is_host ? &trace->duration_s : &trace->cpu_s,
 		.of_time = is_host ? " of one CPU" : " of its CPU time",
-		.is_host = is_host,
-		.host_is_ok = deciding.entered == 0 && deciding.failing == 0,
-		.counts_calls = fact_is_known(&trace->method_fact),
-		.counts_reads = fact_is_known(&trace->served),
 		.summary = report->report.summary};
 
 	*diagnosis = (struct trace_diagnosis){.missed = trace->missed};
 	trace_costs_judge(trace, diagnosis);
 	list_missed(trace, diagnosis);
-	view.hides = trace_missed_hides(&diagnosis->missed);
+	set_findings(&findings);
 	if (fact_is_known(&trace->sigsys_row.fact)) {
 		const struct trace_row *row = &trace->request->plan->rows[trace->sigsys_row.value];
 
 		text_append(diagnosis->sigsys_call, sizeof(diagnosis->sigsys_call), "%s(%s)",
 			row->call->name, row->clock);
 	}
-	find_answer(&report->report, &view);
-	if (report->report.answer == &trace_answers[TRACE_FALLBACK] && view.host_is_ok && !is_host)
-		find_hints(&view, diagnosis);
+	while (!applies(&findings, rule->condition))
+		rule++;
+	report_answer(&report->report, &trace_answers[rule->verdict], rule->id, NULL, "%s", "");
+	rule->say(&findings);
+	if (rule->verdict == TRACE_FALLBACK && findings.is[HOST_SERVED] && !is_host)
+		find_hints(&findings, diagnosis);
 }
