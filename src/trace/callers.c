@@ -37,7 +37,7 @@ static void find_group(const struct trace_run *run, struct trace_caller *process
 			text_clean(process->cgroup, CGROUP_SIZE, known->list[i].cgroup);
 	}
 	if (!*process->cgroup)
-		cgroup_find(&run->trace->callers.cgroups, process->group, process->cgroup);
+		cgroup_find(process->group, process->cgroup);
 }
 
 static struct trace_caller *add_process(
@@ -119,7 +119,6 @@ void trace_callers_finish(struct trace_evidence *trace, uint64_t most, double ns
 
 void trace_callers_forget(struct trace_callers *callers)
 {
-	cgroups_free(callers->cgroups);
 	free(callers->list);
 	memset(callers, 0, sizeof(*callers));
 }

@@ -4,12 +4,10 @@
  * by its ID, the inode number of its directory. A process has its path there or in the hierarchy of
  * its manager, which may be one of cgroups v1.
  */
-#include <dirent.h>
-#include <linux/magic.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "count.h"
@@ -129,126 +127,35 @@ void cgroup_read(pid_t pid, char path[CGROUP_SIZE])
 
 /* ---- by ID ---- */
 
-/* A look at all groups may take so long, and looks for those that are not found so much of our
- * time. */
-#define LISTING_NS NS_PER_SECOND
-#define LISTING_PART 20
+/*
+ * The kernel takes the ID as a file handle of kernfs, FILEID_INO32_GEN of include/linux/exportfs.h:
+ * 64 bits of ID since Linux 5.5, before that 32 bits of inode and 32 of generation, which are the
+ * ID.
+ */
+#define HANDLE_OF_ID 1
 
-struct cgroups {
-	struct cgroup {
-		uint64_t id;
-		char *path; /* owned */
-	} * list;
-	size_t count, room;
-	int64_t next_ns; /* time of the next look, by CLOCK_MONOTONIC */
-};
-
-/* Goes on in `path`, a directory with room for CGROUP_SIZE bytes, which begins with `root`. */
-static void list_directory(
-	struct cgroups *groups, char *path, size_t root, const struct deadline *deadline)
-{
-	const size_t length = strlen(path);
-	DIR *directory = opendir(path);
-	struct dirent *entry;
-
-	while (directory && deadline_left_ns(deadline) && (entry = readdir(directory))) {
-		struct cgroup *group;
-
-		if (entry->d_type != DT_DIR || *entry->d_name == '.' ||
-			length + strlen(entry->d_name) + 2 > CGROUP_SIZE)
-			continue;
-		snprintf(path + length, CGROUP_SIZE - length, "/%s", entry->d_name);
-		groups->list = array_grow(
-			groups->list, groups->count, &groups->room, sizeof(*groups->list));
-		group = &groups->list[groups->count++];
-		*group = (struct cgroup){entry->d_ino, xstrdup(path + root)};
-		list_directory(groups, path, root, deadline);
-	}
-	if (directory)
-		closedir(directory);
-	path[length] = '\0';
-}
-
-static int by_id(const void *left, const void *right)
-{
-	const struct cgroup *a = left, *b = right;
-
-	return (a->id > b->id) - (a->id < b->id);
-}
-
-static void forget(struct cgroups *groups)
-{
-	while (groups->count)
-		free(groups->list[--groups->count].path);
-}
-
-/* Looks at the groups below these folders. */
-static void list_all(struct cgroups *groups, const char *const *roots, size_t count)
-{
-	const struct deadline deadline = deadline_after(LISTING_NS);
-	const int64_t begin_ns = trace_clock_ns(CLOCK_MONOTONIC);
-	int64_t end_ns;
-
-	forget(groups);
-	for (size_t i = 0; i < count; i++) {
-		char path[CGROUP_SIZE];
-
-		text_clean(path, sizeof(path), roots[i]);
-		list_directory(groups, path, strlen(path), &deadline);
-	}
-	if (groups->count)
-		qsort(groups->list, groups->count, sizeof(*groups->list), by_id);
-	end_ns = trace_clock_ns(CLOCK_MONOTONIC);
-	groups->next_ns = end_ns + LISTING_PART * (end_ns - begin_ns);
-}
-
-/* Before Linux 5.5 the inode number is the low half of the ID. */
-static const struct cgroup *cgroup_find_listed(const struct cgroups *groups, uint64_t id)
-{
-	const struct cgroup whole = {.id = id}, half = {.id = (uint32_t)id};
-	const struct cgroup *found = NULL;
-
-	if (groups->count)
-		found = bsearch(&whole, groups->list, groups->count, sizeof(whole), by_id);
-	if (groups->count && !found)
-		found = bsearch(&half, groups->list, groups->count, sizeof(half), by_id);
-	return found;
-}
-
-void cgroup_find_below(struct cgroups **groups, const char *const *roots, size_t count, uint64_t id,
-	char path[CGROUP_SIZE])
-{
-	const struct cgroup *group;
-
-	if (!*groups)
-		*groups = xcalloc(1, sizeof(**groups));
-	group = cgroup_find_listed(*groups, id);
-	if (!group && trace_clock_ns(CLOCK_MONOTONIC) >= (*groups)->next_ns) {
-		list_all(*groups, roots, count);
-		group = cgroup_find_listed(*groups, id);
-	}
-	text_clean(path, CGROUP_SIZE, group ? group->path : "");
-}
-
-void cgroup_find(struct cgroups **groups, uint64_t id, char path[CGROUP_SIZE])
+void cgroup_find(uint64_t id, char path[CGROUP_SIZE])
 {
 	static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
-	const char *found[ARRAY_SIZE(roots)];
-	struct statfs status;
-	size_t count = 0;
+	struct {
+		struct file_handle head;
+		uint64_t id;
+	} handle = {{.handle_bytes = sizeof(id), .handle_type = HANDLE_OF_ID}, id};
+	char link[64], target[CGROUP_SIZE + 64];
 
-	for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
-		if (statfs(roots[i], &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC)
-			found[count++] = roots[i];
+	path[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(roots) && !*path; i++) {
+		const int root = open(roots[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		const int group = open_by_handle_at(root, &handle.head, O_PATH | O_CLOEXEC);
+		struct span found = {target, 0};
+		ssize_t length;
+
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", group);
+		length = readlink(link, target, sizeof(target));
+		found.length = length > 0 ? (size_t)length : 0;
+		if (text_take_prefix(&found, roots[i]))
+			text_clean_span(path, CGROUP_SIZE, found);
+		close(group);
+		close(root);
 	}
-	cgroup_find_below(groups, found, count, id, path);
-}
-
-void cgroups_free(struct cgroups *groups)
-{
-	if (!groups)
-		return;
-	forget(groups);
-	free(groups->list);
-	free(groups);
 }

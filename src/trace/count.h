@@ -6,6 +6,7 @@
 #ifndef VDSOCHECK_TRACE_COUNT_H
 #define VDSOCHECK_TRACE_COUNT_H
 
+#include "base/privileges.h"
 #include "base/root.h"
 #include "base/time.h"
 #include "model.h"
@@ -207,19 +208,9 @@ bool cgroup_find_path(struct span text, struct span *path);
 /* Reads the path of a running process; "": it has ended, or has none. */
 void cgroup_read(pid_t pid, char path[CGROUP_SIZE]);
 
-/*
- * Finds the path of a group of cgroups v2 by its ID; "": there is none, or it is too new. All
- * groups are listed at once, for cgroups_free(): there may be thousands, and thousands of processes
- * that have ended ask.
- */
-struct cgroups;
-void cgroup_find(struct cgroups **groups, uint64_t id, char path[CGROUP_SIZE]);
-
-/* Does that below these folders. */
-void cgroup_find_below(struct cgroups **groups, const char *const *roots, size_t count, uint64_t id,
-	char path[CGROUP_SIZE]);
-
-void cgroups_free(struct cgroups *groups);
+/* Finds the path of a group of cgroups v2 by its ID, which takes a privilege; "": there is none. */
+#define PRIVILEGES_FIND_GROUP PRIVILEGES(CAP_DAC_READ_SEARCH)
+void cgroup_find(uint64_t id, char path[CGROUP_SIZE]);
 
 /* Names the unit, the container with the first digits of its ID, and its pod; else the path. */
 void cgroup_describe(const char *path, char name[CGROUP_SIZE]);

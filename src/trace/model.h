@@ -103,8 +103,7 @@ struct trace_caller {
 struct trace_callers {
 	struct trace_caller *list; /* owned */
 	size_t count, room;
-	uint64_t bypassing;      /* processes that made avoidable calls; at the end */
-	struct cgroups *cgroups; /* by their IDs, owned; NULL: not asked for */
+	uint64_t bypassing; /* processes that made avoidable calls; at the end */
 };
 
 /*

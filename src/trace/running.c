@@ -48,7 +48,8 @@ bool trace_running(struct trace_run *run)
 	if (is_watched) {
 		/* Memory maps are read, to find the places of calls. */
 		privileges_keep(run->privileges |
-				(request->locates_calls ? PRIVILEGES(CAP_SYS_PTRACE) : 0));
+				(request->locates_calls ? PRIVILEGES(CAP_SYS_PTRACE) : 0) |
+				(request->lists_groups ? PRIVILEGES_FIND_GROUP : 0));
 		trace_run_begin(run);
 		if (request->target != TARGET_HOST)
 			trace_run_add(run, &watch.source);
