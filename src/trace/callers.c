@@ -40,11 +40,17 @@ static void find_group(const struct trace_run *run, struct trace_caller *process
 		cgroup_find(process->group, process->cgroup);
 }
 
-static struct trace_caller *add_process(
+struct trace_caller *trace_callers_add(
 	const struct trace_run *run, pid_t pid, uint64_t group, const char *name)
 {
-	struct trace_caller *process = callers_add(&run->trace->callers);
+	const struct trace_callers *known = &run->trace->callers;
+	struct trace_caller *process;
 
+	for (size_t i = 0; i < known->count; i++) {
+		if (known->list[i].pid == pid && known->list[i].group == group)
+			return &known->list[i];
+	}
+	process = callers_add(&run->trace->callers);
 	process->pid = pid;
 	process->group = group;
 	if (run->trace->request->lists_groups)
@@ -54,18 +60,6 @@ static struct trace_caller *add_process(
 	if (!*process->name)
 		text_clean(process->name, sizeof(process->name), name);
 	return process;
-}
-
-struct trace_caller *trace_callers_add(
-	const struct trace_run *run, pid_t pid, uint64_t group, const char *name)
-{
-	const struct trace_callers *known = &run->trace->callers;
-
-	for (size_t i = 0; i < known->count; i++) {
-		if (known->list[i].pid == pid && known->list[i].group == group)
-			return &known->list[i];
-	}
-	return add_process(run, pid, group, name);
 }
 
 static void add_to_group(struct trace_callers *groups, const struct trace_caller *process)

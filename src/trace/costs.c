@@ -263,7 +263,6 @@ void trace_costs_judge(const struct trace_evidence *trace, struct trace_diagnosi
 	for (size_t row = 0; row < trace->request->plan->row_count; row++) {
 		struct trace_line line = make_line(trace, row);
 
-		diagnosis->avoidable[row] = line.avoidable;
 		add_line(diagnosis, &line);
 	}
 	if (diagnosis->sums.avoidable)

@@ -71,7 +71,7 @@ struct trace_events {
 	size_t map_count, loaded_count, link_count;
 	size_t rows[EVENT_INDEXES]; /* of the plan */
 	size_t cpus;
-	bool has_vdso, is_counting;
+	bool is_counting;
 	struct memory *memories;
 	size_t memory_count, memory_room;
 	struct {
@@ -157,6 +157,9 @@ static bool make_maps(struct trace_events *events)
 	return true;
 }
 
+/* The only element of an array. */
+static const uint32_t only;
+
 /* Reads or writes an element. False: see errno. */
 static bool use_map(const struct trace_events *events, enum event_value map, enum bpf_cmd command,
 	const void *key, void *value)
@@ -166,14 +169,6 @@ static bool use_map(const struct trace_events *events, enum event_value map, enu
 	attributes.key = to_number(key);
 	attributes.value = to_number(value);
 	return call_bpf(command, &attributes) == 0;
-}
-
-/* Reads or writes what all CPUs have in common. */
-static bool use_shared(struct trace_events *events, enum bpf_cmd command)
-{
-	uint32_t only = 0;
-
-	return use_map(events, EVENT_SHARED, command, &only, &events->shared);
 }
 
 /* Copies all keys of a table, at most `most` of `size` bytes, for free(). Returns their number. */
@@ -347,38 +342,6 @@ static bool copy_vdso(struct event_shared *shared)
 	}
 	span_free(maps);
 	return is_copied;
-}
-
-/*
- * The samples whose address is in the vDSO give the CPU time that is spent there: what reading the
- * clock costs, measured where it is spent, whatever is read. No hardware counter is needed, and
- * nothing is stopped. Those of all CPUs are looked at in the kernel, and none can be lost.
- */
-static void open_samples(struct trace_events *events, struct fact *why)
-{
-	const int loaded =
-		events->has_vdso ? events_load(events, EVENT_SAMPLE, BPF_PROG_TYPE_PERF_EVENT) : -1;
-
-	if (loaded >= 0)
-		(void)trace_samples_open(events->run, loaded);
-	else
-		fact_set(why, FACT_ABSENT, "the kernel does not take our BPF program for samples");
-}
-
-/* The kernel takes fewer if they cost too much time. */
-static void check_rate(struct fact *why)
-{
-	struct span text = files_take(
-		open("/proc/sys/kernel/perf_event_max_sample_rate", O_RDONLY | O_CLOEXEC),
-		PROGRAM_TEXT_SIZE);
-	uint64_t most;
-
-	if (fact_is_known(why) && number_parse(text_trim(text), &most) &&
-		most < NS_PER_SECOND / TRACE_SAMPLE_NS)
-		fact_set(why, FACT_FAILED,
-			"the kernel takes fewer samples than we ask for "
-			"(/proc/sys/kernel/perf_event_max_sample_rate)");
-	span_free(text);
 }
 
 static bool is_in_user_namespace(void)
@@ -609,7 +572,7 @@ static struct counted *read_counts(const struct trace_events *events, size_t *co
 	struct event_slot *slots = xcalloc(kept, sizeof(*slots));
 	struct event_key *keys;
 	struct counted *list;
-	bool is_read = use_map(events, EVENT_KEPT, BPF_MAP_LOOKUP_ELEM, &(uint32_t){0}, slots);
+	bool is_read = use_map(events, EVENT_KEPT, BPF_MAP_LOOKUP_ELEM, &only, slots);
 
 	*count = list_keys(events, EVENT_COUNTS, most, sizeof(*keys), &keys);
 	list = xmalloc((*count + kept) * sizeof(*list));
@@ -689,7 +652,8 @@ static void read_all(struct trace_events *events)
 
 	if (trace->request->locates_calls)
 		read_last_maps(events);
-	if (!add_counts(events) || !use_shared(events, BPF_MAP_LOOKUP_ELEM))
+	if (!add_counts(events) ||
+		!use_map(events, EVENT_SHARED, BPF_MAP_LOOKUP_ELEM, &only, &events->shared))
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
 	trace->sampled.taken = shared->samples;
 	trace->sampled.of_others = shared->samples_of_others;
@@ -701,7 +665,6 @@ static void read_all(struct trace_events *events)
 		"other threads were preempted in the BPF programs, which were not run");
 	trace_miss(&trace->missed, MISSED_SAMPLES_32_BIT, shared->samples_compat,
 		"32-bit code ran, whose vDSO is another");
-	check_rate(&trace->sampled.fact);
 }
 
 /* ---- the source ---- */
@@ -770,26 +733,37 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 {
 	struct trace_evidence *trace = run->trace;
 	struct trace_events *events = xcalloc(1, sizeof(*events));
+	bool has_vdso, is_sampled;
+	int loaded;
 
 	events->source = (struct trace_source){
 		.tick = events_tick, .take = events_take, .finish = events_finish};
 	events->run = run;
 	events->cpus = trace_host_cpus();
 	want_calls(events, trace->request->plan);
-	events->has_vdso = trace->request->target != TARGET_PROGRAM && copy_vdso(&events->shared);
+	has_vdso = trace->request->target != TARGET_PROGRAM && copy_vdso(&events->shared);
 	if (!set_values(events)) {
 		fact_set(why, FACT_ABSENT, "it is in another PID namespace than vdsocheck");
 	} else if (!program.count) {
 		fact_set(why, FACT_ABSENT, "vdsocheck has no BPF program for this architecture");
-	} else if (!make_maps(events) || !use_shared(events, BPF_MAP_UPDATE_ELEM) ||
+	} else if (!make_maps(events) ||
+		   !use_map(events, EVENT_SHARED, BPF_MAP_UPDATE_ELEM, &only, &events->shared) ||
 		   !attach_all(events)) {
 		events_explain(errno, why);
 	} else {
 		events->is_counting = true;
 		events->next_ns = trace_clock_ns(CLOCK_MONOTONIC) + LOOKING_LEAST_NS;
 		trace_run_add(run, &events->source);
-		if (trace->request->target != TARGET_PROGRAM && !trace->request->counts_exactly)
-			open_samples(events, &trace->sampled.fact);
+		is_sampled =
+			trace->request->target != TARGET_PROGRAM && !trace->request->counts_exactly;
+		loaded = is_sampled && has_vdso
+		                 ? events_load(events, EVENT_SAMPLE, BPF_PROG_TYPE_PERF_EVENT)
+		                 : -1;
+		if (loaded >= 0)
+			(void)trace_samples_open(run, loaded);
+		else if (is_sampled)
+			fact_set(&trace->sampled.fact, FACT_ABSENT,
+				"the kernel does not take our BPF program for samples");
 		run->privileges |= to_read();
 		fact_set_known(why);
 		return true;

@@ -285,7 +285,9 @@ const struct field trace_fields[] = {
 		.reason = "reason", .doc = "seconds that calls were counted"},
 	{REAL("cpu_s", trace.cpu_s.value, 3), .fact = FACT(trace.cpu_s.fact), .reason = "reason",
 		.doc = "seconds of CPU time of the program and the children it waited for"},
-	{REASON("served_reason"), .doc = "why served calls were not counted; null: they were"},
+	{REASON("served_reason"),
+		.doc = "why served calls of no program were counted: the first reason, of which "
+		       "not_counted has all; null: they were"},
 	{FLAG("as_if_fallback", request.as_if_fallback),
 		.doc = "whether the program ran as if this host fell back"},
 	{INTEGER("refused_calls", trace.refused, INT64_MAX), .given = GIVEN(request.as_if_fallback),

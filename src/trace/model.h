@@ -276,7 +276,6 @@ struct trace_diagnosis {
 	struct fact listed;  /* known: there are lines for the calls that were made */
 	size_t line_count;
 	struct trace_line lines[TRACE_ROW_MAX]; /* of the calls that were made */
-	bool avoidable[TRACE_ROW_MAX];          /* calls of a row of the plan are */
 	struct trace_sums sums;
 	struct trace_inside inside;
 	char sigsys_call[128]; /* "clock_gettime(CLOCK_MONOTONIC)"; "": it got no SIGSYS for one */

@@ -16,15 +16,6 @@ struct watch {
 	struct trace_run *run;
 };
 
-/* Keeps the processes that are shown. */
-static void finish_callers(struct trace_evidence *trace)
-{
-	const struct timing_evidence *timing = &trace->host.timing;
-
-	trace_callers_finish(trace, trace->request->shown,
-		fact_is_known(&timing->syscall_floor_ns.fact) ? timing->syscall_floor_ns.value : 1);
-}
-
 static int64_t look(struct trace_source *source)
 {
 	struct watch *watch = (struct watch *)source;
@@ -38,6 +29,7 @@ bool trace_running(struct trace_run *run)
 {
 	struct trace_evidence *trace = run->trace;
 	const struct trace_request *request = trace->request;
+	const struct real_fact *floor = &trace->host.timing.syscall_floor_ns;
 	struct watch watch = {.source = {.tick = look}, .run = run};
 	const bool is_counted = trace_events_open(run, &trace->method_fact);
 	const bool is_sampled = !is_counted && !request->counts_exactly &&
@@ -56,6 +48,6 @@ bool trace_running(struct trace_run *run)
 		trace_run_wait(run);
 	}
 	trace_run_end(run);
-	finish_callers(trace);
+	trace_callers_finish(trace, request->shown, fact_is_known(&floor->fact) ? floor->value : 1);
 	return is_watched;
 }

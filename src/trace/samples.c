@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples by the cpu-clock what runs already. A BPF program (events.c) counts the samples of all
- * CPUs in the kernel, and chooses those whose stacks are kept. Without one, which takes no
- * privileges, a process is sampled: there is an event for each of its threads on each CPU, which
- * the threads that it starts inherit.
+ * Samples by the cpu-clock what runs already. Those that are in the vDSO give the CPU time that is
+ * spent there: what reading the clock costs, measured where it is spent, whatever is read. No
+ * hardware counter is needed, and nothing is stopped. A BPF program (events.c) counts the samples
+ * of all CPUs in the kernel, where none can be lost, and chooses those whose stacks are kept.
+ * Without one, which takes no privileges, a process is sampled: there is an event for each of its
+ * threads on each CPU, which the threads that it starts inherit.
  *
  * A sample that is in the vDSO, which the program or take_sample() says, becomes a place: the
  * kernel writes its registers, the top of its stack and its callchain into the ring of its CPU,
@@ -125,11 +127,6 @@ static bool is_of_host(const struct trace_samples *samples)
 	return samples->run->trace->request->target == TARGET_HOST;
 }
 
-static bool keeps_stacks(const struct trace_samples *samples)
-{
-	return samples->run->trace->request->locates_calls || is_of_host(samples);
-}
-
 /* Returns 0 or an errno value. A CPU that is not online has no event, a thread may have ended. */
 static int open_event(struct trace_samples *samples, pid_t thread, int cpu)
 {
@@ -138,7 +135,12 @@ static int open_event(struct trace_samples *samples, pid_t thread, int cpu)
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = TRACE_SAMPLE_NS,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN |
+	                       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+		.sample_max_stack = STACK_CHAIN,
+		.sample_regs_user = ASKED_REGISTERS,
+		.sample_stack_user = sizeof(((struct stack_sample *)NULL)->bytes),
+		.exclude_callchain_kernel = true,
 		.disabled = true,
 		.exclude_idle = true,
 		.inherit = is_of_thread,
@@ -151,14 +153,6 @@ static int open_event(struct trace_samples *samples, pid_t thread, int cpu)
 	void *page;
 	int file;
 
-	if (keeps_stacks(samples)) {
-		attributes.sample_type |=
-			PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-		attributes.exclude_callchain_kernel = true;
-		attributes.sample_max_stack = STACK_CHAIN;
-		attributes.sample_regs_user = ASKED_REGISTERS;
-		attributes.sample_stack_user = sizeof(((struct stack_sample *)NULL)->bytes);
-	}
 	file = (int)syscall(
 		SYS_perf_event_open, &attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (file < 0)
@@ -168,8 +162,6 @@ static int open_event(struct trace_samples *samples, pid_t thread, int cpu)
 	samples->files[samples->file_count++] = file;
 	if (!is_of_thread && ioctl(file, PERF_EVENT_IOC_SET_BPF, samples->program) < 0)
 		return errno;
-	if (!is_of_thread && !keeps_stacks(samples))
-		return 0;
 	if (ring->page)
 		return ioctl(file, PERF_EVENT_IOC_SET_OUTPUT, ring->file) < 0 ? errno : 0;
 	page = mmap(NULL, ring_length(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -283,7 +275,7 @@ static void take_sample(struct trace_samples *samples, const struct record *reco
 			return;
 		trace->sampled.in_vdso++;
 	}
-	if (keeps_stacks(samples) && take_stack(record->words + 2, &stack)) {
+	if (take_stack(record->words + 2, &stack)) {
 		if (is_of_host(samples))
 			stack.process = (pid_t)(uint32_t)record->words[1];
 		places_add_stack(&trace->places, samples->image,
@@ -306,11 +298,6 @@ static void take_record(struct trace_samples *samples, const struct record *reco
 	} else if (record->type == PERF_RECORD_LOST) {
 		trace_miss(&samples->run->trace->missed, MISSED_SAMPLES, record->words[1],
 			"more were taken than could be read in time");
-	} else if (record->type == PERF_RECORD_THROTTLE) {
-		/* How many are missing is not known. */
-		fact_set(&sampled->fact, FACT_FAILED,
-			"the kernel takes fewer samples than we ask for "
-			"(/proc/sys/kernel/perf_event_max_sample_rate)");
 	} else if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
 		if ((pid_t)(uint32_t)record->words[0] == process)
 			samples->next_map_ns = 0;
@@ -349,11 +336,27 @@ static void samples_start(struct trace_source *source)
 		ioctl(samples->files[i], PERF_EVENT_IOC_ENABLE, 0);
 }
 
+/* The kernel takes fewer if they cost too much time. How many are missing is not known. */
+static void check_rate(struct fact *why)
+{
+	struct span text = files_take(
+		open("/proc/sys/kernel/perf_event_max_sample_rate", O_RDONLY | O_CLOEXEC), 64);
+	uint64_t most;
+
+	if (fact_is_known(why) && number_parse(text_trim(text), &most) &&
+		most < NS_PER_SECOND / TRACE_SAMPLE_NS)
+		fact_set(why, FACT_FAILED,
+			"the kernel takes fewer samples than we ask for "
+			"(/proc/sys/kernel/perf_event_max_sample_rate)");
+	span_free(text);
+}
+
 static void samples_finish(struct trace_source *source)
 {
 	struct trace_samples *samples = (struct trace_samples *)source;
 
 	read_rings(source);
+	check_rate(&samples->run->trace->sampled.fact);
 	if (samples->stacks < STACKS_LEAST)
 		places_free(&samples->run->trace->places);
 	else if (is_of_host(samples))

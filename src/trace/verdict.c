@@ -312,7 +312,7 @@ static enum trace_origin find_origin(
 	for (size_t i = 0; i < places->count; i++) {
 		const struct trace_place *at = &places->list[i];
 
-		if (!f->diagnosis->avoidable[at->row])
+		if (!trace_row_is_avoidable(f->trace, at->row))
 			continue;
 		first[at->origin] = first[at->origin] ? first[at->origin] : at;
 		sums[at->origin] += at->count;
