@@ -82,14 +82,14 @@ static void divide_calls(
 {
 	const bool is_counted = fact_is_known(&trace->method_fact);
 	const uint64_t into_vdso = trace->vdso_calls[row], by_kernel = trace->counts[row];
-	const uint64_t rest = into_vdso > by_kernel ? into_vdso - by_kernel : 0;
+	const uint64_t surplus = into_vdso > by_kernel ? into_vdso - by_kernel : 0;
 	uint64_t served = 0;
 
 	line->count = by_kernel;
 	switch (trace->request->as_if_fallback ? VDSO_IS_PASSED_BY : proof) {
 	case VDSO_IS_PASSED_BY:
 		/* The kernel does not count those that a filter refuses. */
-		line->count += rest;
+		line->count += surplus;
 		break;
 	case VDSO_SERVES:
 		served = into_vdso;
@@ -99,17 +99,17 @@ static void divide_calls(
 		if (!is_counted)
 			line->count = into_vdso;
 		else if (by_kernel)
-			served = rest;
+			served = surplus;
 		break;
 	case VDSO_UNPROVEN:
 		/* What was no system call was served, as it does not fail. */
 		if (is_counted)
-			served = rest;
+			served = surplus;
 		else
-			line->unproven = rest;
+			line->unproven = surplus;
 		break;
 	case VDSO_FAILS:
-		line->unproven = rest;
+		line->unproven = surplus;
 		break;
 	}
 	line->counted = trace->method_fact;

@@ -65,9 +65,8 @@ struct trace_source {
 	int64_t (*tick)(struct trace_source *source);
 
 	/*
-	 * Adds what was counted since the last time to the evidence: at the end of the run (ending
-	 * is 0) all of it; else what takes the memory of this process, which is about to end or to
-	 * execute another program. Its map was this one before, which may be empty.
+	 * Keeps what it needs of the memory of a process that is about to end, or (maps) has
+	 * executed another program. Its map was this one before, which may be empty.
 	 */
 	void (*take)(struct trace_source *source, pid_t ending, const struct span *maps);
 

@@ -121,29 +121,23 @@ static unsigned long kernel_version(void)
 
 /* ---- maps ---- */
 
+/* clang-format off */
+#define MAP(type, key, size, count) \
+	{.map_type = BPF_MAP_TYPE_##type, .key_size = sizeof(key), .value_size = size, \
+		.max_entries = count}
+/* clang-format on */
+
 static bool make_maps(struct trace_events *events)
 {
+	const uint32_t keys = (uint32_t)events->cpus * EVENT_KEYS_BY_CPU;
 	const union bpf_attr maps[EVENT_MAP_COUNT] = {
-		[EVENT_SHARED] = {.map_type = BPF_MAP_TYPE_ARRAY,
-			.key_size = sizeof(uint32_t),
-			.value_size = sizeof(struct event_shared),
-			.max_entries = 1},
-		[EVENT_COUNTS] = {.map_type = BPF_MAP_TYPE_HASH,
-			.key_size = sizeof(struct event_key),
-			.value_size = sizeof(uint64_t),
-			.max_entries = (uint32_t)events->cpus * EVENT_KEYS_BY_CPU},
-		[EVENT_PROCESSES] = {.map_type = BPF_MAP_TYPE_HASH,
-			.key_size = sizeof(uint32_t),
-			.value_size = sizeof(struct event_process),
-			.max_entries = EVENT_PROCESSES_MAX},
-		[EVENT_FOLLOWED] = {.map_type = BPF_MAP_TYPE_HASH,
-			.key_size = sizeof(uint64_t),
-			.value_size = sizeof(uint64_t),
-			.max_entries = EVENT_FOLLOWED_MAX},
-		[EVENT_KEPT] = {.map_type = BPF_MAP_TYPE_PERCPU_ARRAY,
-			.key_size = sizeof(uint32_t),
-			.value_size = EVENT_SLOTS * sizeof(struct event_slot),
-			.max_entries = 1},
+		[EVENT_SHARED] = MAP(ARRAY, uint32_t, sizeof(struct event_shared), 1),
+		[EVENT_COUNTS] = MAP(HASH, struct event_key, sizeof(uint64_t), keys),
+		[EVENT_PROCESSES] =
+			MAP(HASH, uint32_t, sizeof(struct event_process), EVENT_PROCESSES_MAX),
+		[EVENT_FOLLOWED] = MAP(HASH, uint64_t, sizeof(uint64_t), EVENT_FOLLOWED_MAX),
+		[EVENT_KEPT] =
+			MAP(PERCPU_ARRAY, uint32_t, EVENT_SLOTS * sizeof(struct event_slot), 1),
 	};
 
 	while (events->map_count < EVENT_MAP_COUNT) {
