@@ -16,10 +16,14 @@
 #include "count.h"
 #include "places.h"
 
-/* The lists of a whole host are three. */
-#define DEFAULT_TOP 5
-#define DEFAULT_TOP_OF_HOST 4
-#define DEFAULT_ATTACH_NS 5000000000
+static const struct {
+	uint64_t shown;
+	int64_t limit_ns;
+} defaults[] = {
+	[TARGET_PROGRAM] = {5, 0},
+	[TARGET_PROCESS] = {5, 5 * NS_PER_SECOND},
+	[TARGET_HOST] = {4, 5 * NS_PER_SECOND}, /* rows of three lists */
+};
 
 enum trace_option {
 	OPTION_TOP = OPTION_OWN,
@@ -222,9 +226,9 @@ static bool trace_measure(struct cli *cli)
 		request->counts_exactly ? "calls are counted, not sampled"
 					: "only what runs already is sampled");
 	if (!request->shown)
-		request->shown = request->target == TARGET_HOST ? DEFAULT_TOP_OF_HOST : DEFAULT_TOP;
-	if (!cli->operand_count && !request->limit_ns)
-		request->limit_ns = DEFAULT_ATTACH_NS;
+		request->shown = defaults[request->target].shown;
+	if (!request->limit_ns)
+		request->limit_ns = defaults[request->target].limit_ns;
 	trace->request = request;
 	run->trace = trace;
 	run->privileges = cli->output ? PRIVILEGES_WRITE : PRIVILEGES_NONE;
