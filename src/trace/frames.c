@@ -586,7 +586,9 @@ void frames_find(const struct stack *stack, struct found *found)
 void frames_find_source(
 	const struct stack *stack, const struct found *found, struct place_source *source)
 {
-	fact_set(&source->fact, FACT_ABSENT, "there is no file for it");
+	fact_set(&source->fact, FACT_ABSENT,
+		found->mapping ? "there is no file for it"
+			       : "no memory map that was read has the address");
 	if (!found->mapping || !found->mapping->map.inode)
 		return;
 	if (now.why_not)
