@@ -18,11 +18,12 @@
 size_t cpus_list(int *cpus, size_t max)
 {
 	cpu_set_t set[SET_COUNT];
-	size_t count = 0;
+	size_t all, count = 0;
 
 	if (sched_getaffinity(0, sizeof(set), set) < 0)
 		return 0;
-	for (int cpu = 0; cpu < CPUS_MAX && count < max; cpu++) {
+	all = (size_t)CPU_COUNT_S(sizeof(set), set);
+	for (int cpu = 0; count < all && count < max; cpu++) {
 		if (CPU_ISSET_S((size_t)cpu, sizeof(set), set))
 			cpus[count++] = cpu;
 	}
