@@ -18,12 +18,12 @@
 /*
  * A batch of 20 us is a thousand times what the timebase takes and a hundredth of a time slice. To
  * distinguish a call from one that enters the kernel and costs several times as much, shorter ones
- * are enough. The time is for each case, so that a call is measured as well among few as among
- * many.
+ * are enough, and are interrupted less often. The time is for each case, so that a call is measured
+ * as well among few as among many.
  */
 #define BATCH_NS 20000
 #define CASE_NS 400000
-#define BRIEF_BATCH_NS 2500
+#define BRIEF_BATCH_NS 1000
 #define BRIEF_CASE_NS 20000
 
 /* The proof follows if this many times what the timing took are left. */
