@@ -52,7 +52,7 @@ extern const struct answer verdict_answers[];
 /* "name", "mode", "proof", "timing", "values": in the order of their bits, ended by NULL. */
 extern const char *const evidence_kind_names[];
 
-#define CAUSE_MAX 6
+#define CAUSE_MAX 6 /* further ones are dropped: no host of the tests has as many */
 #define CAUSE_EVIDENCE_MAX 6
 #define CAUSE_EVIDENCE_SIZE 256
 
@@ -168,7 +168,7 @@ struct cause_explanation {
 bool explain_cause(size_t place, struct cause_explanation *cause);
 bool explain_advice(size_t place, struct advice *advice);
 
-#define CONTRADICTION_MAX 6
+#define CONTRADICTION_MAX 7
 
 /* Two kinds of evidence that disagree. Both texts have static storage. */
 struct contradiction {

@@ -5,6 +5,7 @@
  * makes it longer, and is never cut. Before that the columns get as narrow as they can, and those
  * that can be spared are left out.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,9 +32,11 @@ static size_t find_columns(const struct field *fields, const struct field *insid
 	for (const struct field *field = fields; field->key; field++) {
 		if (field->kind == FIELD_INLINE)
 			count = find_columns(field->fields, field, columns, count);
-		else if (field->title && count < COLUMN_MAX)
-			columns[count++] = (struct column){fields, field, inside,
-				(size_t)field->width, 0, field->options & FIELD_RARE};
+		if (!field->title)
+			continue;
+		assert(count < COLUMN_MAX);
+		columns[count++] = (struct column){fields, field, inside, (size_t)field->width, 0,
+			field->options & FIELD_RARE};
 	}
 	return count;
 }

@@ -6,6 +6,8 @@
  */
 #include "rules.h"
 
+#include "base/memory.h"
+
 /* A counter that is read in less than this share of a system call is not intercepted. */
 #define CHEAP_SHARE 0.5
 
@@ -82,12 +84,13 @@ const struct contradiction_row contradiction_rows[] = {
 	{0},
 };
 
+_Static_assert(ARRAY_SIZE(contradiction_rows) == CONTRADICTION_MAX + 1, "all may apply");
+
 size_t contradiction_find(const struct view *v, struct contradiction found[CONTRADICTION_MAX])
 {
 	size_t count = 0;
 
-	for (const struct contradiction_row *row = contradiction_rows;
-		row->id && count < CONTRADICTION_MAX; row++) {
+	for (const struct contradiction_row *row = contradiction_rows; row->id; row++) {
 		if (holds(v, row->when))
 			found[count++] = (struct contradiction){row->id, row->text};
 	}

@@ -5,6 +5,10 @@
  */
 #include "rules.h"
 
+#include <stdlib.h>
+
+#include "base/memory.h"
+
 const char *const cause_group_names[] = {
 	[GROUP_ANY] = "Any clocksource",
 	[GROUP_TSC] = "tsc",
@@ -40,11 +44,9 @@ bool explain_cause(size_t place, struct cause_explanation *cause)
 	return true;
 }
 
-#define ADVICE_ROW_MAX 128
-
 struct rows {
-	size_t count;
-	const struct advice_row *rows[ADVICE_ROW_MAX]; /* each once */
+	size_t count, room;
+	const struct advice_row **rows; /* each once */
 };
 
 static void explain_add_advice(struct rows *list, const struct advice_row *row)
@@ -53,14 +55,17 @@ static void explain_add_advice(struct rows *list, const struct advice_row *row)
 
 	while (i < list->count && list->rows[i] != row)
 		i++;
-	if (i == list->count && i < ADVICE_ROW_MAX)
-		list->rows[list->count++] = row;
+	if (i < list->count)
+		return;
+	list->rows = array_grow(list->rows, i, &list->room, sizeof(*list->rows));
+	list->rows[list->count++] = row;
 }
 
 bool explain_advice(size_t place, struct advice *advice)
 {
 	const struct cause_row *cause;
 	struct rows list = {.count = 0};
+	bool found;
 
 	for (size_t i = 0; (cause = cause_row_at(i)); i++) {
 		for (size_t k = 0; k < CAUSE_ADVICE_MAX && cause->advice[k].row; k++)
@@ -70,5 +75,7 @@ bool explain_advice(size_t place, struct advice *advice)
 		explain_add_advice(&list, advice_general[i].row);
 	explain_add_advice(&list, &advice_replace_machine);
 	explain_add_advice(&list, &advice_send_report);
-	return place < list.count && advice_make(NULL, list.rows[place], advice);
+	found = place < list.count && advice_make(NULL, list.rows[place], advice);
+	free(list.rows);
+	return found;
 }

@@ -132,7 +132,7 @@ struct contradiction_row {
 /* All contradictions; a row without an id ends them. */
 extern const struct contradiction_row contradiction_rows[];
 
-/* Writes those that apply, at most CONTRADICTION_MAX, and returns how many. */
+/* Writes those that apply, and returns how many. */
 size_t contradiction_find(const struct view *v, struct contradiction found[CONTRADICTION_MAX]);
 
 /*
