@@ -243,10 +243,6 @@ struct entry_counts counts_deciding(const struct evidence *evidence);
 /* Counts the deciding calls, all by one path; PATH_COUNT: each by the path it is judged by. */
 struct entry_counts counts_by_path(const struct evidence *evidence, enum call_path path);
 
-/* Returns the call of this clock ("": it takes none); NULL if it is not in the evidence. */
-const struct call_evidence *call_evidence_of(
-	const struct evidence *evidence, const char *call, const char *clock);
-
 /* Returns clock_gettime of this clock; NULL if it is not in the evidence. */
 const struct call_evidence *clock_gettime_of(const struct evidence *evidence, const char *clock);
 

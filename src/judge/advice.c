@@ -267,11 +267,9 @@ static bool write_text(const struct view *v, const struct advice_row *row, const
 	if (adds_boot && row->boot_text)
 		text_append(text, ADVICE_TEXT_SIZE, " %s", row->boot_text);
 	/* The manual has no remark: they are for kernels that are older than its reader's. */
-	for (size_t i = 0; v && i < REMARK_MAX && row->remarks[i].text; i++) {
-		const struct remark *remark = &row->remarks[i];
-
-		if (kernel_is_before(v->evidence, remark->before) && holds(v, remark->when))
-			text_append(text, ADVICE_TEXT_SIZE, " %s", remark->text);
+	for (size_t i = 0; v && i < TEXT_CASES && row->remarks[i].text; i++) {
+		if (holds(v, row->remarks[i].when))
+			text_append(text, ADVICE_TEXT_SIZE, " %s", row->remarks[i].text);
 	}
 	return true;
 }

@@ -58,20 +58,14 @@ struct entry_counts counts_deciding(const struct evidence *evidence)
 	return counts_by_path(evidence, PATH_COUNT);
 }
 
-const struct call_evidence *call_evidence_of(
-	const struct evidence *evidence, const char *call, const char *clock)
+const struct call_evidence *clock_gettime_of(const struct evidence *evidence, const char *clock)
 {
 	for (size_t i = 0; i < evidence->call_count; i++) {
-		if (strcmp(evidence->calls[i].call, call) == 0 &&
+		if (strcmp(evidence->calls[i].call, "clock_gettime") == 0 &&
 			strcmp(evidence->calls[i].clock, clock) == 0)
 			return &evidence->calls[i];
 	}
 	return NULL;
-}
-
-const struct call_evidence *clock_gettime_of(const struct evidence *evidence, const char *clock)
-{
-	return call_evidence_of(evidence, "clock_gettime", clock);
 }
 
 bool platform_is(const struct evidence *evidence, const char *word)

@@ -131,21 +131,6 @@ static bool is_kvm_clock_unused(const struct view *v)
 	       !is_paravirtual_off(v) && !log_shows_kvm_guest(evidence);
 }
 
-static bool selected_lacks_kvm_guest(const struct view *v)
-{
-	const struct evidence *evidence = v->evidence;
-
-	return (is_kvm_clock_unused(v) && log_has_beginning(v)) ||
-	       (v->lacks_driver && !hypervisor_is(evidence, "xen") &&
-		       !hypervisor_is(evidence, "microsoft") && !hypervisor_is(evidence, "vmware"));
-}
-
-/* The log's beginning may be overwritten, and with it the line. */
-static bool may_lack_kvm_guest(const struct view *v)
-{
-	return is_kvm_clock_unused(v) && !log_has_beginning(v);
-}
-
 const struct cause_row causes_selected[] = {
 	{"tsc-disabled-at-boot", GROUP_TSC, CERTAINTY_PROVEN,
 		IF(IS(unsupported_on_x86), IS(boot_disables_tsc)),
@@ -213,7 +198,11 @@ const struct cause_row causes_selected[] = {
 			 "and the kernel does not use the TSC.",
 		.details = {"flags of the TSC in /proc/cpuinfo: {flags}"},
 		.advice = {{&kernel_with_vmware, ALWAYS}}},
-	{"kvm-clock-unused", GROUP_KVM, CERTAINTY_LIKELY, IF(ASK(selected_lacks_kvm_guest)),
+	{"kvm-clock-unused", GROUP_KVM, CERTAINTY_LIKELY,
+		IF(ANY(ALL(ASK(is_kvm_clock_unused), ASK(log_has_beginning)),
+			ALL(IS(lacks_driver), HAS_NOT(hypervisor_is, "xen"),
+				HAS_NOT(hypervisor_is, "microsoft"),
+				HAS_NOT(hypervisor_is, "vmware")))),
 		"This kernel does not use kvm-clock, which KVM offers to its guests: it was built "
 		"without CONFIG_KVM_GUEST.",
 		.signs = "A guest of KVM does not have kvm-clock available, and the kernel log, "
@@ -221,7 +210,9 @@ const struct cause_row causes_selected[] = {
 			 "detected: KVM\".",
 		.evidence = cite_kvm_clock, .details = {"kernel: {kernel}"},
 		.advice = {{&kernel_with_kvm_guest, ALWAYS}}},
-	{"kvm-clock-missing", GROUP_KVM, CERTAINTY_POSSIBLE, IF(ASK(may_lack_kvm_guest)),
+	/* The log's beginning may be overwritten, and with it the line. */
+	{"kvm-clock-missing", GROUP_KVM, CERTAINTY_POSSIBLE,
+		IF(ASK(is_kvm_clock_unused), ASK_NOT(log_has_beginning)),
 		"This kernel was built without CONFIG_KVM_GUEST and cannot use the kvm-clock that "
 		"the hypervisor offers, or kvm-clock was removed by a write to unbind_clocksource.",
 		.signs = "CPUID offers kvm-clock, which is not available, and the beginning of "

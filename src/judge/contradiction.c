@@ -28,25 +28,15 @@ static bool copy_disagrees(const struct view *v)
 
 static bool is_slow_with_a_fast_counter(const struct view *v)
 {
-	const struct timing_evidence *timing = &v->evidence->timing;
-	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
-	const struct path_evidence *raw = v->monotonic[PATH_SYSCALL];
-
-	return vdso && raw && vdso->min_ns >= raw->min_ns &&
-	       fact_is_known(&timing->syscall_floor_ns.fact) &&
-	       fact_is_known(&timing->counter_ns.fact) &&
-	       timing->counter_ns.value < CHEAP_SHARE * timing->syscall_floor_ns.value;
+	return v->monotonic_ns[PATH_VDSO] >= v->monotonic_ns[PATH_SYSCALL] &&
+	       v->counter_ns < CHEAP_SHARE * v->syscall_ns;
 }
 
 /* The verdict does not show it where system calls are slower still. */
 static bool is_counter_slow(const struct view *v)
 {
-	const struct timing_evidence *timing = &v->evidence->timing;
-	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
-
-	return vdso && fact_is_known(&timing->syscall_floor_ns.fact) && v->counter_trapped &&
-	       timing->counter_ns.value < timing->syscall_floor_ns.value &&
-	       vdso->min_ns >= timing->counter_ns.value;
+	return v->counter_trapped && v->counter_ns < v->syscall_ns &&
+	       v->monotonic_ns[PATH_VDSO] >= v->counter_ns;
 }
 
 const struct contradiction_row contradiction_rows[] = {

@@ -18,16 +18,14 @@
  */
 static double estimate_user_space(const struct view *v)
 {
-	const struct timing_evidence *timing = &v->evidence->timing;
+	const struct real_fact *ordered = &v->evidence->timing.ordered_ns;
 	const struct call_evidence *call = clock_gettime_of(v->evidence, "CLOCK_MONOTONIC_COARSE");
 	const struct path_evidence *coarse = call ? &call->path[PATH_VDSO] : NULL;
 
-	if (!fact_is_known(&timing->counter_ns.fact) || !coarse || !fact_is_known(&coarse->fact) ||
-		coarse->entered || v->counter_trapped)
+	if (isnan(v->counter_ns) || !coarse || !fact_is_known(&coarse->fact) || coarse->entered ||
+		v->counter_trapped)
 		return NAN;
-	return coarse->min_ns + (fact_is_known(&timing->ordered_ns.fact)
-						? timing->ordered_ns.value
-						: timing->counter_ns.value);
+	return coarse->min_ns + (fact_is_known(&ordered->fact) ? ordered->value : v->counter_ns);
 }
 
 /* Returns the path that programs take: through the host's libc, where that bypasses the vDSO. */

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of verdicts, contradictions, causes and advice. A row holds all that belongs to it,
- * its condition included, which is a list of terms in the words of view.h.
+ * The tables of verdicts, contradictions, causes and advice. A row holds all that belongs to it:
+ * its id, its condition IF(...), of which all terms hold, its texts, and the advice with a
+ * condition each. Terms are made of the members of struct view by IS() and the like, below.
+ *
+ * A new cause is a row of the cause_*.c that names where it lies, in the order in which causes are
+ * printed; its advice is a row above the table. What several files ask is a member of the view;
+ * what one table asks is a function there, for ASK() or CALL(). A line of the log that a row
+ * looks for is kept by collect/kernel_log.c. tests/hosts/variants.txt gets a host that has the
+ * cause, and for its advice one that must not get it; `make hosts causes completions` writes the
+ * rest. The compiler refuses a wrong name, and the tests a row without its hosts or its line.
  */
 #ifndef VDSOCHECK_JUDGE_RULES_H
 #define VDSOCHECK_JUDGE_RULES_H
@@ -102,8 +110,7 @@ struct text_case {
 
 #define TEXT_CASES 3
 
-/* Returns the text for this host: the row's where no other holds. Without a view it is the row's.
- */
+/* Returns the text for this host: the row's where no other holds, and for any host. */
 const char *text_for(
 	const struct view *v, const char *text, const struct text_case cases[TEXT_CASES]);
 
@@ -160,13 +167,6 @@ struct way {
 /* The ways to change the kernel command line, and to reboot. */
 extern const struct way advice_add_boot[], advice_remove_boot[], advice_reboots[];
 
-/* A sentence for kernels before this release alone, such as on a parameter that they ignore. */
-struct remark {
-	const char *before;
-	const struct term *when; /* a further condition; NULL: none */
-	const char *text;
-};
-
 /* Pieces of advice are sorted by it, the least effort first. */
 enum rank {
 	RANK_SWITCH,  /* select another clocksource, without a reboot */
@@ -177,8 +177,6 @@ enum rank {
 	RANK_PROGRAM, /* change this program, or what started it */
 	RANK_PROOF,   /* let vdsocheck take its proof */
 };
-
-#define REMARK_MAX 3
 
 /* The place where advice is followed: a container's text begins with "On the host" for that. */
 enum where {
@@ -196,10 +194,9 @@ struct advice_row {
 	enum where where;   /* in place of the rank's */
 	const char *to;     /* {to} on any host; or NULL */
 	struct term target; /* MEMBER(name) in place of it */
-	/* The first kernel on which it helps, or NULL. On an older one it says so and comes last.
-	 */
+	/* The first kernel on which it helps, or NULL. An older one is told so, last. */
 	const char *since;
-	struct remark remarks[REMARK_MAX];
+	struct text_case remarks[TEXT_CASES];   /* sentences to add, for older kernels */
 	struct step_row steps[ADVICE_STEP_MAX]; /* all of them, in this order */
 	const char *boot; /* the boot parameter that makes it last; NULL: none does */
 	/*
@@ -303,8 +300,8 @@ extern const struct advice_row advice_drop_boot, advice_drop_tsc_boot, advice_mo
 #define NOWATCHDOG                                                                                 \
 	.boot = "tsc=nowatchdog", .boot_helps = IF(WANTS_NOWATCHDOG, IS(knows_nowatchdog))
 #define NOWATCHDOG_REMARK                                                                          \
-	"5.2", IF(WANTS_NOWATCHDOG, NOT(knows_nowatchdog)),                                        \
-		"tsc=nowatchdog, which keeps it, needs Linux 5.2 or newer, or a backport."
+	"tsc=nowatchdog, which keeps it, needs Linux 5.2 or newer, or a backport.",                \
+		IF(WANTS_NOWATCHDOG, NOT(knows_nowatchdog))
 
 /* The local disks are instance store on EC2, local SSD on Google Cloud, temporary disk on Azure. */
 #define MOVE_RISK "In a cloud, this may erase local disks (instance store, local SSD)."

@@ -122,18 +122,17 @@ static void write_faster(const struct view *v, char summary[SUMMARY_SIZE])
 	snprintf(summary, SUMMARY_SIZE,
 		"each call entered the kernel in the proof, but takes only %s ns without it: run "
 		"vdsocheck again.",
-		as_ns(v->monotonic[PATH_VDSO]->min_ns));
+		as_ns(v->monotonic_ns[PATH_VDSO]));
 }
 
 static void write_slower(const struct view *v, char summary[SUMMARY_SIZE])
 {
-	double call = v->monotonic[PATH_VDSO]->min_ns;
-	double raw = v->monotonic[PATH_SYSCALL]->min_ns;
+	double call = v->monotonic_ns[PATH_VDSO];
 
 	snprintf(summary, SUMMARY_SIZE,
 		"no call entered the kernel, but each takes %s ns, %.0f times a system call: run "
 		"vdsocheck again.",
-		as_ns(call), call / raw);
+		as_ns(call), call / v->monotonic_ns[PATH_SYSCALL]);
 }
 
 /*
@@ -197,13 +196,7 @@ static bool keeps_changing(const struct view *v)
  */
 static bool verdict_is_counter_slow(const struct view *v)
 {
-	const struct timing_evidence *timing = &v->evidence->timing;
-	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
-
-	return vdso && fact_is_known(&timing->counter_ns.fact) &&
-	       fact_is_known(&timing->syscall_floor_ns.fact) &&
-	       timing->counter_ns.value >= timing->syscall_floor_ns.value &&
-	       vdso->min_ns >= timing->syscall_floor_ns.value;
+	return v->counter_ns >= v->syscall_ns && v->monotonic_ns[PATH_VDSO] >= v->syscall_ns;
 }
 
 /* A vDSO call is slow if it costs more than this many system calls beside its counter. */
@@ -215,12 +208,8 @@ static bool verdict_is_counter_slow(const struct view *v)
  */
 static bool is_slower(const struct view *v)
 {
-	const struct real_fact *counter = &v->evidence->timing.counter_ns;
-	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
-	const struct path_evidence *raw = v->monotonic[PATH_SYSCALL];
-
-	return vdso && raw && fact_is_known(&counter->fact) &&
-	       vdso->min_ns - counter->value >= SEVERAL_CALLS * raw->min_ns;
+	return v->monotonic_ns[PATH_VDSO] - v->counter_ns >=
+	       SEVERAL_CALLS * v->monotonic_ns[PATH_SYSCALL];
 }
 
 #define FALLBACK_EXPECTED "nothing was measured. Expected: fallback, since the vDSO "

@@ -2,6 +2,7 @@
 /* The view of a host that all rules share: facts first, then what follows from the verdict. */
 #include "view.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -50,19 +51,14 @@ static bool is_tsc_rated_unstable(const struct evidence *evidence)
  */
 #define COUNTER_NS_MOST 150
 
-static bool is_counter_trapped(const struct evidence *evidence)
+static bool is_counter_trapped(const struct view *v)
 {
 	static const char fast[] = "x86_64 i386 i686 aarch64 armv7l riscv64";
-	const struct timing_evidence *timing = &evidence->timing;
-	const struct text_fact *arch = &evidence->host.arch;
+	const struct text_fact *arch = &v->evidence->host.arch;
 
-	if (!fact_is_known(&timing->counter_ns.fact))
-		return false;
-	if (fact_is_known(&timing->syscall_floor_ns.fact) &&
-		timing->counter_ns.value >= timing->syscall_floor_ns.value)
-		return true;
-	return fact_is_known(&arch->fact) && text_has_word(text_span(fast), arch->value) &&
-	       timing->counter_ns.value > COUNTER_NS_MOST;
+	return v->counter_ns >= v->syscall_ns ||
+	       (v->counter_ns > COUNTER_NS_MOST && fact_is_known(&arch->fact) &&
+		       text_has_word(text_span(fast), arch->value));
 }
 
 /* A switch must gain more than a little, since reading the counter may be trapped. */
@@ -70,14 +66,18 @@ static bool is_counter_trapped(const struct evidence *evidence)
 
 #define FASTER_THAN_ENTRY 0.5
 
+static double ns_of(const struct real_fact *fact)
+{
+	return fact_is_known(&fact->fact) ? fact->value : NAN;
+}
+
 static void add_host(struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
 	const struct host_evidence *host = &evidence->host;
 	const struct platform *platform =
 		fact_is_known(&host->platform.fact) ? platform_find(host->platform.value) : NULL;
-	const struct timing_evidence *timing = &evidence->timing;
-	const struct path_evidence *vdso = v->monotonic[PATH_VDSO];
+	double vdso_ns = v->monotonic_ns[PATH_VDSO];
 
 	v->guest = host_is_guest(evidence);
 	v->on_dom0 = platform_is(evidence, "xen-dom0");
@@ -108,13 +108,10 @@ static void add_host(struct view *v)
 	v->vdso_serves = v->vdso.proven > 0 && v->vdso.proven == v->vdso.calls &&
 	                 v->vdso.entered == 0 && !v->vdso.signal && !v->vdso.failing;
 	v->counter_off = fact_is_flag(&host->counter_disabled, true);
-	v->counter_trapped = is_counter_trapped(evidence);
-	v->counter_gains_nothing = fact_is_known(&evidence->copy.what_if_ns.fact) && vdso &&
-	                           evidence->copy.what_if_ns.value > WORTH_A_SWITCH * vdso->min_ns;
+	v->counter_trapped = is_counter_trapped(v);
+	v->counter_gains_nothing = ns_of(&evidence->copy.what_if_ns) > WORTH_A_SWITCH * vdso_ns;
 	/* A system call is never so much quicker than the cheapest one. */
-	v->entered_yet_fast = v->vdso_enters && vdso &&
-	                      fact_is_known(&timing->syscall_floor_ns.fact) &&
-	                      vdso->min_ns < FASTER_THAN_ENTRY * timing->syscall_floor_ns.value;
+	v->entered_yet_fast = v->vdso_enters && vdso_ns < FASTER_THAN_ENTRY * v->syscall_ns;
 	v->reads_hyperv_page = kernel_reads_hyperv_page(evidence);
 	/* arch/x86/kernel/kvmclock.c gives the mode under CONFIG_X86_64 only, 3.10 to 7.3. */
 	v->kvm_clock_32_bit =
@@ -415,11 +412,14 @@ struct view view_of(const struct evidence *evidence)
 		.captured = !evidence->live,
 		.decided = counts_deciding(evidence),
 		.vdso = counts_by_path(evidence, PATH_VDSO),
-		.libc = counts_by_path(evidence, PATH_LIBC)};
+		.libc = counts_by_path(evidence, PATH_LIBC),
+		.counter_ns = ns_of(&evidence->timing.counter_ns),
+		.syscall_ns = ns_of(&evidence->timing.syscall_floor_ns)};
 
-	for (int path = 0; call && path < PATH_COUNT; path++)
-		view.monotonic[path] =
-			fact_is_known(&call->path[path].fact) ? &call->path[path] : NULL;
+	for (int path = 0; path < PATH_COUNT; path++)
+		view.monotonic_ns[path] = call && fact_is_known(&call->path[path].fact)
+		                                  ? call->path[path].min_ns
+		                                  : NAN;
 	add_host(&view);
 	add_clocksource(&view);
 	add_tsc(&view);

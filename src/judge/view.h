@@ -102,8 +102,11 @@ struct view {
 	struct entry_counts decided; /* the deciding calls, each by the path it is judged by */
 	struct entry_counts vdso;    /* the same by the vDSO's functions */
 	struct entry_counts libc;    /* the same through libc */
-	/* clock_gettime(CLOCK_MONOTONIC) by each path; NULL where it was not timed. */
-	const struct path_evidence *monotonic[PATH_COUNT];
+	/* Times in ns; NAN, which is neither more nor less than another, where not measured. */
+	double monotonic_ns[PATH_COUNT]; /* the least of clock_gettime(CLOCK_MONOTONIC) by each path
+	                                  */
+	double counter_ns;               /* a read of the CPU's counter */
+	double syscall_ns;               /* the cheapest system call */
 
 	/* The host and this process. */
 	bool guest;
