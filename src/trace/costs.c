@@ -11,8 +11,7 @@
 #include "judge.h"
 #include "model.h"
 
-/* The rows of clock_getres take no account of the clock: its cost is that of one clock. */
-static const struct call_evidence *find_call(
+const struct call_evidence *trace_find_call(
 	const struct evidence *host, const struct trace_row *row)
 {
 	for (size_t i = 0; i < host->call_count; i++) {
@@ -59,7 +58,7 @@ bool trace_row_is_avoidable(const struct trace_evidence *trace, size_t row)
 {
 	const struct trace_row *planned = &trace->request->plan->rows[row];
 	const enum served_call kind = planned->call->served;
-	const struct call_evidence *call = find_call(&trace->host, planned);
+	const struct call_evidence *call = trace_find_call(&trace->host, planned);
 
 	return kind != SERVED_CLOCK_GETRES &&
 	       (find_proof(call) == VDSO_SERVES ||
@@ -154,7 +153,7 @@ static void set_costs(const struct evidence *host, const struct call_evidence *c
 static struct trace_line make_line(const struct trace_evidence *trace, size_t row)
 {
 	const struct trace_row *planned = &trace->request->plan->rows[row];
-	const struct call_evidence *call = find_call(&trace->host, planned);
+	const struct call_evidence *call = trace_find_call(&trace->host, planned);
 	const enum by_vdso proof = find_proof(call);
 	struct trace_line line = {.call = planned->call->name,
 		.clock = planned->clock,

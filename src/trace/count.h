@@ -39,11 +39,17 @@ void trace_program_read(struct trace_program *program, const unsigned char *byte
 /* ---- host.c ---- */
 
 /*
- * Measures the cost of the calls of the plan and of the deciding ones, as system calls and in the
- * vDSO, and proves whether the vDSO serves this host.
+ * Proves whether the vDSO serves the calls of the plan and the deciding ones on this host, and
+ * makes the table of them.
  */
-void trace_host_measure(
-	const struct root *root, const struct trace_plan *plan, struct evidence *host);
+void trace_host_prove(const struct root *root, const struct trace_plan *plan, struct evidence *host,
+	struct call_table *calls);
+
+/*
+ * Measures what the calls of the table cost, as system calls and in the vDSO: those that the
+ * program made, or for what runs already all of them. Leaves the others out of the table.
+ */
+void trace_host_time(struct trace_evidence *trace, struct call_table *calls);
 
 /* Returns the number of CPUs that this kernel may have: the last one's number, and one. */
 size_t trace_host_cpus(void);

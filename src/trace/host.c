@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures this host before anything is counted on it: each would disturb the other. */
+/*
+ * Measures this host, not while anything is counted on it: each would disturb the other. What the
+ * calls of a program cost is measured when it has ended, and which they were is known.
+ */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,7 +13,7 @@
 #include "judge.h"
 #include "measure.h"
 
-/* Limits the measurement, which the program waits for. About 0.1 s is usual. */
+/* Limits each part. About 10 ms are usual. */
 #define MEASURING_NS 3000000000
 
 /* More than a list of CPUs has. */
@@ -28,31 +31,57 @@ static bool is_wanted(const struct trace_plan *plan, const struct call_row *row)
 	return row->decides;
 }
 
-void trace_host_measure(
-	const struct root *root, const struct trace_plan *plan, struct evidence *host)
+void trace_host_prove(const struct root *root, const struct trace_plan *plan, struct evidence *host,
+	struct call_table *calls)
 {
 	struct deadline deadline = deadline_after(MEASURING_NS);
 	struct vdso_image image;
-	struct call_table calls;
 	size_t kept = 0;
 
 	host->live = root->live;
 	clocksource_collect(root, &host->clocksource);
 	vdso_collect(root, &host->vdso, &image);
-	call_table_make(&host->vdso, &image, &calls, &deadline);
-	for (size_t i = 0; i < calls.count; i++) {
-		if (is_wanted(plan, &calls.rows[i]))
-			calls.rows[kept++] = calls.rows[i];
+	call_table_make(&host->vdso, &image, calls, &deadline);
+	for (size_t i = 0; i < calls->count; i++) {
+		if (is_wanted(plan, &calls->rows[i]))
+			calls->rows[kept++] = calls->rows[i];
 	}
-	calls.count = kept;
-	call_table_name(&calls, host);
-	proof_take(&calls, PROOF_SPREAD, &host->proof, host->calls, &deadline);
-	/* Calls by libc have no cost of their own here. */
-	for (size_t i = 0; i < calls.count; i++)
-		calls.rows[i].path[PATH_LIBC].function.any = NULL;
-	timing_measure(&calls, TIMING_WHOLE, &host->timing, host->calls, NULL, &deadline);
+	calls->count = kept;
+	call_table_name(calls, host);
+	proof_take(calls, PROOF_SPREAD, &host->proof, host->calls, &deadline);
 	if (counts_deciding(host).entered > 0)
-		copy_measure(&image, &calls, &host->vclock, &host->copy, &deadline);
+		copy_measure(&image, calls, &host->vclock, &host->copy, &deadline);
+}
+
+static bool is_called(const struct trace_evidence *trace, size_t row)
+{
+	return trace->request->target != TARGET_PROGRAM || trace->counts[row] ||
+	       trace->vdso_calls[row];
+}
+
+/* Calls by libc have no cost of their own here. */
+void trace_host_time(struct trace_evidence *trace, struct call_table *calls)
+{
+	struct deadline deadline = deadline_after(MEASURING_NS);
+	const struct trace_plan *plan = trace->request->plan;
+	bool is_timed[CALL_MAX] = {false}, has_calls = false;
+
+	for (size_t row = 0; row < plan->row_count; row++) {
+		const struct call_evidence *call = trace_find_call(&trace->host, &plan->rows[row]);
+
+		has_calls |= is_called(trace, row);
+		if (call)
+			is_timed[call - trace->host.calls] |= is_called(trace, row);
+	}
+	for (size_t i = 0; i < calls->count; i++) {
+		for (size_t path = 0; path < PATH_COUNT; path++) {
+			if (!is_timed[i] || path == PATH_LIBC)
+				calls->rows[i].path[path].function.any = NULL;
+		}
+	}
+	if (has_calls)
+		timing_measure(calls, TIMING_WHOLE, &trace->host.timing, trace->host.calls, NULL,
+			&deadline);
 }
 
 /* sysconf(3) of musl counts the CPUs that this process may run on. */

@@ -320,6 +320,13 @@ void trace_missed_describe(const struct trace_missed *missed, char *text, size_t
 
 /* ---- costs.c: pure ---- */
 
+/*
+ * Finds what is known of the calls of a row on the host; NULL: nothing. Those of clock_getres take
+ * no account of the clock: its cost is that of one clock.
+ */
+const struct call_evidence *trace_find_call(
+	const struct evidence *host, const struct trace_row *row);
+
 /* Returns how many of these calls were made, both ways. */
 uint64_t trace_line_calls(const struct trace_line *line);
 

@@ -37,7 +37,8 @@ struct trace_work {
 	struct trace_report report;
 	struct trace_plan plan;
 	struct trace_run run;
-	bool is_confirmed; /* by an option */
+	struct call_table calls; /* of the host */
+	bool is_confirmed;       /* by an option */
 };
 
 static bool take_option(struct cli *cli, int id, const char *value)
@@ -79,6 +80,12 @@ static bool take_option(struct cli *cli, int id, const char *value)
 	}
 }
 
+/* Costs and places are for a report, and not for the exit status. */
+static bool is_shown(const struct cli *cli)
+{
+	return !cli->quiet || cli->output;
+}
+
 /* ---- the program ---- */
 
 /* The functions below return false after an error message, with the exit status in the report. */
@@ -103,7 +110,7 @@ static bool count_program(struct cli *cli)
 	if (error)
 		return refuse_program(report, name, error);
 	trace_program_inspect(&trace->program);
-	trace_host_measure(&cli->root, trace->request->plan, &trace->host);
+	trace_host_prove(&cli->root, trace->request->plan, &trace->host, &work->calls);
 	if (!trace_started(run, &error, &why))
 		return cli_error("cannot run %s%s: %s", name,
 			report->request.as_if_fallback ? " as if this host fell back" : "",
@@ -111,6 +118,8 @@ static bool count_program(struct cli *cli)
 	if (error)
 		return refuse_program(report, name, error);
 	privileges_keep(run->privileges);
+	if (is_shown(cli))
+		trace_host_time(trace, &work->calls);
 	/* Shells report a signal so. */
 	report->report.exit_status = WIFSIGNALED(run->status) ? EXIT_SIGNAL + WTERMSIG(run->status)
 	                                                      : WEXITSTATUS(run->status);
@@ -153,7 +162,9 @@ static bool count_running(struct cli *cli)
 	}
 	if (request->counts_exactly && !may_write(cli, trace, work->is_confirmed))
 		return false;
-	trace_host_measure(&cli->root, trace->request->plan, &trace->host);
+	trace_host_prove(&cli->root, trace->request->plan, &trace->host, &work->calls);
+	if (is_shown(cli))
+		trace_host_time(trace, &work->calls);
 	work_begin(cli, "counting", NULL);
 	is_counted = trace_running(run);
 	work_end();
@@ -236,7 +247,7 @@ static bool trace_measure(struct cli *cli)
 	                         !request->leaves_untouched && proc_is_ours(&why);
 	if (!(cli->operand_count ? count_program(cli) : count_running(cli)))
 		return false;
-	if (!cli->quiet || cli->output)
+	if (is_shown(cli))
 		places_finish(trace, request->shown);
 	trace_judge(report);
 	report_check_clocksource(cli, &trace->host.clocksource);
