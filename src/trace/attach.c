@@ -147,7 +147,8 @@ static uint64_t find_left(pid_t thread)
 
 		if (map.start == end && map.executable && size == SERVED_STUBS_SIZE)
 			found = map.start;
-		end = text_starts(map.path, "/memfd:vdsocheck") && size == SERVED_TABLE_SIZE
+		end = text_starts(map.path, "/memfd:vdsocheck") &&
+		                      size == sizeof(struct served_file)
 		              ? map.end
 		              : 0;
 	}
@@ -161,7 +162,7 @@ static void make_stubs(const struct target *target, struct served_stubs *stubs, 
 	memset(stubs->code, 0, SERVED_STUBS_SIZE);
 	stubs->used = 0;
 	stubs->to = to;
-	stubs->table = table;
+	stubs->file = table;
 	served_words_make(stubs, target->image, target->size, target->vdso, words);
 }
 
@@ -212,11 +213,11 @@ static int map(struct target *target, struct attachment *attachment)
 	if (error)
 		return error;
 	left = find_left(target->thread);
-	make_stubs(target, &stubs, left, left - SERVED_TABLE_SIZE, words);
+	make_stubs(target, &stubs, left, left - sizeof(struct served_file), words);
 	if (!words->count)
 		return ENODATA;
 	if (left && is_left(target, &stubs)) {
-		table = stubs.table;
+		table = stubs.file;
 	} else {
 		result = inject_map_stubs(target);
 		if (result < 0)
@@ -231,7 +232,7 @@ static int map(struct target *target, struct attachment *attachment)
 			return 0;
 		result = -errno;
 		if (!table)
-			CALL(target, "munmap", stubs.table, SERVED_TABLE_SIZE);
+			CALL(target, "munmap", stubs.file, sizeof(struct served_file));
 	}
 	if (!table)
 		CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);

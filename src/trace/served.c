@@ -106,7 +106,7 @@ static void write_stack_end(const struct served_table *table)
 	while (maps_next(&rest, &mapping)) {
 		if (text_equals(mapping.path, "[stack]"))
 			(void)!pwrite(table->file, &mapping.end, sizeof(mapping.end),
-				SERVED_STACK_END_AT);
+				offsetof(struct served_file, stack_end));
 	}
 }
 
@@ -182,7 +182,7 @@ void served_know_go(struct served_table *table, const struct code_range go[TRACE
 	} while (!first.inode);
 	for (size_t i = 0; i < TRACE_GO_FUNCTIONS && go[i].size; i++)
 		moved[i] = (struct code_range){first.start + go[i].start, go[i].size};
-	(void)!pwrite(table->file, moved, sizeof(moved), SERVED_GO_AT);
+	(void)!pwrite(table->file, moved, sizeof(moved), offsetof(struct served_file, go));
 }
 
 void served_map_thread(struct served_table *table, pid_t pid)
@@ -203,7 +203,7 @@ void served_lock(struct served_table *table)
 	if (!table || table->is_locked)
 		return;
 	table->is_locked = true;
-	(void)!pwrite(table->file, &locked, sizeof(locked), SERVED_SHARED_AT);
+	(void)!pwrite(table->file, &locked, sizeof(locked), offsetof(struct served_file, shared));
 }
 
 struct served_table *served_share(struct served_table *table)
@@ -236,118 +236,92 @@ static size_t find_row(const struct trace_plan *plan, uint64_t which)
 	return call ? trace_plan_row(plan, call, which % SERVED_CLOCKS) : TRACE_ROW_MAX;
 }
 
-/* Of one call and clock, in all shards. */
-struct counted {
-	uint64_t calls;
-	double weight; /* of its records */
-};
-
-static void read_counters(int file, struct counted counted[SERVED_COUNTERS])
+unsigned served_rarity(uint64_t before)
 {
-	uint64_t counters[SERVED_COUNTERS];
-
-	for (size_t shard = 0; shard < SERVED_SHARDS; shard++) {
-		off_t at = (off_t)(SERVED_SHARDS_AT + shard * SERVED_SHARD_SIZE);
-
-		if (pread(file, counters, sizeof(counters), at) != sizeof(counters))
-			return;
-		for (size_t i = 0; i < SERVED_COUNTERS; i++)
-			counted[i].calls += counters[i];
-	}
+	before = before < SERVED_EARLY ? before | SERVED_FIRST / 2 : SERVED_EARLY;
+	return 64 - (unsigned)__builtin_ctz(SERVED_FIRST) - (unsigned)__builtin_clzll(before);
 }
 
-/* Returns N where one call in N was taken. */
+/* Returns the number of calls that a record stands for among those that were taken. */
 static double weigh(const struct served_record *record)
 {
-	uint64_t seldom = 1;
-
-	while (seldom < SERVED_SELDOM && seldom * SERVED_FIRST <= record->before)
-		seldom *= 2;
-	return (double)seldom;
+	return (double)(1U << served_rarity(record->before));
 }
 
-/* Reads the records that are whole, of at most so many, and weighs them. */
-static size_t read_records(int file, struct served_record *records, size_t most,
-	struct counted counted[SERVED_COUNTERS])
+/* Says whether a record can be used. The program may have written anything to it. */
+static bool is_whole(const struct served_record *record)
 {
-	const size_t size = sizeof(*records);
-	ssize_t length = pread(file, records, most * size, SERVED_RECORDS_AT);
-	size_t count = 0;
-
-	for (size_t i = 0; length > 0 && i < (size_t)length / size; i++) {
-		if (records[i].state != SERVED_WHOLE || records[i].which >= SERVED_COUNTERS)
-			continue;
-		counted[records[i].which].weight += weigh(&records[i]);
-		records[count++] = records[i];
-	}
-	return count;
+	return record->state == SERVED_WHOLE && record->which < SERVED_COUNTERS &&
+	       record->size <= SERVED_STACK_SIZE;
 }
+
+_Static_assert(SERVED_STACK_SIZE <= sizeof(((struct stack_sample *)0)->bytes), "a stack fits");
 
 /* The first frame is that of the caller, in the instruction that calls. */
 static void copy_stack(const struct served_record *record, struct stack_sample *stack)
 {
-	const size_t size = (uint32_t)record->size;
-
-	*stack = (struct stack_sample){.size = 0};
+	*stack = (struct stack_sample){.size = (uint32_t)record->size};
 #if defined(__aarch64__)
 	memcpy(&stack->registers[19], record->kept, sizeof(record->kept));
-	stack->registers[STACK_POINTER] = record->stack_pointer;
-	stack->registers[STACK_PLACE] = record->kept[11];
+	stack->registers[STACK_PLACE] = record->kept[11] - 1;
 #else
-	stack->registers[3] = record->rbx;
-	stack->registers[6] = record->rbp;
-	stack->registers[STACK_POINTER] = record->stack_pointer;
-	memcpy(&stack->registers[12], record->r12_to_r15, sizeof(record->r12_to_r15));
-	stack->registers[STACK_PLACE] = record->return_address;
+	stack->registers[3] = record->kept[0];
+	stack->registers[6] = record->kept[1];
+	memcpy(&stack->registers[12], &record->kept[2], 4 * sizeof(*record->kept));
+	stack->registers[STACK_PLACE] = record->return_address - 1;
 #endif
-	stack->registers[STACK_PLACE]--;
-	if (size <= sizeof(stack->bytes)) {
-		stack->size = (uint32_t)size;
-		memcpy(stack->bytes, record->stack, size);
-	}
+	stack->registers[STACK_POINTER] = record->stack_pointer;
+	memcpy(stack->bytes, record->stack, stack->size);
 }
 
+/* Adds the records, so many of which were used; together they stand for all calls. */
 static void add_stacks(struct trace_evidence *trace, const struct served_table *table,
-	const struct served_record *records, size_t count, const struct counted *counted)
+	const struct served_file *file, size_t used, const uint64_t calls[SERVED_COUNTERS])
 {
 	const struct image *image = places_keep(&trace->places, table->maps, table->perf_map);
+	double weights[SERVED_COUNTERS] = {0};
 	struct stack_sample stack;
-	size_t row;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct counted *all = &counted[records[i].which];
+	for (size_t i = 0; i < used; i++) {
+		if (is_whole(&file->records[i]))
+			weights[file->records[i].which] += weigh(&file->records[i]);
+	}
+	for (size_t i = 0; i < used; i++) {
+		const struct served_record *record = &file->records[i];
+		const size_t row = is_whole(record) ? find_row(trace->request->plan, record->which)
+		                                    : TRACE_ROW_MAX;
 
-		row = find_row(trace->request->plan, records[i].which);
-		copy_stack(&records[i], &stack);
-		/* Together they stand for all calls that were counted. */
-		if (row < TRACE_ROW_MAX)
-			places_add_stack(&trace->places, image, (struct place_call){.row = row},
-				weigh(&records[i]) * (double)all->calls / all->weight, &stack);
+		if (row == TRACE_ROW_MAX)
+			continue;
+		copy_stack(record, &stack);
+		places_add_stack(&trace->places, image, (struct place_call){.row = row},
+			weigh(record) * (double)calls[record->which] / weights[record->which],
+			&stack);
 	}
 }
 
 static void add_table(struct trace_evidence *trace, const struct served_table *table)
 {
-	struct served_record *records;
-	struct counted counted[SERVED_COUNTERS] = {{0, 0}};
-	struct served_head head = {.taken = 0};
-	size_t count, most, row;
+	struct served_file *file = xcalloc(1, sizeof(*file));
+	uint64_t calls[SERVED_COUNTERS] = {0};
+	size_t row, used;
 
-	if (pread(table->file, &head, sizeof(head), 0) == sizeof(head)) {
-		for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
-			trace->refused += head.refused[call];
-	}
-	read_counters(table->file, counted);
+	/* What could not be read is 0. */
+	(void)!pread(table->file, file, offsetof(struct served_file, records), 0);
+	used = file->taken < SERVED_RECORDS ? (size_t)file->taken : SERVED_RECORDS;
+	(void)!pread(table->file, file->records, used * sizeof(*file->records),
+		offsetof(struct served_file, records));
+	for (size_t call = 0; call < SERVED_CALL_COUNT; call++)
+		trace->refused += file->refused[call];
 	for (size_t i = 0; i < SERVED_COUNTERS; i++) {
+		for (size_t shard = 0; shard < SERVED_SHARDS; shard++)
+			calls[i] += file->counters[shard][i];
 		row = find_row(trace->request->plan, i);
 		if (row < TRACE_ROW_MAX && !is_passed_on(i / SERVED_CLOCKS, i % SERVED_CLOCKS))
-			trace->vdso_calls[row] += counted[i].calls;
+			trace->vdso_calls[row] += calls[i];
 	}
-	most = head.taken < SERVED_RECORDS ? (size_t)head.taken : SERVED_RECORDS;
-	records = xcalloc(most, sizeof(*records));
-	count = read_records(table->file, records, most, counted);
-	add_stacks(trace, table, records, count, counted);
-	free(records);
+	add_stacks(trace, table, file, used, calls);
+	free(file);
 }
 
 void served_drop(struct trace_evidence *trace, struct served_table *table)

@@ -17,71 +17,61 @@
 
 #define SERVED_PAGE 4096
 
-/*
- * The table that the stubs count in, a file in memory that the processes of one executed image
- * share, and that is open here. It begins with this; from SERVED_SHARDS_AT on are SERVED_SHARDS
- * shards, chosen by the stack's address, of counters by call and clock; then the records. The stubs
- * have these numbers in their instructions as well.
- */
 #define SERVED_CLOCKS 32
 #define SERVED_CLOCK_OTHER 24 /* clock ids below are themselves */
-#define SERVED_TAKEN_AT 64
-#define SERVED_SHARED_AT 72
-#define SERVED_GO_AT 80
-#define SERVED_STACK_END_AT 144
-#define SERVED_STACK_MOST                                                                          \
-	0x800000 /* bytes of the first thread's stack: nearer to its end is none */
-struct served_head {
-	uint64_t refused[8]; /* by call: system calls in its place that a filter refused */
-	uint64_t taken;      /* calls that records were taken of, of which some are left */
-	uint32_t shared;     /* not 0 once more than one thread may use the table */
-	/* Functions of Go's runtime that keep the pointer of their stack in r12 or x20. */
-	struct code_range go[TRACE_GO_FUNCTIONS];
-	uint64_t stack_end; /* of the first thread; 0: not known */
-};
-
-#define SERVED_SHARDS_AT 4096
 #define SERVED_SHARDS 64
-#define SERVED_SHARD_SIZE 2048
-#define SERVED_COUNTERS (SERVED_SHARD_SIZE / sizeof(uint64_t))
-
-/*
- * A record is taken of each of the first calls of a counter, of one in two of as many that follow,
- * of one in four of twice as many, and so on, and of one in so many from SERVED_EARLY on.
- */
-#define SERVED_FIRST 128
-#define SERVED_EARLY 65536
-#define SERVED_SELDOM 1024
-
-#define SERVED_RECORDS_AT 135168
+#define SERVED_COUNTERS (8 * SERVED_CLOCKS) /* of a shard: by call, then by clock */
 #define SERVED_RECORDS 2048
-#define SERVED_RECORD_SIZE 384
-#define SERVED_TABLE_SIZE (SERVED_RECORDS_AT + SERVED_RECORDS * SERVED_RECORD_SIZE)
+#define SERVED_STACK_SIZE 256
 
 /*
  * Where a call comes from: the registers that a function keeps, and the stack from its pointer on,
  * up to the end of the page, or of the first thread's stack.
  */
-#define SERVED_WHOLE 2
-#if defined(__aarch64__)
-#define SERVED_STACK_AT 128
-#else
-#define SERVED_STACK_AT 88
-#endif
-#define SERVED_STACK_SIZE 256
+enum { SERVED_BUSY = 1, SERVED_WHOLE };
 struct served_record {
 	uint32_t state;  /* SERVED_WHOLE, or not to be read */
-	uint32_t which;  /* the call times SERVED_CLOCKS, and the clock */
-	uint64_t before; /* calls that its counter had counted before */
+	uint32_t which;  /* its counter */
+	uint64_t before; /* calls that this had counted before */
 #if defined(__aarch64__)
 	uint64_t kept[12]; /* x19 to x30 */
-	uint64_t stack_pointer;
 #else
-	uint64_t rbx, rbp, stack_pointer, r12_to_r15[4], return_address;
+	uint64_t kept[6]; /* rbx, rbp, r12 to r15 */
+	uint64_t return_address;
 #endif
-	uint64_t size; /* bytes of the stack, in the low half */
-	unsigned char stack[SERVED_RECORD_SIZE - SERVED_STACK_AT];
+	uint64_t stack_pointer;
+	uint64_t size; /* bytes of the stack */
+	unsigned char stack[SERVED_STACK_SIZE];
 };
+
+/*
+ * What the stubs count in: a file in memory that the processes of one executed image share, and
+ * that is open here. Any of them may write anything to it.
+ */
+struct served_file {
+	uint64_t refused[8]; /* by call: system calls in its place that a filter refused */
+	uint64_t taken;      /* calls that records were taken of, of which some are left */
+	uint32_t shared;     /* not 0 once more than one thread may use the file */
+	/* Functions of Go's runtime that keep the pointer of their stack in r12 or x20. */
+	struct code_range go[TRACE_GO_FUNCTIONS];
+	uint64_t stack_end; /* of the first thread; 0: not known */
+	unsigned char unused[SERVED_PAGE - 152];
+	uint64_t counters[SERVED_SHARDS][SERVED_COUNTERS];
+	struct served_record records[SERVED_RECORDS];
+};
+
+#define SERVED_STACK_MOST                                                                          \
+	0x800000 /* bytes of the first thread's stack: nearer to its end is none */
+
+/*
+ * A record is taken of each of the first calls of a counter, of one in two of as many that follow,
+ * of one in four of twice as many, and so on, and of one in SERVED_SELDOM from SERVED_EARLY on.
+ * Returns the N of one in 2^N for the call before which a counter has counted so many.
+ */
+#define SERVED_FIRST 128
+#define SERVED_SELDOM 1024
+#define SERVED_EARLY (SERVED_FIRST / 2 * SERVED_SELDOM)
+unsigned served_rarity(uint64_t before);
 
 /* The bytes from one stub to the next, and of the memory that holds all of them. */
 #define SERVED_STUB_SIZE 768 /* clang -O0 assembles every jump long */
@@ -91,7 +81,7 @@ struct served_record {
 struct served_stubs {
 	unsigned char *code; /* SERVED_STUBS_SIZE bytes, of which the first `used` hold stubs */
 	size_t used;
-	uint64_t to, table;  /* addresses in the program */
+	uint64_t to, file;   /* addresses in the program, of the code and of struct served_file */
 	bool as_if_fallback; /* the stubs make system calls */
 };
 

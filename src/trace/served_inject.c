@@ -189,9 +189,10 @@ int64_t inject_map_table(struct target *target, uint64_t stubs, uint64_t at, int
 		return file;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", target->thread, (int)file);
 	*table = open(path, O_RDWR | O_CLOEXEC);
-	if (*table >= 0 && ftruncate(*table, SERVED_TABLE_SIZE) == 0)
-		result = CALL(target, "mmap", at ? at : target->vdso - BELOW - SERVED_TABLE_SIZE,
-			SERVED_TABLE_SIZE, PROT_READ | PROT_WRITE,
+	if (*table >= 0 && ftruncate(*table, sizeof(struct served_file)) == 0)
+		result = CALL(target, "mmap",
+			at ? at : target->vdso - BELOW - sizeof(struct served_file),
+			sizeof(struct served_file), PROT_READ | PROT_WRITE,
 			MAP_SHARED | (at ? MAP_FIXED : 0), (uint64_t)file, 0);
 	else
 		result = -errno;
@@ -226,7 +227,7 @@ static int give_stubs(struct target *target, int *table)
 		CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
 		return (int)-result;
 	}
-	stubs.table = (uint64_t)result;
+	stubs.file = (uint64_t)result;
 	memcpy(changed, image, target->size);
 	served_stubs_make(&stubs, changed, target->size, target->vdso);
 	if (inject_write(target->thread, stubs.to, none, code, stubs.used) &&
@@ -235,7 +236,7 @@ static int give_stubs(struct target *target, int *table)
 	error = errno;
 	(void)inject_write(target->thread, target->vdso, changed, image, target->size);
 	CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
-	CALL(target, "munmap", stubs.table, SERVED_TABLE_SIZE);
+	CALL(target, "munmap", stubs.file, sizeof(struct served_file));
 	return error;
 }
 
