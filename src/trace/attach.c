@@ -41,7 +41,7 @@ enum { ATTACH_WAITS, ATTACH_BEGUN, ATTACH_GIVEN_UP };
 struct attachment {
 	pid_t thread;
 	int state;
-	int table;
+	int file;
 	struct served_words words;
 	struct fact why;
 };
@@ -133,47 +133,39 @@ static uint64_t find_section(pid_t thread, uint64_t *section)
 	return *section ? place.address + RSEQ_SECTION_AT : 0;
 }
 
-/* ---- the stubs ---- */
+/* ---- the counters ---- */
 
-/* Returns the address of stubs that are behind a table of a former run; 0: there are none. */
-static uint64_t find_left(pid_t thread)
+/*
+ * Returns the address of stubs of a former run, which are behind its file and are what we would
+ * write there; 0: there are none. Sets the words for them.
+ */
+static uint64_t find_left(const struct target *target, struct served_words *words)
 {
-	struct span maps = maps_read(thread), rest = maps;
-	uint64_t end = 0, found = 0;
+	static unsigned char code[SERVED_STUBS_SIZE], found[SERVED_STUBS_SIZE];
+	struct iovec here = {found, sizeof(found)}, there = here;
+	struct served_stubs stubs = {.code = code};
+	struct span maps = maps_read(target->thread), rest = maps;
 	struct mapping map;
+	uint64_t end = 0;
 
-	while (!found && maps_next(&rest, &map)) {
+	while (!stubs.to && maps_next(&rest, &map)) {
 		const uint64_t size = map.end - map.start;
 
-		if (map.start == end && map.executable && size == SERVED_STUBS_SIZE)
-			found = map.start;
+		if (map.start == end && map.executable && size == sizeof(code))
+			stubs.to = map.start;
 		end = text_starts(map.path, "/memfd:vdsocheck") &&
 		                      size == sizeof(struct served_file)
 		              ? map.end
 		              : 0;
 	}
 	span_free(maps);
-	return found;
-}
-
-static void make_stubs(const struct target *target, struct served_stubs *stubs, uint64_t to,
-	uint64_t table, struct served_words *words)
-{
-	memset(stubs->code, 0, SERVED_STUBS_SIZE);
-	stubs->used = 0;
-	stubs->to = to;
-	stubs->file = table;
-	served_words_make(stubs, target->image, target->size, target->vdso, words);
-}
-
-static bool is_left(const struct target *target, const struct served_stubs *stubs)
-{
-	static unsigned char code[SERVED_STUBS_SIZE];
-	struct iovec here = {code, sizeof(code)};
-	struct iovec there = {(void *)(uintptr_t)stubs->to, sizeof(code)};
-
-	return process_vm_readv(target->thread, &here, 1, &there, 1, 0) == sizeof(code) &&
-	       memcmp(code, stubs->code, sizeof(code)) == 0;
+	stubs.file = stubs.to - sizeof(struct served_file);
+	there.iov_base = (void *)(uintptr_t)stubs.to;
+	served_stubs_make(&stubs, target->image, target->size, target->vdso, 0, words);
+	return process_vm_readv(target->thread, &here, 1, &there, 1, 0) == sizeof(found) &&
+	                       memcmp(found, code, sizeof(code)) == 0
+	               ? stubs.to
+	               : 0;
 }
 
 /* Before 2.31, glibc hid the addresses: they are rotated, and a secret word is added. */
@@ -197,46 +189,23 @@ static void add_hidden(const struct target *target, struct served_words *words)
 }
 
 /*
- * Maps a table, and the stubs unless a former run left the same: a thread may be in them or about
+ * Maps the counters. Stubs that a former run left are used again: a thread may be in them or about
  * to call them at any time, so they are never unmapped. 0 or an errno value.
  */
 static int map(struct target *target, struct attachment *attachment)
 {
-	static const unsigned char none[SERVED_STUBS_SIZE];
-	static unsigned char code[SERVED_STUBS_SIZE];
-	struct served_stubs stubs = {.code = code};
 	struct served_words *words = &attachment->words;
-	uint64_t table = 0, left;
-	int64_t result;
 	int error = inject_read_vdso(target);
+	uint64_t left;
 
 	if (error)
 		return error;
-	left = find_left(target->thread);
-	make_stubs(target, &stubs, left, left - sizeof(struct served_file), words);
+	left = find_left(target, words);
 	if (!words->count)
 		return ENODATA;
-	if (left && is_left(target, &stubs)) {
-		table = stubs.file;
-	} else {
-		result = inject_map_stubs(target);
-		if (result < 0)
-			return (int)-result;
-		stubs.to = (uint64_t)result;
-	}
-	result = inject_map_table(target, stubs.to, table, &attachment->table);
-	if (result >= 0) {
-		make_stubs(target, &stubs, stubs.to, (uint64_t)result, words);
-		add_hidden(target, words);
-		if (inject_write(target->thread, stubs.to, none, code, sizeof(code)))
-			return 0;
-		result = -errno;
-		if (!table)
-			CALL(target, "munmap", stubs.file, sizeof(struct served_file));
-	}
-	if (!table)
-		CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
-	return (int)-result;
+	error = inject_counters(target, left, 0, words, &attachment->file);
+	add_hidden(target, words);
+	return error;
 }
 
 /* ---- in the child ---- */
@@ -281,7 +250,6 @@ static int begin(const struct target *target, struct attachment *attachment)
 /* 0 or an errno value, and the thread is as it was. */
 static int attach(struct target *target, struct attachment *attachment)
 {
-	sigset_t before, all;
 	uint64_t section, section_at;
 	int error = stop(target), left;
 	const bool is_at_call = error == EINPROGRESS;
@@ -292,10 +260,9 @@ static int attach(struct target *target, struct attachment *attachment)
 	if (error)
 		return error;
 	section_at = is_at_call ? 0 : find_section(target->thread, &section);
-	sigfillset(&all);
-	if (ptrace(PTRACE_GETSIGMASK, target->thread, (void *)8, &before) < 0 ||
-		ptrace(PTRACE_SETSIGMASK, target->thread, (void *)8, &all) < 0)
-		return errno;
+	error = inject_block(target);
+	if (error)
+		return error;
 	if (is_at_call)
 		error = registers_undo_call(target->thread, &target->before);
 	if (!error && is_at_call && !inject_go_on(target))
@@ -305,7 +272,7 @@ static int attach(struct target *target, struct attachment *attachment)
 	if (section_at)
 		inject_write(target->thread, section_at, (unsigned char[8]){0},
 			(unsigned char *)&section, sizeof(section));
-	left = inject_restore(target, &before);
+	left = inject_restore(target);
 	/* It is killed with us, unless it has ended: for execve(2) of another thread, too. */
 	if (left && left != ESRCH)
 		_exit(1);
@@ -314,13 +281,12 @@ static int attach(struct target *target, struct attachment *attachment)
 
 static void run_child(struct attachment *attachment)
 {
-	struct target target = {.thread = attachment->thread};
+	struct target target = inject_target(attachment->thread);
 	int error;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, NAME);
 	setsid();
-	target.image = xcalloc(1, SERVED_IMAGE_MAX);
 	error = attach(&target, attachment);
 	if (error)
 		explain(&target, error, &attachment->why);
@@ -348,7 +314,7 @@ static void await_child(pid_t child, struct attachment *attachment)
 	}
 }
 
-bool served_attach(pid_t thread, int *table, struct served_words *words, struct fact *why)
+bool served_attach(pid_t thread, int *file, struct served_words *words, struct fact *why)
 {
 	struct attachment *attachment = child_share(sizeof(*attachment), why);
 	sigset_t all, before;
@@ -357,7 +323,7 @@ bool served_attach(pid_t thread, int *table, struct served_words *words, struct 
 
 	if (!attachment)
 		return false;
-	*attachment = (struct attachment){.thread = thread, .table = -1};
+	*attachment = (struct attachment){.thread = thread, .file = -1};
 	fact_set(&attachment->why, FACT_LATE, "it did not stop within two seconds");
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
@@ -370,11 +336,11 @@ bool served_attach(pid_t thread, int *table, struct served_words *words, struct 
 		child_refused("clone", errno, &attachment->why);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	is_attached = fact_is_known(&attachment->why);
-	*table = attachment->table;
+	*file = attachment->file;
 	*words = attachment->words;
 	*why = attachment->why;
-	if (!is_attached && attachment->table >= 0)
-		close(attachment->table);
+	if (!is_attached && attachment->file >= 0)
+		close(attachment->file);
 	child_unshare(attachment, sizeof(*attachment));
 	return is_attached;
 }

@@ -4,6 +4,7 @@
  * share; when the last of them has ended, its counts are added to those of the run. A program that
  * cannot be counted is noted with the reason, and runs as without us.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,25 +122,23 @@ struct served_table *served_begin(int file, pid_t thread)
 	return table;
 }
 
-enum injected served_open(
-	struct trace_evidence *trace, pid_t thread, uint64_t around, struct served_table **table)
+struct served_table *served_open(struct trace_evidence *trace, pid_t thread, uint64_t around)
 {
-	enum injected result = INJECTED_NOT;
 	struct fact why = {0};
-	int file = -1;
+	int file = -1, error = EPERM;
 
-	*table = NULL;
 	if (!may_have_own_filter(thread, around, &why) && !served_has_limited_space(thread, &why))
-		result = served_inject(trace, thread, &file, &why);
-	if (result == INJECTED) {
+		error = served_inject(thread, trace->request->as_if_fallback, &file, &why);
+	if (!error) {
 		fact_set_known(&trace->served);
-		*table = served_begin(file, thread);
-	} else if (result != INJECTED_GONE) {
+		return served_begin(file, thread);
+	}
+	if (error != ESRCH) {
 		trace_miss(&trace->missed, MISSED_PROGRAMS, 1, why.reason);
 		if (!fact_is_known(&trace->served))
 			trace->served = why;
 	}
-	return result;
+	return NULL;
 }
 
 /* Says whether there is code of no file beside our stubs. */

@@ -109,13 +109,6 @@ size_t served_image_length(const unsigned char *image, size_t size);
  */
 size_t served_find_room(const unsigned char *image, size_t size);
 
-/*
- * Makes stubs for the counted functions of such an image, which is at the address `vdso` in the
- * program, and leads their symbols to jumps to the stubs.
- */
-void served_stubs_make(
-	struct served_stubs *stubs, unsigned char *image, size_t size, uint64_t vdso);
-
 /* Words that lead a program into its vDSO, or to jumps to our stubs in place of that. */
 #define SERVED_WORDS (2 * SERVED_CALL_COUNT)
 struct served_words {
@@ -124,25 +117,20 @@ struct served_words {
 };
 
 /*
- * Makes stubs for the counted functions of such an image, which stays as it is, and jumps to them
- * at the end of the stubs' memory.
+ * Makes stubs for the counted functions of such an image, which is at the address `vdso` in the
+ * program, and jumps to them, in the room of the image, to which its symbols lead then. If that is
+ * 0, the jumps are at the end of the stubs' memory, and the image stays as it is.
  */
-void served_words_make(struct served_stubs *stubs, const unsigned char *image, size_t size,
-	uint64_t vdso, struct served_words *words);
-
-/*
- * INJECTED_GONE: the thread was killed, and its end comes next. INJECTED_BROKEN: it has registers
- * that are not its own, and must not go on.
- */
-enum injected { INJECTED, INJECTED_NOT, INJECTED_GONE, INJECTED_BROKEN };
+void served_stubs_make(struct served_stubs *stubs, unsigned char *image, size_t size, uint64_t vdso,
+	size_t room, struct served_words *words);
 
 /*
  * Makes the program count its calls, at the stop of a thread at the end of execve(2)
- * (PTRACE_SYSCALL from PTRACE_EVENT_EXEC on), in the open file *table. If not, the reason is in
- * *why, and after INJECTED_NOT the program is as it was.
+ * (PTRACE_SYSCALL from PTRACE_EVENT_EXEC on), in the open file *file, which is -1 before. 0 or an
+ * errno value: ESRCH if it was killed, else with the reason, and the program is as it was; if that
+ * could not be, it is killed.
  */
-enum injected served_inject(
-	struct trace_evidence *trace, pid_t thread, int *table, struct fact *why);
+int served_inject(pid_t thread, bool as_if_fallback, int *file, struct fact *why);
 
 /* Finds a thread that can be stopped: it runs or waits. 0: there is none. */
 pid_t served_find_thread(pid_t process);
@@ -152,7 +140,7 @@ pid_t served_find_thread(pid_t process);
  * not lead it there yet: the words that would are in *words. A child of ours does it, and comes to
  * its end without us. False with the reason; the process is as it was then.
  */
-bool served_attach(pid_t thread, int *table, struct served_words *words, struct fact *why);
+bool served_attach(pid_t thread, int *file, struct served_words *words, struct fact *why);
 
 /* ---- served.c: the tables of a run ---- */
 
@@ -165,11 +153,10 @@ uint64_t served_count_filters(pid_t pid);
 
 /*
  * Calls served_inject(), unless the process has more than `around` seccomp filters: its own may end
- * it for our system calls; or it has a limit of address space. *table is NULL without INJECTED, and
+ * it for our system calls; or it has a limit of address space. Returns NULL if that fails, and
  * trace->missed has one more program, with the reason, if the program goes on.
  */
-enum injected served_open(
-	struct trace_evidence *trace, pid_t thread, uint64_t around, struct served_table **table);
+struct served_table *served_open(struct trace_evidence *trace, pid_t thread, uint64_t around);
 
 /*
  * Says whether the address space of a process is limited, with the reason not to map the counters,

@@ -59,7 +59,8 @@ bool inject_go_on(struct target *target)
 	}
 }
 
-int64_t inject_call(struct target *target, const char *name, const uint64_t arguments[6])
+/* Makes the system call in the program's name. Returns its result, or a negative errno value. */
+static int64_t call(struct target *target, const char *name, const uint64_t arguments[6])
 {
 	struct registers registers = target->before;
 	int number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, name);
@@ -69,6 +70,32 @@ int64_t inject_call(struct target *target, const char *name, const uint64_t argu
 		!inject_go_on(target) || registers_get(target->thread, &registers) != 0)
 		return -ESRCH;
 	return registers_result(&registers);
+}
+#define CALL(target, name, ...) call(target, name, (const uint64_t[6]){__VA_ARGS__})
+
+int inject_block(struct target *target)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	return ptrace(PTRACE_GETSIGMASK, target->thread, (void *)8, &target->mask) < 0 ||
+	                       ptrace(PTRACE_SETSIGMASK, target->thread, (void *)8, &all) < 0
+	               ? errno
+	               : 0;
+}
+
+/* A second try is for a refusal that passes: without its registers the program must not go on. */
+int inject_restore(const struct target *target)
+{
+	int error = 0;
+
+	for (int tries = 0; tries < 2; tries++) {
+		error = registers_set(target->thread, &target->before);
+		if (!error &&
+			ptrace(PTRACE_SETSIGMASK, target->thread, (void *)8, &target->mask) == 0)
+			return 0;
+	}
+	return error ? error : errno;
 }
 
 /* ---- the vDSO ---- */
@@ -168,76 +195,68 @@ bool inject_write(pid_t thread, uint64_t to, const unsigned char *before, const 
  */
 #define BELOW (UINT64_C(1) << 36)
 
-int64_t inject_map_stubs(struct target *target)
-{
-	return CALL(target, "mmap", target->vdso - BELOW, SERVED_STUBS_SIZE, PROT_READ | PROT_EXEC,
-		MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
-}
-
-/* The name of the file stands where a stub will. */
-int64_t inject_map_table(struct target *target, uint64_t stubs, uint64_t at, int *table)
+/*
+ * Maps the file at this address; 0: at any. Its name stands where a stub will. Returns its address,
+ * or a negative errno value.
+ */
+static int64_t map_file(struct target *target, uint64_t stubs, uint64_t at, int *file)
 {
 	static const unsigned char none[16], text[16] = "vdsocheck"; /* whole words */
 	const uint64_t name = stubs + SERVED_STUBS_SIZE - SERVED_STUB_SIZE;
+	const size_t size = sizeof(struct served_file);
 	char path[64];
-	int64_t file, result;
+	int64_t its, result;
 
 	if (!inject_write(target->thread, name, none, text, sizeof(text)))
 		return -errno;
-	file = CALL(target, "memfd_create", name, MFD_CLOEXEC);
-	if (file < 0)
-		return file;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", target->thread, (int)file);
-	*table = open(path, O_RDWR | O_CLOEXEC);
-	if (*table >= 0 && ftruncate(*table, sizeof(struct served_file)) == 0)
-		result = CALL(target, "mmap",
-			at ? at : target->vdso - BELOW - sizeof(struct served_file),
-			sizeof(struct served_file), PROT_READ | PROT_WRITE,
-			MAP_SHARED | (at ? MAP_FIXED : 0), (uint64_t)file, 0);
+	its = CALL(target, "memfd_create", name, MFD_CLOEXEC);
+	if (its < 0)
+		return its;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", target->thread, (int)its);
+	*file = open(path, O_RDWR | O_CLOEXEC);
+	if (*file >= 0 && ftruncate(*file, (off_t)size) == 0)
+		result = CALL(target, "mmap", at ? at : target->vdso - BELOW - size, size,
+			PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), (uint64_t)its,
+			0);
 	else
 		result = -errno;
-	CALL(target, "close", (uint64_t)file);
+	CALL(target, "close", (uint64_t)its);
 	return result;
 }
 
-/* Maps the table and the stubs, and leads the symbols to them. 0 or an errno value. */
-static int give_stubs(struct target *target, int *table)
+int inject_counters(
+	struct target *target, uint64_t left, size_t room, struct served_words *words, int *file)
 {
 	static const unsigned char none[SERVED_STUBS_SIZE];
 	static unsigned char code[SERVED_STUBS_SIZE];
 	struct served_stubs stubs = {
-		.code = code, .as_if_fallback = target->trace->request->as_if_fallback};
+		.code = code, .to = left, .as_if_fallback = target->as_if_fallback};
 	unsigned char *image = target->image, *changed = image + SERVED_IMAGE_MAX;
-	int64_t result;
-	int error = inject_read_vdso(target);
+	int64_t result =
+		left ? (int64_t)left
+		     : CALL(target, "mmap", target->vdso - BELOW, SERVED_STUBS_SIZE,
+			       PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
 
-	if (error)
-		return error;
-	target->size = served_find_room(image, target->size);
-	if (!target->size)
-		return ENOSPC;
-	target->size += SERVED_ROOM;
-	result = inject_map_stubs(target);
 	if (result < 0)
 		return (int)-result;
 	stubs.to = (uint64_t)result;
-	memset(code, 0, sizeof(code));
-	result = inject_map_table(target, stubs.to, 0, table);
-	if (result < 0) {
-		CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
-		return (int)-result;
+	result = map_file(target, stubs.to, left ? left - sizeof(struct served_file) : 0, file);
+	if (result >= 0) {
+		stubs.file = (uint64_t)result;
+		memset(code, 0, sizeof(code));
+		memcpy(changed, image, target->size);
+		served_stubs_make(&stubs, changed, target->size, target->vdso, room, words);
+		if (inject_write(target->thread, stubs.to, none, code, sizeof(code)) &&
+			inject_write(target->thread, target->vdso, image, changed, target->size))
+			return 0;
+		result = -errno;
+		(void)inject_write(target->thread, target->vdso, changed, image, target->size);
+		if (!left)
+			CALL(target, "munmap", stubs.file, sizeof(struct served_file));
 	}
-	stubs.file = (uint64_t)result;
-	memcpy(changed, image, target->size);
-	served_stubs_make(&stubs, changed, target->size, target->vdso);
-	if (inject_write(target->thread, stubs.to, none, code, stubs.used) &&
-		inject_write(target->thread, target->vdso, image, changed, target->size))
-		return 0;
-	error = errno;
-	(void)inject_write(target->thread, target->vdso, changed, image, target->size);
-	CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
-	CALL(target, "munmap", stubs.file, sizeof(struct served_file));
-	return error;
+	if (!left)
+		CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
+	return (int)-result;
 }
 
 void inject_explain(int error, struct fact *why)
@@ -262,48 +281,49 @@ void inject_explain(int error, struct fact *why)
 		fact_set_errno(why, error, "mapping the counters");
 }
 
-/* A second try is for a refusal that passes: without its registers the program must not go on. */
-int inject_restore(const struct target *target, const sigset_t *mask)
+struct target inject_target(pid_t thread)
 {
-	int error = 0;
-
-	for (int tries = 0; tries < 2; tries++) {
-		error = registers_set(target->thread, &target->before);
-		if (!error && ptrace(PTRACE_SETSIGMASK, target->thread, (void *)8, mask) == 0)
-			return 0;
-	}
-	return error ? error : errno;
+	return (struct target){.thread = thread, .image = xcalloc(2, SERVED_IMAGE_MAX)};
 }
 
-enum injected served_inject(
-	struct trace_evidence *trace, pid_t thread, int *table, struct fact *why)
+/* Maps the counters, and leads the symbols to them. 0 or an errno value. */
+static int inject(struct target *target, int *file)
 {
-	struct target target = {.trace = trace, .thread = thread};
-	sigset_t before, all;
-	int error = registers_get(thread, &target.before), left;
+	struct served_words words;
+	int error = inject_read_vdso(target);
+	size_t room;
 
-	sigfillset(&all);
-	if (!error && (ptrace(PTRACE_GETSIGMASK, thread, (void *)8, &before) < 0 ||
-			      ptrace(PTRACE_SETSIGMASK, thread, (void *)8, &all) < 0))
-		error = errno;
-	if (error) {
-		inject_explain(error, why);
-		return error == ESRCH ? INJECTED_GONE : INJECTED_NOT;
+	if (error)
+		return error;
+	room = served_find_room(target->image, target->size);
+	target->size = room + SERVED_ROOM;
+	return room ? inject_counters(target, 0, room, &words, file) : ENOSPC;
+}
+
+int served_inject(pid_t thread, bool as_if_fallback, int *file, struct fact *why)
+{
+	struct target target = inject_target(thread);
+	int error = registers_get(thread, &target.before), left = 0;
+
+	target.as_if_fallback = as_if_fallback;
+	if (!error)
+		error = inject_block(&target);
+	if (!error) {
+		error = inject(&target, file);
+		/* It takes part in the stop of its process, unless that was continued by now. */
+		if (target.was_stopped)
+			ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);
+		left = inject_restore(&target);
 	}
-	target.image = xcalloc(2, SERVED_IMAGE_MAX);
-	error = give_stubs(&target, table);
 	free(target.image);
+	/* A thread that is killed stops once more at its end, where it has registers. */
+	if (left && left != ESRCH)
+		syscall(SYS_tgkill, thread, thread, SIGKILL);
+	if (error != ESRCH && left)
+		error = left;
 	if (error)
 		inject_explain(error, why);
-	/* It takes part in the stop of its process, unless that was continued by now. */
-	if (target.was_stopped)
-		ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);
-	left = inject_restore(&target, &before);
-	if ((error || left) && *table >= 0)
-		close(*table);
-	/* A thread that is killed stops once more at its end, where it has registers. */
-	return left == ESRCH || error == ESRCH ? INJECTED_GONE
-	       : left                          ? INJECTED_BROKEN
-	       : error                         ? INJECTED_NOT
-	                                       : INJECTED;
+	if (error && *file >= 0)
+		close(*file);
+	return error;
 }

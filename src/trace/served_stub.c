@@ -580,62 +580,45 @@ static enum served_call read_function(
 	return served_find_call(name);
 }
 
-void served_stubs_make(struct served_stubs *stubs, unsigned char *image, size_t size, uint64_t vdso)
+void served_stubs_make(struct served_stubs *stubs, unsigned char *image, size_t size, uint64_t vdso,
+	size_t room, struct served_words *words)
 {
-	size_t room = served_find_room(image, size);
-	uint64_t jumps[SERVED_CALL_COUNT] = {0};
-	struct elf_dynamic dynamic = {.count = 0};
-	struct elf elf;
-
-	if (!room || !elf_start(&elf, image, served_image_length(image, size)) ||
-		!elf_read_dynamic(&elf, &dynamic) ||
-		!extend_segment(&elf, image, room + SERVED_ROOM))
-		return;
-	for (uint64_t i = 0; i < dynamic.count; i++) {
-		uint64_t at = dynamic.symbols + i * sizeof(Elf64_Sym), stub = 0, value;
-		enum served_call call = read_function(&elf, &dynamic, at, &value);
-
-		if (call == SERVED_CALL_COUNT)
-			continue;
-		/* x86-64 has each function by its bare name, too. */
-		if (!jumps[call])
-			stub = served_stub_make(stubs, call, vdso + room, vdso + value);
-		if (stub) {
-			jumps[call] = elf.load + room;
-			room += served_jump_make(image + room, stub);
-		}
-		if (jumps[call])
-			memcpy(image + at + offsetof(Elf64_Sym, st_value), &jumps[call],
-				sizeof(jumps[call]));
-	}
-}
-
-void served_words_make(struct served_stubs *stubs, const unsigned char *image, size_t size,
-	uint64_t vdso, struct served_words *words)
-{
-	uint64_t jump = stubs->to + SERVED_STUBS_SIZE - SERVED_ROOM;
+	unsigned char *to = room ? image + room : stubs->code + SERVED_STUBS_SIZE - SERVED_ROOM;
+	uint64_t jump = room ? vdso + room : stubs->to + SERVED_STUBS_SIZE - SERVED_ROOM;
 	struct elf_dynamic dynamic = {.count = 0};
 	struct elf elf;
 
 	words->count = 0;
 	if (!elf_start(&elf, image, served_image_length(image, size)) ||
-		!elf_read_dynamic(&elf, &dynamic))
+		!elf_read_dynamic(&elf, &dynamic) ||
+		(room && !extend_segment(&elf, image, room + SERVED_ROOM)))
 		return;
-	for (uint64_t i = 0; i < dynamic.count && words->count < SERVED_CALL_COUNT; i++) {
-		uint64_t value, stub = 0;
-		size_t known = 0;
-		enum served_call call = read_function(
-			&elf, &dynamic, dynamic.symbols + i * sizeof(Elf64_Sym), &value);
+	for (uint64_t i = 0; i < dynamic.count; i++) {
+		const uint64_t at = dynamic.symbols + i * sizeof(Elf64_Sym);
+		uint64_t value, stub;
+		size_t known = 0, length;
+		const enum served_call call = read_function(&elf, &dynamic, at, &value);
 
+		if (call == SERVED_CALL_COUNT)
+			continue;
+		/* x86-64 has each function by its bare name, too. */
 		while (known < words->count && words->function[known] != vdso + value)
 			known++;
-		if (call < SERVED_CALL_COUNT && known == words->count)
-			stub = served_stub_make(stubs, call, jump, vdso + value);
-		if (!stub)
-			continue;
-		words->function[known] = vdso + value;
-		words->jump[known] = jump;
-		words->count++;
-		jump += served_jump_make(stubs->code + (jump - stubs->to), stub);
+		if (known == words->count) {
+			stub = known < SERVED_CALL_COUNT
+			               ? served_stub_make(stubs, call, jump, vdso + value)
+			               : 0;
+			if (!stub)
+				continue;
+			words->function[known] = vdso + value;
+			words->jump[known] = jump;
+			words->count++;
+			length = served_jump_make(to, stub);
+			to += length;
+			jump += length;
+		}
+		value = elf.load + words->jump[known] - vdso;
+		if (room)
+			memcpy(image + at + offsetof(Elf64_Sym, st_value), &value, sizeof(value));
 	}
 }

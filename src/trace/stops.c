@@ -70,8 +70,7 @@ static void begin_served(struct tracer *tracer, struct traced *thread)
 	set_options(thread, options);
 	if (tracer->executions > 1 && !set_options(thread, options | PTRACE_O_SUSPEND_SECCOMP))
 		around = tracer->filters;
-	if (served_open(tracer->run->trace, thread->id, around, &thread->table) == INJECTED_BROKEN)
-		syscall(SYS_tgkill, thread->id, thread->id, SIGKILL);
+	thread->table = served_open(tracer->run->trace, thread->id, around);
 	set_options(thread, tracer->options);
 	thread->loading = thread->table ? LOADING_STOPS : 0;
 }
