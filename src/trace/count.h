@@ -155,6 +155,14 @@ bool trace_signals_stop(int number);
  */
 bool trace_started(struct trace_run *run, int *error, struct fact *why);
 
+/* ---- tracer.c: the source of the calls of a started program into the vDSO ---- */
+
+/*
+ * Seizes the program of the run, whose child waits, and follows it. What it leaves running is let
+ * go when the run ends. False with the reason in run->trace->served.
+ */
+bool trace_tracer_open(struct trace_run *run);
+
 /* ---- running.c: what runs already ---- */
 
 /*

@@ -28,24 +28,15 @@ struct served_table {
 	size_t perf_map;  /* of the code that was made at run time, in trace->places; 0: none */
 };
 
-uint64_t served_count_filters(pid_t pid)
+/* Linux before 5.9 does not show how many filters there are. */
+static bool has_own_filter(pid_t pid, uint64_t around, struct fact *why)
 {
-	return status_number(pid, "Seccomp", 0)
-	               ? status_number(pid, "Seccomp_filters", SERVED_SOME_FILTERS)
-	               : 0;
-}
-
-static bool may_have_own_filter(pid_t pid, uint64_t around, struct fact *why)
-{
-	const uint64_t its = served_count_filters(pid);
-
-	if (its <= around)
+	if (!status_number(pid, "Seccomp", 0) ||
+		status_number(pid, "Seccomp_filters", UINT64_MAX) <= around)
 		return false;
-	fact_set(why, FACT_DENIED, "%s",
-		its != SERVED_SOME_FILTERS || !around
-			? "it has a seccomp filter of its own, which only root can suspend"
-			: "whether it has a seccomp filter of its own is not known before Linux "
-			  "5.9");
+	fact_set(why, FACT_DENIED,
+		"it has, or before Linux 5.9 may have, a seccomp filter of its own, which only "
+		"root can suspend");
 	return true;
 }
 
@@ -81,7 +72,7 @@ bool served_is_harmless(struct fact *why)
 	struct deadline deadline = deadline_after(CHILD_PROBE_NS);
 	struct fact reason;
 
-	if (!served_count_filters(0) || child_run(try_calls, NULL, NULL, &deadline, &reason))
+	if (!status_number(0, "Seccomp", 0) || child_run(try_calls, NULL, NULL, &deadline, &reason))
 		return true;
 	*why = reason;
 	return false;
@@ -127,7 +118,7 @@ struct served_table *served_open(struct trace_evidence *trace, pid_t thread, uin
 	struct fact why = {0};
 	int file = -1, error = EPERM;
 
-	if (!may_have_own_filter(thread, around, &why) && !served_has_limited_space(thread, &why))
+	if (!has_own_filter(thread, around, &why) && !served_has_limited_space(thread, &why))
 		error = served_inject(thread, trace->request->as_if_fallback, &file, &why);
 	if (!error) {
 		fact_set_known(&trace->served);
@@ -141,15 +132,15 @@ struct served_table *served_open(struct trace_evidence *trace, pid_t thread, uin
 	return NULL;
 }
 
-/* Says whether there is code of no file beside our stubs. */
+/* Says whether there is code that was made at run time beside our stubs. */
 static bool makes_code(struct span maps)
 {
-	static const char code[] = "xp 00000000 00:00 0 \n";
-	const char *first = memmem(maps.at, maps.length, code, sizeof(code) - 1);
-	const char *behind = first ? first + sizeof(code) - 1 : NULL;
+	struct mapping map;
+	size_t made = 0;
 
-	return first &&
-	       memmem(behind, maps.length - (size_t)(behind - maps.at), code, sizeof(code) - 1);
+	while (maps_next(&maps, &map))
+		made += map.executable && mapping_is_made(&map);
+	return made > 1;
 }
 
 void served_end(struct trace_evidence *trace, struct served_table *table, pid_t pid)

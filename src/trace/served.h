@@ -146,11 +146,6 @@ bool served_attach(pid_t thread, int *file, struct served_words *words, struct f
 
 struct served_table;
 
-/* The number of seccomp filters of a process, 0: our own. Linux before 5.9 shows that there are
- * some. */
-#define SERVED_SOME_FILTERS UINT64_MAX
-uint64_t served_count_filters(pid_t pid);
-
 /*
  * Calls served_inject(), unless the process has more than `around` seccomp filters: its own may end
  * it for our system calls; or it has a limit of address space. Returns NULL if that fails, and

@@ -17,7 +17,6 @@
 #include "count.h"
 #include "files.h"
 #include "served.h"
-#include "tracer.h"
 
 /* ---- the child that becomes the program ---- */
 
@@ -165,27 +164,23 @@ static void give_up_privileges(const struct trace_run *run, bool serves)
 bool trace_started(struct trace_run *run, int *error, struct fact *why)
 {
 	struct trace_evidence *trace = run->trace;
-	struct tracer tracer = {.source.change = tracer_take_change, .run = run};
 	const bool serves = counts_served(trace);
-	bool is_seized, is_run;
+	bool is_run;
 	int file = fork_child(run, why);
 
 	if (file < 0)
 		return false;
 	(void)trace_events_open(run, &trace->method_fact);
-	is_seized = serves && tracer_seize(&tracer, &trace->served);
+	run->is_traced = serves && trace_tracer_open(run);
 	/* A run as this host is would seem to survive what it is to show. */
-	if (trace->request->as_if_fallback && !is_seized) {
+	if (trace->request->as_if_fallback && !run->is_traced) {
 		*why = trace->served;
 		leave_child(run, file);
 		return false;
 	}
 	give_up_privileges(run, serves);
-	run->is_traced = is_seized;
 	run->is_over = true; /* with the program */
 	is_run = run_child(run, file, error, why);
-	if (is_seized)
-		tracer_release(&tracer);
 	trace_signals_release();
 	if (trace->served.state == FACT_UNREAD)
 		fact_set(&trace->served, FACT_FAILED, "it ended before it was prepared");
