@@ -35,12 +35,7 @@
 #define STOP_NS (2 * (int64_t)NS_PER_SECOND)
 #define LOOK_NS 200000
 
-/* The child changes nothing before it has begun, and is not given up after that. */
-enum { ATTACH_WAITS, ATTACH_BEGUN, ATTACH_GIVEN_UP };
-
 struct attachment {
-	pid_t thread;
-	int state;
 	int file;
 	struct served_words words;
 	struct fact why;
@@ -74,6 +69,26 @@ pid_t served_find_thread(pid_t process)
 	return (pid_t)found;
 }
 
+/* Lets signals through until the thread stops for us. 0 or an errno value. */
+static int await_stop(pid_t thread, int *status)
+{
+	const struct timespec pause = timespec_of(LOOK_NS);
+	struct deadline deadline = deadline_after(STOP_NS);
+	pid_t id;
+
+	for (;;) {
+		id = waitpid(thread, status, __WALL | WNOHANG);
+		if (id == 0 && deadline_left_ns(&deadline))
+			nanosleep(&pause, NULL);
+		else if (id <= 0 || !WIFSTOPPED(*status))
+			return id == 0 ? ETIMEDOUT : ESRCH;
+		else if (*status >> 16 == PTRACE_EVENT_STOP)
+			return 0;
+		else
+			ptrace(PTRACE_CONT, thread, NULL, (void *)(uintptr_t)WSTOPSIG(*status));
+	}
+}
+
 /*
  * Stops the thread at its entry to the system call that it is in, or anywhere if it is in none. 0,
  * EINPROGRESS: it is at that entry, or an errno value: EBUSY of a process that is stopped.
@@ -86,13 +101,9 @@ static int stop(struct target *target)
 	if (ptrace(PTRACE_SEIZE, target->thread, NULL, (void *)options) < 0 ||
 		ptrace(PTRACE_INTERRUPT, target->thread, NULL, NULL) < 0)
 		return errno;
-	for (;;) {
-		if (waitpid(target->thread, &status, __WALL) < 0 || !WIFSTOPPED(status))
-			return ESRCH;
-		if (status >> 16 == PTRACE_EVENT_STOP)
-			break;
-		ptrace(PTRACE_CONT, target->thread, NULL, (void *)(uintptr_t)WSTOPSIG(status));
-	}
+	error = await_stop(target->thread, &status);
+	if (error)
+		return error;
 	if (WSTOPSIG(status) != SIGTRAP)
 		return EBUSY;
 	registers_restart_call(target->thread);
@@ -214,7 +225,9 @@ static void explain(const struct target *target, int error, struct fact *why)
 {
 	const uint64_t tracer = status_number(target->thread, "TracerPid", 0);
 
-	if (error == EPERM && tracer && tracer != (uint64_t)getpid())
+	if (error == ETIMEDOUT)
+		fact_set(why, FACT_LATE, "it did not stop within two seconds");
+	else if (error == EPERM && tracer && tracer != (uint64_t)getpid())
 		fact_set(why, FACT_DENIED, "it is traced by process %d, as by strace or gdb",
 			(int)tracer);
 	else if (error == EBUSY)
@@ -231,17 +244,13 @@ static void explain(const struct target *target, int error, struct fact *why)
  * From the first change on, a child that is killed takes the process with it, and one whose parent
  * is killed goes on. 0 or an errno value.
  */
-static int begin(const struct target *target, struct attachment *attachment)
+static int begin(const struct target *target)
 {
 	const bool is_filtered = status_number(target->thread, "Seccomp", 0);
 	const uintptr_t options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL |
 	                          (is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0);
-	int waits = ATTACH_WAITS;
 
 	prctl(PR_SET_PDEATHSIG, 0);
-	if (!__atomic_compare_exchange_n(&attachment->state, &waits, ATTACH_BEGUN, false,
-		    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-		return ETIMEDOUT;
 	if (ptrace(PTRACE_SETOPTIONS, target->thread, NULL, (void *)options) < 0)
 		return is_filtered ? EPERM : errno;
 	return 0;
@@ -256,7 +265,7 @@ static int attach(struct target *target, struct attachment *attachment)
 
 	if (error && !is_at_call)
 		return error;
-	error = begin(target, attachment);
+	error = begin(target);
 	if (error)
 		return error;
 	section_at = is_at_call ? 0 : find_section(target->thread, &section);
@@ -279,39 +288,22 @@ static int attach(struct target *target, struct attachment *attachment)
 	return error ? error : left;
 }
 
-static void run_child(struct attachment *attachment)
+static void run_child(pid_t thread, struct attachment *attachment)
 {
-	struct target target = inject_target(attachment->thread);
+	struct target target;
 	int error;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, NAME);
 	setsid();
+	target = inject_target(thread);
 	error = attach(&target, attachment);
 	if (error)
 		explain(&target, error, &attachment->why);
 	else
 		fact_set_known(&attachment->why);
-	ptrace(PTRACE_DETACH, target.thread, NULL, NULL);
+	ptrace(PTRACE_DETACH, thread, NULL, NULL);
 	_exit(0);
-}
-
-/* ---- its parent ---- */
-
-static void await_child(pid_t child, struct attachment *attachment)
-{
-	const struct timespec pause = timespec_of(LOOK_NS);
-	struct deadline deadline = deadline_after(STOP_NS);
-	int waits = ATTACH_WAITS;
-
-	while (waitpid(child, NULL, WNOHANG) == 0) {
-		nanosleep(&pause, NULL);
-		if (!deadline_left_ns(&deadline) &&
-			__atomic_compare_exchange_n(&attachment->state, &waits, ATTACH_GIVEN_UP,
-				false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-			kill(child, SIGKILL);
-		waits = ATTACH_WAITS;
-	}
 }
 
 bool served_attach(pid_t thread, int *file, struct served_words *words, struct fact *why)
@@ -323,17 +315,17 @@ bool served_attach(pid_t thread, int *file, struct served_words *words, struct f
 
 	if (!attachment)
 		return false;
-	*attachment = (struct attachment){.thread = thread, .file = -1};
-	fact_set(&attachment->why, FACT_LATE, "it did not stop within two seconds");
+	attachment->file = -1;
+	fact_set(&attachment->why, FACT_FAILED, "the child that maps the counters was killed");
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	child = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
 	if (child == 0)
-		run_child(attachment);
-	if (child > 0)
-		await_child(child, attachment);
-	else
+		run_child(thread, attachment);
+	if (child < 0)
 		child_refused("clone", errno, &attachment->why);
+	else
+		waitpid(child, NULL, 0);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	is_attached = fact_is_known(&attachment->why);
 	*file = attachment->file;

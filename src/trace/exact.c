@@ -39,65 +39,71 @@ struct exact {
 
 /* ---- the words ---- */
 
-/* Words that are `from` become `to`. Returns how many are that then, or a negative errno value. */
-static int64_t replace_in(const struct exact *exact, const struct mapping *map,
-	const uint64_t *from, const uint64_t *to)
+static int64_t replace_in(int memory, const struct mapping *map, size_t count, const uint64_t *from,
+	const uint64_t *to)
 {
 	static uint64_t words[8192];
-	int64_t count = 0;
+	int64_t found = 0;
 
 	for (uint64_t at = map->start; at < map->end; at += sizeof(words)) {
 		const uint64_t left = map->end - at;
 		const size_t size = left < sizeof(words) ? (size_t)left : sizeof(words);
-		const ssize_t length = pread(exact->memory, words, size, (off_t)at);
+		const ssize_t length = pread(memory, words, size, (off_t)at);
 
 		for (size_t i = 0; (ssize_t)((i + 1) * sizeof(*words)) <= length; i++) {
-			for (size_t k = 0; k < exact->words.count; k++) {
+			for (size_t k = 0; k < count; k++) {
 				const off_t place = (off_t)(at + i * sizeof(*words));
 
 				if (words[i] == from[k] &&
-					pwrite(exact->memory, &to[k], sizeof(to[k]), place) < 0)
+					pwrite(memory, &to[k], sizeof(to[k]), place) < 0)
 					return -errno;
-				count += words[i] == from[k] || words[i] == to[k];
+				found += words[i] == from[k] || words[i] == to[k];
 			}
 		}
 	}
-	return count;
+	return found;
 }
 
 /*
- * Does that in the private data of each file with code, which follows that code, and in what
- * follows the data without a file: variables that begin as 0. Of several mappings of a
- * file that are read-only, the last is what the loader wrote to before it made it so (RELRO).
+ * The data of a file with code follows that code, and what follows the data without a file are
+ * variables that begin as 0. Of several mappings of a file that are read-only, the last is what the
+ * loader wrote to before it made it so (RELRO).
  */
-static int64_t replace(const struct exact *exact, const uint64_t *from, const uint64_t *to)
+int64_t served_replace(
+	int memory, struct span maps, size_t count, const uint64_t *from, const uint64_t *to)
 {
-	const struct span maps = maps_read(exact->run->trace->program.pid);
-	struct span rest = maps;
 	struct mapping map, next;
-	bool has_next = maps_next(&rest, &next);
+	bool has_next = maps_next(&maps, &next);
 	uint64_t code = 0, end = 0;
-	int64_t sum = 0, count = 0;
+	int64_t found = 0, sum = 0;
 
-	while (count >= 0 && has_next) {
+	while (found >= 0 && has_next) {
 		bool is_data;
 
 		map = next;
-		has_next = maps_next(&rest, &next);
+		has_next = maps_next(&maps, &next);
 		if (map.executable && map.inode)
 			code = map.inode;
 		is_data = !map.executable && !map.is_shared && map.readable &&
-		          (map.inode ? map.inode == code : map.start == end) &&
+		          (map.inode ? map.inode == code : map.start == end && !map.path.length) &&
 		          map.end - map.start <= DATA_MOST;
 		end = is_data && map.writable ? map.end : 0;
 		if (has_next && !map.writable && !next.writable && !next.executable &&
 			map.inode == next.inode)
 			is_data = false;
-		count = is_data ? replace_in(exact, &map, from, to) : 0;
-		sum += count;
+		found = is_data ? replace_in(memory, &map, count, from, to) : 0;
+		sum += found;
 	}
+	return found < 0 ? found : sum;
+}
+
+static int64_t replace(const struct exact *exact, const uint64_t *from, const uint64_t *to)
+{
+	const struct span maps = maps_read(exact->run->trace->program.pid);
+	const int64_t result = served_replace(exact->memory, maps, exact->words.count, from, to);
+
 	span_free(maps);
-	return count < 0 ? count : sum;
+	return result;
 }
 
 /* ---- the source ---- */

@@ -142,6 +142,14 @@ pid_t served_find_thread(pid_t process);
  */
 bool served_attach(pid_t thread, int *file, struct served_words *words, struct fact *why);
 
+/*
+ * Replaces words of a process's memory (an open file) that are `from` by `to`, each pair at its
+ * index: in the private data of files with code, by this memory map. Returns how many are `to`
+ * then, or a negative errno value.
+ */
+int64_t served_replace(
+	int memory, struct span maps, size_t count, const uint64_t *from, const uint64_t *to);
+
 /* ---- served.c: the tables of a run ---- */
 
 struct served_table;

@@ -616,6 +616,99 @@ static void a_broken_vdso_is_read_safely(void **state)
 }
 #endif
 
+/* ---- the words of a running process ---- */
+
+#define WORDS_PAGE (4096 / sizeof(uint64_t))
+
+/* Mappings in their order, by the pages that they end at, and whether they are searched. */
+static const struct {
+	uint64_t end;
+	const char *line;
+	bool is_searched;
+} data_rows[] = {
+	{1, "r--p 00000000 fe:00 11 /usr/bin/server", false},
+	{2, "r-xp 00001000 fe:00 11 /usr/bin/server", false},
+	{3, "r--p 00002000 fe:00 11 /usr/bin/server", false}, /* constants */
+	{4, "r--p 00003000 fe:00 11 /usr/bin/server", true},  /* RELRO */
+	{40, "rw-p 00004000 fe:00 11 /usr/bin/server", true},
+	{41, "rw-p 00000000 00:00 0", true}, /* begin as 0 */
+	{42, "rw-p 00000000 00:00 0 [heap]", false},
+	{43, "r-xp 00000000 00:00 0", false},
+	{44, "rw-p 00000000 fe:00 12 /var/lib/data", false},
+	{45, "r-xp 00000000 fe:00 13 /lib/libc.so.6", false},
+	{46, "rw-s 00001000 fe:00 13 /lib/libc.so.6", false},
+	{47, "---p 00002000 fe:00 13 /lib/libc.so.6", false},
+	{48, "rw-p 00003000 fe:00 13 /lib/libc.so.6", true},
+	{49, "rw-p 00000000 00:00 0 [stack]", false},
+};
+#define DATA_WORDS (49 * WORDS_PAGE)
+
+static size_t replace_by_the_rule(
+	uint64_t *words, size_t count, const uint64_t *from, const uint64_t *to)
+{
+	size_t found = 0, row = 0;
+
+	for (size_t i = 0; i < DATA_WORDS; i++) {
+		row += i == data_rows[row].end * WORDS_PAGE;
+		for (size_t k = 0; k < count && data_rows[row].is_searched; k++) {
+			if (words[i] == from[k])
+				words[i] = to[k];
+			found += words[i] == to[k];
+		}
+	}
+	return found;
+}
+
+/*
+ * Words of the data of files are replaced, no others, and set back, but for those that the program
+ * has changed in between.
+ */
+static void words_are_replaced_and_set_back_by_the_rule(void **state)
+{
+	static const uint64_t functions[] = {0x7fff01000a40, 0x7fff01000b00};
+	static const uint64_t jumps[] = {0x7ff001000f40, 0x7ff001000f60};
+	static uint64_t words[DATA_WORDS], expected[DATA_WORDS], before[DATA_WORDS];
+	struct dice dice = dice_start();
+	int memory = memfd_create("test", MFD_CLOEXEC);
+	char maps[4096] = "";
+	struct span text;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(data_rows); i++)
+		snprintf(maps + strlen(maps), sizeof(maps) - strlen(maps), "%lx-%lx %s\n",
+			i ? (unsigned long)data_rows[i - 1].end * 4096 : 0,
+			(unsigned long)data_rows[i].end * 4096, data_rows[i].line);
+	text = text_span(maps);
+	for (size_t i = 0; i < DATA_WORDS; i++) {
+		const size_t roll = dice_roll(&dice, 8);
+
+		before[i] = roll < 2   ? functions[roll]
+		            : roll < 5 ? functions[0] + roll
+		                       : dice_word(&dice);
+	}
+	/* An address that is not at the place of a word. */
+	memcpy((char *)&before[10 * WORDS_PAGE] + 4, functions, sizeof(*functions));
+	memcpy(expected, before, sizeof(before));
+	assert_int_equal(pwrite(memory, before, sizeof(before), 0), sizeof(before));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(served_replace(memory, text, 2, functions, jumps),
+			replace_by_the_rule(expected, 2, functions, jumps));
+	assert_int_equal(pread(memory, words, sizeof(words), 0), sizeof(words));
+	assert_memory_equal(words, expected, sizeof(words));
+	for (int i = 0; i < 100; i++) {
+		const size_t at = dice_roll(&dice, DATA_WORDS);
+
+		before[at] = expected[at] = dice_word(&dice);
+		assert_int_equal(pwrite(memory, &before[at], 8, (off_t)at * 8), 8);
+	}
+	assert_int_equal(served_replace(memory, text, 2, jumps, functions),
+		replace_by_the_rule(expected, 2, jumps, functions));
+	assert_int_equal(pread(memory, words, sizeof(words), 0), sizeof(words));
+	assert_memory_equal(words, expected, sizeof(words));
+	assert_memory_equal(words, before, sizeof(words));
+	close(memory);
+}
+
 /* ---- the places ---- */
 
 static const char memory_map[] =
@@ -974,6 +1067,7 @@ int main(void)
 		cmocka_unit_test(the_image_of_a_vdso_without_room_for_jumps_stays),
 		cmocka_unit_test(a_broken_vdso_is_read_safely),
 #endif
+		cmocka_unit_test(words_are_replaced_and_set_back_by_the_rule),
 		cmocka_unit_test(a_c_library_is_known_by_its_name),
 		cmocka_unit_test(a_place_is_a_file_and_an_address_in_it),
 		cmocka_unit_test(a_place_that_comes_again_is_the_same_one),
