@@ -225,13 +225,9 @@ static void explain(const struct target *target, int error, struct fact *why)
 {
 	const uint64_t tracer = status_number(target->thread, "TracerPid", 0);
 
-	if (error == ETIMEDOUT)
-		fact_set(why, FACT_LATE, "it did not stop within two seconds");
-	else if (error == EPERM && tracer && tracer != (uint64_t)getpid())
+	if (error == EPERM && tracer && tracer != (uint64_t)getpid())
 		fact_set(why, FACT_DENIED, "it is traced by process %d, as by strace or gdb",
 			(int)tracer);
-	else if (error == EBUSY)
-		fact_set(why, FACT_DENIED, "it is stopped: continue it first (kill -CONT)");
 	else if (error == EPERM && status_number(target->thread, "Seccomp", 0))
 		fact_set(why, FACT_DENIED,
 			"it has a seccomp filter, which might end it while the counters are "
@@ -279,8 +275,7 @@ static int attach(struct target *target, struct attachment *attachment)
 	if (!error)
 		error = map(target, attachment);
 	if (section_at)
-		inject_write(target->thread, section_at, (unsigned char[8]){0},
-			(unsigned char *)&section, sizeof(section));
+		inject_write(target->thread, section_at, &section, sizeof(section));
 	left = inject_restore(target);
 	/* It is killed with us, unless it has ended: for execve(2) of another thread, too. */
 	if (left && left != ESRCH)

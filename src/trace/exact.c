@@ -138,6 +138,14 @@ static bool has_children(pid_t pid)
 	return has_some;
 }
 
+static void forget(struct exact *exact)
+{
+	served_drop(exact->run->trace, exact->table);
+	close(exact->memory);
+	close(exact->lock);
+	free(exact);
+}
+
 /*
  * The memory of a process that has ended, or executed another program, is empty, and its last map
  * is that of the beginning.
@@ -162,10 +170,7 @@ static void exact_finish(struct trace_source *source)
 			"--count counts the program that ran when it began");
 	}
 	trace->cpu_is_partial |= has_children(pid);
-	served_drop(trace, exact->table);
-	close(exact->memory);
-	close(exact->lock);
-	free(exact);
+	forget(exact);
 }
 
 /* ---- its begin ---- */
@@ -181,17 +186,15 @@ static void explain_memory(pid_t pid, int error, struct fact *why)
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	number_parse(text_trim(text), &scope);
 	span_free(text);
-	if ((error == EACCES || error == EPERM) && scope > 2)
-		fact_set(why, FACT_DENIED, "%s is 3: no process may be traced", yama);
-	else if ((error == EACCES || error == EPERM) && scope)
-		fact_set(why, FACT_DENIED,
-			"it needs root, as %s is %d, or 'sysctl kernel.yama.ptrace_scope=0'", yama,
-			(int)scope);
-	else if (error == EACCES || error == EPERM)
+	if (error != EACCES && error != EPERM)
+		fact_set_errno(why, error, path);
+	else if (!scope)
 		fact_set(why, FACT_DENIED,
 			"it needs root, or a process of one's own with one's own privileges");
 	else
-		fact_set_errno(why, error, path);
+		fact_set(why, FACT_DENIED, "%s is %d: %s", yama, (int)scope,
+			scope > 2 ? "no process may be traced"
+				  : "it needs root, or 'sysctl kernel.yama.ptrace_scope=0'");
 }
 
 /* Two that lead to stubs of their own would set each other's words. */
@@ -262,9 +265,6 @@ bool trace_exact_open(struct trace_run *run)
 		trace_run_add(run, &exact->source);
 		return true;
 	}
-	served_drop(trace, exact->table);
-	close(exact->memory);
-	close(exact->lock);
-	free(exact);
+	forget(exact);
 	return false;
 }

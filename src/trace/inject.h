@@ -45,12 +45,8 @@ int inject_read_vdso(struct target *target);
 int inject_counters(
 	struct target *target, uint64_t left, size_t room, struct served_words *words, int *file);
 
-/*
- * Writes to the program's memory, also where it may not write itself, the words from the first to
- * the last one in which `now` differs from `before`. False: see errno.
- */
-bool inject_write(pid_t thread, uint64_t to, const unsigned char *before, const unsigned char *now,
-	size_t length);
+/* Writes to the program's memory, also where it may not write itself. False: see errno. */
+bool inject_write(pid_t thread, uint64_t to, const void *bytes, size_t length);
 
 /* Says why the counters were not mapped. */
 void inject_explain(int error, struct fact *why);

@@ -35,18 +35,6 @@
 #define ARGUMENT rdi
 static const unsigned char instruction[] = {0x0f, 0x05};
 
-int registers_get(pid_t thread, struct registers *registers)
-{
-	if (ptrace(PTRACE_GETREGS, thread, NULL, &registers->all) < 0)
-		return errno;
-	return registers->all.cs == 0x23 ? ENOEXEC : 0;
-}
-
-int registers_set(pid_t thread, const struct registers *registers)
-{
-	return ptrace(PTRACE_SETREGS, thread, NULL, &registers->all) < 0 ? errno : 0;
-}
-
 void registers_call(
 	struct registers *registers, uint64_t at, long number, const uint64_t arguments[6])
 {
@@ -125,26 +113,6 @@ static bool waits_without_limit(const struct user_regs_struct *all)
 #define ARGUMENT regs[0]
 static const unsigned char instruction[] = {0x01, 0x00, 0x00, 0xd4};
 
-int registers_get(pid_t thread, struct registers *registers)
-{
-	struct iovec whole = {&registers->all, sizeof(registers->all)};
-
-#if !defined(__aarch64__)
-	return ENOTSUP;
-#endif
-	if (ptrace(PTRACE_GETREGSET, thread, (void *)NT_PRSTATUS, &whole) < 0)
-		return errno;
-	return whole.iov_len == sizeof(registers->all) ? 0 : ENOEXEC;
-}
-
-int registers_set(pid_t thread, const struct registers *registers)
-{
-	struct registers copy = *registers;
-	struct iovec whole = {&copy.all, sizeof(copy.all)};
-
-	return ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &whole) < 0 ? errno : 0;
-}
-
 void registers_call(
 	struct registers *registers, uint64_t at, long number, const uint64_t arguments[6])
 {
@@ -187,6 +155,27 @@ uint64_t registers_find_guard(const struct registers *registers)
 }
 
 #endif
+
+/* The kernel gives those of a 32-bit program in another size. */
+int registers_get(pid_t thread, struct registers *registers)
+{
+	struct iovec whole = {&registers->all, sizeof(registers->all)};
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+	return ENOTSUP;
+#endif
+	if (ptrace(PTRACE_GETREGSET, thread, (void *)NT_PRSTATUS, &whole) < 0)
+		return errno;
+	return whole.iov_len == sizeof(registers->all) ? 0 : ENOEXEC;
+}
+
+int registers_set(pid_t thread, const struct registers *registers)
+{
+	struct registers copy = *registers;
+	struct iovec whole = {&copy.all, sizeof(copy.all)};
+
+	return ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &whole) < 0 ? errno : 0;
+}
 
 const unsigned char *registers_find_instruction(const unsigned char *code, size_t length)
 {

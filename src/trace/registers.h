@@ -19,8 +19,8 @@ struct registers {
 };
 
 /*
- * 0 or an errno value: ENOEXEC of a 32-bit program, whose registers may be read and set, ENOTSUP on
- * other machines, ESRCH if the thread was killed.
+ * 0 or an errno value: ENOEXEC of a 32-bit program, ENOTSUP on other machines, ESRCH if the thread
+ * was killed.
  */
 int registers_get(pid_t thread, struct registers *registers);
 int registers_set(pid_t thread, const struct registers *registers);

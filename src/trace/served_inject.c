@@ -154,38 +154,20 @@ int inject_read_vdso(struct target *target)
 
 /* ---- the stubs ---- */
 
-/* A kernel or /proc may refuse what a tracer writes to a file. */
-bool inject_write(pid_t thread, uint64_t to, const unsigned char *before, const unsigned char *now,
-	size_t length)
+bool inject_write(pid_t thread, uint64_t to, const void *bytes, size_t length)
 {
-	const size_t size = sizeof(unsigned long);
-	size_t first = 0, end = length / size; /* words */
-	unsigned long word;
 	char path[32];
 	ssize_t written;
 	int file;
 
-	while (first < end && memcmp(before + first * size, now + first * size, size) == 0)
-		first++;
-	while (end > first &&
-		memcmp(before + end * size - size, now + end * size - size, size) == 0)
-		end--;
 	snprintf(path, sizeof(path), "/proc/%d/mem", thread);
 	file = open(path, O_WRONLY | O_CLOEXEC);
-	written =
-		pwrite(file, now + first * size, (end - first) * size, (off_t)(to + first * size));
-	if (file >= 0)
-		close(file);
-	if (written == (ssize_t)((end - first) * size))
-		return true;
-	for (; first < end; first++) {
-		memcpy(&word, now + first * size, size);
-		if (memcmp(before + first * size, &word, size) != 0 &&
-			ptrace(PTRACE_POKEDATA, thread, (void *)(uintptr_t)(to + first * size),
-				(void *)word) < 0)
-			return false;
-	}
-	return true;
+	if (file < 0)
+		return false;
+	errno = EIO;
+	written = pwrite(file, bytes, length, (off_t)to);
+	close(file);
+	return written == (ssize_t)length;
 }
 
 /*
@@ -201,13 +183,13 @@ bool inject_write(pid_t thread, uint64_t to, const unsigned char *before, const 
  */
 static int64_t map_file(struct target *target, uint64_t stubs, uint64_t at, int *file)
 {
-	static const unsigned char none[16], text[16] = "vdsocheck"; /* whole words */
+	static const char text[] = "vdsocheck";
 	const uint64_t name = stubs + SERVED_STUBS_SIZE - SERVED_STUB_SIZE;
 	const size_t size = sizeof(struct served_file);
 	char path[64];
 	int64_t its, result;
 
-	if (!inject_write(target->thread, name, none, text, sizeof(text)))
+	if (!inject_write(target->thread, name, text, sizeof(text)))
 		return -errno;
 	its = CALL(target, "memfd_create", name, MFD_CLOEXEC);
 	if (its < 0)
@@ -227,7 +209,6 @@ static int64_t map_file(struct target *target, uint64_t stubs, uint64_t at, int 
 int inject_counters(
 	struct target *target, uint64_t left, size_t room, struct served_words *words, int *file)
 {
-	static const unsigned char none[SERVED_STUBS_SIZE];
 	static unsigned char code[SERVED_STUBS_SIZE];
 	struct served_stubs stubs = {
 		.code = code, .to = left, .as_if_fallback = target->as_if_fallback};
@@ -246,11 +227,13 @@ int inject_counters(
 		memset(code, 0, sizeof(code));
 		memcpy(changed, image, target->size);
 		served_stubs_make(&stubs, changed, target->size, target->vdso, room, words);
-		if (inject_write(target->thread, stubs.to, none, code, sizeof(code)) &&
-			inject_write(target->thread, target->vdso, image, changed, target->size))
+		if (inject_write(target->thread, stubs.to, code, sizeof(code)) &&
+			(!room ||
+				inject_write(target->thread, target->vdso, changed, target->size)))
 			return 0;
 		result = -errno;
-		(void)inject_write(target->thread, target->vdso, changed, image, target->size);
+		if (room)
+			(void)inject_write(target->thread, target->vdso, image, target->size);
 		if (!left)
 			CALL(target, "munmap", stubs.file, sizeof(struct served_file));
 	}
@@ -261,24 +244,27 @@ int inject_counters(
 
 void inject_explain(int error, struct fact *why)
 {
-	if (error == ENOENT)
-		fact_set(why, FACT_ABSENT, "the program has no vDSO");
-	else if (error == ECANCELED)
-		fact_set(why, FACT_DENIED, "it runs with privileges that its caller lacks");
-	else if (error == ENODATA)
-		fact_set(why, FACT_ABSENT, "its vDSO is not understood");
-	else if (error == ENOSPC)
-		fact_set(why, FACT_ABSENT, "its vDSO has no room for jumps to the counters");
-	else if (error == ENOTSUP)
-		fact_set(why, FACT_ABSENT,
-			"reads of the clock are counted on x86-64 and arm64 only");
-	else if (error == ENOEXEC)
-		fact_set(why, FACT_ABSENT, "a 32-bit program");
-	else if (error == ENOSYS)
-		fact_set(why, FACT_ABSENT,
-			"the kernel lacks process_vm_readv(2) or memfd_create(2)");
-	else
-		fact_set_errno(why, error, "mapping the counters");
+	static const struct {
+		int error;
+		enum fact_state state;
+		const char *reason;
+	} reasons[] = {
+		{ENOENT, FACT_ABSENT, "the program has no vDSO"},
+		{ECANCELED, FACT_DENIED, "it runs with privileges that its caller lacks"},
+		{ENODATA, FACT_ABSENT, "its vDSO is not understood"},
+		{ENOSPC, FACT_ABSENT, "its vDSO has no room for jumps to the counters"},
+		{ENOTSUP, FACT_ABSENT, "reads of the clock are counted on x86-64 and arm64 only"},
+		{ENOEXEC, FACT_ABSENT, "a 32-bit program"},
+		{ENOSYS, FACT_ABSENT, "the kernel lacks process_vm_readv(2) or memfd_create(2)"},
+		{EBUSY, FACT_DENIED, "it is stopped: continue it first (kill -CONT)"},
+		{ETIMEDOUT, FACT_LATE, "it did not stop within two seconds"},
+	};
+
+	fact_set_errno(why, error, "mapping the counters");
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		if (reasons[i].error == error)
+			fact_set(why, reasons[i].state, "%s", reasons[i].reason);
+	}
 }
 
 struct target inject_target(pid_t thread)
