@@ -90,10 +90,10 @@ static int await_stop(pid_t thread, int *status)
 }
 
 /*
- * Stops the thread at its entry to the system call that it is in, or anywhere if it is in none. 0,
- * EINPROGRESS: it is at that entry, or an errno value: EBUSY of a process that is stopped.
+ * Stops the thread at its entry to the system call that it is in, or anywhere if it is in none. 0
+ * or an errno value: EBUSY of a process that is stopped.
  */
-static int stop(struct target *target)
+static int stop(struct target *target, bool *is_at_call)
 {
 	const uintptr_t options = PTRACE_O_TRACESYSGOOD;
 	int status, error;
@@ -108,40 +108,32 @@ static int stop(struct target *target)
 		return EBUSY;
 	registers_restart_call(target->thread);
 	error = registers_get(target->thread, &target->before);
-	if (error || !registers_show_call(target->thread, &target->before))
+	*is_at_call = !error && registers_show_call(target->thread, &target->before);
+	if (!*is_at_call)
 		return error;
-	if (!inject_go_on(target))
-		return ESRCH;
-	error = registers_get(target->thread, &target->before);
-	return error ? error : EINPROGRESS;
+	return inject_go_on(target) ? registers_get(target->thread, &target->before) : ESRCH;
 }
 
-/* ---- critical sections of rseq(2) ---- */
-
-/* Older headers lack these. */
+/* Older headers lack it and struct ptrace_rseq_configuration: three words, the first an address. */
 #define GET_RSEQ_CONFIGURATION 0x420f
-struct rseq_place {
-	uint64_t address;
-	uint32_t size, signature, flags, padding;
-};
-#define RSEQ_SECTION_AT 8
+#define RSEQ_SECTION_AT 8 /* in struct rseq */
 
 /*
- * The kernel forgets the critical section that a thread is in when it sees it elsewhere. Returns
- * the place of the word that names it, and the word; 0: there is none.
+ * The kernel forgets the critical section of rseq(2) that a thread is in when it sees it elsewhere.
+ * Returns the place of the word that names it, and the word; 0: there is none.
  */
 static uint64_t find_section(pid_t thread, uint64_t *section)
 {
-	struct rseq_place place = {0};
+	uint64_t words[3] = {0}, at;
 	struct iovec here = {section, sizeof(*section)}, there = here;
 
 	*section = 0;
-	if (ptrace(GET_RSEQ_CONFIGURATION, thread, (void *)sizeof(place), &place) < 0 ||
-		!place.address)
+	if (ptrace(GET_RSEQ_CONFIGURATION, thread, (void *)sizeof(words), words) < 0 || !words[0])
 		return 0;
-	there.iov_base = (void *)(uintptr_t)(place.address + RSEQ_SECTION_AT);
+	at = words[0] + RSEQ_SECTION_AT;
+	there.iov_base = (void *)(uintptr_t)at;
 	(void)!process_vm_readv(thread, &here, 1, &there, 1, 0);
-	return *section ? place.address + RSEQ_SECTION_AT : 0;
+	return *section ? at : 0;
 }
 
 /* ---- the counters ---- */
@@ -256,18 +248,16 @@ static int begin(const struct target *target)
 static int attach(struct target *target, struct attachment *attachment)
 {
 	uint64_t section, section_at;
-	int error = stop(target), left;
-	const bool is_at_call = error == EINPROGRESS;
+	bool is_at_call = false;
+	int error = stop(target, &is_at_call), left;
 
-	if (error && !is_at_call)
-		return error;
-	error = begin(target);
+	if (!error)
+		error = begin(target);
+	if (!error)
+		error = inject_block(target);
 	if (error)
 		return error;
 	section_at = is_at_call ? 0 : find_section(target->thread, &section);
-	error = inject_block(target);
-	if (error)
-		return error;
 	if (is_at_call)
 		error = registers_undo_call(target->thread, &target->before);
 	if (!error && is_at_call && !inject_go_on(target))
