@@ -148,6 +148,8 @@ struct field {
 #define FLAG(name, member) .key = name, .kind = FIELD_FLAG, TYPED(member, bool *)
 #define INTEGER(name, member, limit)                                                               \
 	.key = name, .kind = FIELD_INTEGER, .most = (limit), SIZED(member, uint32_t, uint64_t)
+/* A natural number of a document that is not read, which sets no limit. */
+#define NATURAL(name, member) .key = name, .kind = FIELD_INTEGER, SIZED(member, uint32_t, uint64_t)
 #define REAL(name, member, digits)                                                                 \
 	.key = name, .kind = FIELD_REAL, .most = DOCUMENT_NS_MAX, .decimals = (digits),            \
 	TYPED(member, double *)

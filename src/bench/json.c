@@ -12,8 +12,6 @@
 #define SECOND_DECIMALS 6
 #define SHARE_DECIMALS 4
 
-#define COUNT(name, member) INTEGER(name, member, INT64_MAX), .options = FIELD_FILLED
-
 /* ---- calls and their times ---- */
 
 static void bench_print_name(const void *object, const void *whole, FILE *out)
@@ -60,17 +58,17 @@ static const struct field time_fields[] = {
 		.doc = "ns per call, 99th percentile of the batches' averages"},
 	{TIME_NS("trimmed_mean_ns", ns.trimmed_mean), .options = FIELD_SPARE, .title = "mean",
 		.width = 7, .doc = "ns per call, mean of the batches without outliers"},
-	{COUNT("calls_per_batch", iterations), .doc = "calls in a batch"},
-	{COUNT("batches", batches.begun), .doc = "batches begun"},
-	{COUNT("batches_preempted", batches.preempted),
+	{NATURAL("calls_per_batch", iterations), .doc = "calls in a batch"},
+	{NATURAL("batches", batches.begun), .doc = "batches begun"},
+	{NATURAL("batches_preempted", batches.preempted),
 		.doc = "batches discarded because the process was preempted"},
-	{COUNT("batches_migrated", batches.migrated),
+	{NATURAL("batches_migrated", batches.migrated),
 		.doc = "batches discarded because the process moved to another CPU"},
-	{COUNT("batches_stalled", batches.stalled),
+	{NATURAL("batches_stalled", batches.stalled),
 		.doc = "batches discarded because they took too long for anything but a stopped "
 		       "machine"},
-	{COUNT("samples", ns.count), .doc = "batches that median, percentile and mean rest on"},
-	{COUNT("outliers", ns.outliers), .doc = "samples left out of the mean"},
+	{NATURAL("samples", ns.count), .doc = "batches that median, percentile and mean rest on"},
+	{NATURAL("outliers", ns.outliers), .doc = "samples left out of the mean"},
 	{COMPUTED("reason", FIELD_REASON, time_reason), .doc = "why times are null; else null"},
 	{0},
 };
@@ -104,9 +102,10 @@ static void print_calls(const void *object, const void *whole, FILE *out)
 
 const struct field bench_run_fields[] = {
 	{INLINE(subject, subject_fields)},
-	{COUNT("calls_requested", wanted), .doc = "calls that were asked for"},
-	{COUNT("calls", calls), .title = "calls", .width = 5, .cell = print_calls,
-		.doc = "calls that were made"},
+	{NATURAL("calls_requested", wanted), .options = FIELD_FILLED,
+		.doc = "calls that were asked for"},
+	{NATURAL("calls", calls), .options = FIELD_FILLED, .title = "calls", .width = 5,
+		.cell = print_calls, .doc = "calls that were made"},
 	{WHOLE("reason", fact), .doc = "why the times are null; else null"},
 	{SECONDS("real_s", real_s, "real"), .doc = "seconds that they took by the clock"},
 	{SECONDS("user_s", user_s, "user"), .doc = "seconds of CPU time in user space"},
@@ -144,7 +143,7 @@ static const struct field noise_fields[] = {
 static const struct field measured_fields[] = {
 	{FLAG("stopped", stopped),
 		.doc = "whether the benchmark was stopped before it was complete"},
-	{NUMBER_FACT("cpu", cpu, INT32_MAX), .reason = NO_REASON,
+	{NATURAL("cpu", cpu.value), .fact = FACT(cpu.fact), .reason = NO_REASON,
 		.doc = "CPU that the table was measured on; null: none, or it could not be pinned"},
 	{LIST_AT("calls", rows, row_count, bench_row_fields),
 		.doc = "calls by each path, and what they took"},

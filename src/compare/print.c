@@ -40,8 +40,7 @@ static void print_entered(const void *object, const void *whole, FILE *out)
 #define OF struct candidate
 #define TIME_NS(name, member)                                                                      \
 	REAL(name, member.value, 1), .fact = FACT(member.fact), .reason = "reason"
-#define PROVEN(name, member)                                                                       \
-	INTEGER(name, member, INT64_MAX), .fact = FACT(proven), .reason = "reason"
+#define PROVEN(name, member) NATURAL(name, member), .fact = FACT(proven), .reason = "reason"
 
 static const struct field candidate_fields[] = {
 	{TEXT("name", name), .options = FIELD_FILLED, .title = "clock_gettime MONOTONIC, ns",

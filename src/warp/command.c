@@ -137,17 +137,17 @@ static void print_cpus(const void *object, const void *whole, FILE *out)
 
 #define OF struct warp_result
 #define LARGEST_WARP(name, member)                                                                 \
-	INTEGER(name, member, INT32_MAX), .fact = FACT(cpu_fact), .reason = "cpu_reason"
+	NATURAL(name, member), .fact = FACT(cpu_fact), .reason = "cpu_reason"
 
 static const struct field warp_result_fields[] = {
 	{STRING("clock", name), .options = FIELD_FILLED, .title = "", .width = 21, .left = true,
 		.doc = "name of the clock or counter; vDSO against kernel: CLOCK_MONOTONIC by "
 		       "both in turn"},
-	{INTEGER("reads", reads, INT64_MAX), .title = "reads", .width = 12,
+	{NATURAL("reads", reads), .title = "reads", .width = 12,
 		.doc = "readings of the clock that were compared"},
-	{INTEGER("warps", warps, INT64_MAX), .title = "warps", .width = 12,
+	{NATURAL("warps", warps), .title = "warps", .width = 12,
 		.doc = "readings that were earlier than one already taken"},
-	{INTEGER("largest_warp_ns", largest_ns, INT64_MAX), .title = "largest ns", .width = 12,
+	{NATURAL("largest_warp_ns", largest_ns), .title = "largest ns", .width = 12,
 		.doc = "ns of the largest warp; 0: none"},
 	{LARGEST_WARP("cpu_behind", cpu_behind), .options = FIELD_SPARE, .title = "CPUs",
 		.width = 11, .cell = print_cpus,
@@ -156,11 +156,11 @@ static const struct field warp_result_fields[] = {
 		.doc = "CPU on which the later time was read before"},
 	{REASON("cpu_reason"),
 		.doc = "why the CPUs of the largest warp are null; null: a warp was seen"},
-	{NUMBER_FACT("max_offset_ns", max_offset, INT64_MAX), .reason = "max_offset_reason",
-		.title = "offset ns", .width = 11,
+	{NATURAL("max_offset_ns", max_offset.value), .fact = FACT(max_offset.fact),
+		.reason = "max_offset_reason", .title = "offset ns", .width = 11,
 		.doc = "upper bound in ns on the offset between the clocks of any two CPUs"},
 	{REASON("max_offset_reason"), .doc = "why this bound is null; else null"},
-	{INTEGER("discarded_slices", discarded, UINT32_MAX), .options = FIELD_FILLED,
+	{NATURAL("discarded_slices", discarded), .options = FIELD_FILLED,
 		.doc = "slices of the test not counted, because the clock was set"},
 	{WHOLE("reason", fact), .doc = "why the clock was not tested; null: it was"},
 	{0},
@@ -181,8 +181,8 @@ static json_t *clocks(const void *object, const void *whole)
 
 static const struct field pair_fields[] = {
 	{WHOLE("reason", fact), .doc = "why the offset is null; null: it is known"},
-	{INTEGER("cpu", cpu, INT32_MAX), .doc = "number of one CPU"},
-	{INTEGER("other_cpu", other_cpu, INT32_MAX), .doc = "number of the other CPU"},
+	{NATURAL("cpu", cpu), .doc = "number of one CPU"},
+	{NATURAL("other_cpu", other_cpu), .doc = "number of the other CPU"},
 	{NS("offset_ns", offset_ns), .options = FIELD_SIGNED,
 		.doc = "ns by which the counter of other_cpu is ahead of that of cpu"},
 	{NS("error_ns", error_ns), .doc = "ns by which the offset may be wrong at most"},
@@ -212,14 +212,14 @@ static const struct field drift_fields[] = {
 #define OF struct warp_evidence
 
 static const struct field cpu_element[] = {
-	{.key = "", .kind = FIELD_INTEGER, .size = sizeof(int), .most = INT32_MAX},
+	{.key = "", .kind = FIELD_INTEGER, .size = sizeof(int)},
 	{0},
 };
 
 static const struct field run_fields[] = {
 	{FLAG("stopped", stopped), .options = FIELD_FILLED,
 		.doc = "whether the test was stopped before the time asked for"},
-	{INTEGER("allowed_cpus", allowed, INT64_MAX), .options = FIELD_FILLED,
+	{NATURAL("allowed_cpus", allowed), .options = FIELD_FILLED,
 		.doc = "CPUs that this process may run on"},
 	{LIST("cpus", cpus, cpu_count, cpu_element), .options = FIELD_FILLED,
 		.doc = "CPUs that were tested"},

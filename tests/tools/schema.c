@@ -167,7 +167,8 @@ static json_t *value_schema(const struct field *fields, const struct field *fiel
 		put_words(schema, fields, field);
 	if (field->kind == FIELD_INTEGER || field->kind == FIELD_REAL) {
 		field_put(schema, "minimum", json_integer(least));
-		field_put(schema, "maximum", json_integer(field->most));
+		if (field->most)
+			field_put(schema, "maximum", json_integer(field->most));
 	}
 	if (field->kind == FIELD_OBJECT)
 		put_fields(schema, json_object(), json_array(), field->fields);
