@@ -69,18 +69,15 @@ struct elf_dynamic {
 /* Returns false without symbols and their names. All `count` symbols lie within the image. */
 bool elf_read_dynamic(const struct elf *elf, struct elf_dynamic *dynamic);
 
-/*
- * Returns what a note of GNU's tools has, by its type: NT_GNU_BUILD_ID, which also names the file
- * with its symbols. Empty: there is none.
- */
+/* Returns what a note of GNU's tools has, by its type: NT_GNU_ABI_TAG. Empty: there is none. */
 struct span elf_note(const struct elf *elf, uint32_t type);
 
 struct elf_function {
 	uint64_t start, size; /* address, and bytes */
-	uint64_t symbol;      /* place of its symbol */
+	struct span name;
 };
 
-/* A walk over the functions of .symtab, or without it of .dynsym, which has those for others. */
+/* A walk over the functions of .symtab. */
 struct elf_functions {
 	uint64_t at, count, names;
 };
@@ -88,9 +85,5 @@ struct elf_functions {
 void elf_functions_start(const struct elf *elf, struct elf_functions *functions);
 bool elf_functions_next(
 	const struct elf *elf, struct elf_functions *functions, struct elf_function *function);
-
-/* Returns the name without a version. */
-struct span elf_function_name(const struct elf *elf, const struct elf_functions *functions,
-	const struct elf_function *function);
 
 #endif

@@ -204,8 +204,7 @@ struct span elf_note(const struct elf *elf, uint32_t type)
 
 void elf_functions_start(const struct elf *elf, struct elf_functions *functions)
 {
-	uint64_t all = elf_section(elf, ".symtab");
-	uint64_t section = all ? all : elf_section(elf, ".dynsym");
+	uint64_t section = elf_section(elf, ".symtab");
 	uint64_t sections = ELF_READ(elf, 0, Ehdr, e_shoff);
 	uint64_t link = ELF_READ(elf, section, Shdr, sh_link) * ELF_SIZE(elf, Shdr);
 
@@ -228,19 +227,9 @@ bool elf_functions_next(
 			continue;
 		function->start = ELF_READ(elf, at, Sym, st_value);
 		function->size = ELF_READ(elf, at, Sym, st_size);
-		function->symbol = at;
+		function->name = elf_name(elf, functions->names, ELF_READ(elf, at, Sym, st_name));
 		functions->at = at + ELF_SIZE(elf, Sym);
 		return true;
 	}
 	return false;
-}
-
-/* The linker writes "clock_gettime@@GLIBC_2.17". */
-struct span elf_function_name(const struct elf *elf, const struct elf_functions *functions,
-	const struct elf_function *function)
-{
-	struct span name =
-		elf_name(elf, functions->names, ELF_READ(elf, function->symbol, Sym, st_name));
-
-	return text_take_until(&name, '@');
 }

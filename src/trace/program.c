@@ -123,11 +123,9 @@ static void find_go(const struct elf *elf, struct code_range go[TRACE_GO_FUNCTIO
 		return;
 	elf_functions_start(elf, &functions);
 	while (count < TRACE_GO_FUNCTIONS && elf_functions_next(elf, &functions, &function)) {
-		struct span name = elf_function_name(elf, &functions, &function);
-
 		/* Of two ways to pass arguments, one has a suffix. */
 		for (size_t i = 0; names[i]; i++) {
-			struct span rest = name;
+			struct span rest = function.name;
 
 			if (text_take_prefix(&rest, names[i]) &&
 				(!rest.length || text_equals(rest, ".abi0")))

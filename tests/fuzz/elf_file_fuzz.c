@@ -27,7 +27,7 @@ static void read_file(const unsigned char *bytes, size_t size)
 	if (elf_start(&elf, file, size)) {
 		elf_functions_start(&elf, &functions);
 		while (elf_functions_next(&elf, &functions, &function)) {
-			if (elf_function_name(&elf, &functions, &function).length > size)
+			if (function.name.length > size)
 				abort();
 		}
 		if (elf_note(&elf, NT_GNU_BUILD_ID).length > size)
