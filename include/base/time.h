@@ -14,7 +14,6 @@
 #define NS_PER_US INT64_C(1000)
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_SECOND INT64_C(1000000000)
-#define MS_PER_SECOND INT64_C(1000)
 #define US_PER_SECOND INT64_C(1000000)
 
 /* Returns the nanoseconds of the clock; 0 if the system call was refused. */

@@ -8,8 +8,6 @@
 #ifndef VDSOCHECK_CLI_COMMAND_H
 #define VDSOCHECK_CLI_COMMAND_H
 
-#include <signal.h>
-
 #include "base/answer.h"
 #include "base/memory.h"
 #include "base/root.h"

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/answer.h"
-#include "base/text.h"
 
 /* The columns of a line: 80, or the terminal's, from 50 to 100; the driver sets them. */
 #define WRAP_COLUMNS 80

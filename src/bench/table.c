@@ -6,7 +6,6 @@
 #include "model.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/child.h"
 #include "base/memory.h"

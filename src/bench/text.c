@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 
 #define PERCENT 100

@@ -6,7 +6,6 @@
  */
 #include "model.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -2,10 +2,7 @@
 /* The options of check: lists add up when they are given again. */
 #include "model.h"
 
-#include <string.h>
-
 #include "base/text.h"
-#include "measure/call.h"
 
 enum id {
 	OPTION_RATE = OPTION_OWN,

@@ -4,7 +4,6 @@
  * wholly understood is refused, with the limits in the message.
  */
 #include <math.h>
-#include <string.h>
 
 #include "driver.h"
 

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 
 #define MARGIN 2

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Concludes what a run of compare says: the numbers of each candidate, and the answer. */
-#include <string.h>
 
 #include "judge.h"
 #include "model.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/child.h"
-#include "measure/call.h"
 #include "measure/cpus.h"
 #include "model.h"
 
