@@ -105,7 +105,7 @@ const char *as_mhz(double hz);
 const char *as_age(double seconds);
 
 /*
- * A difference of clocks is "1.000 s ahead", "50.0 us behind" or "20778 days behind"; 0, for values
+ * A difference of clocks is "1.00 s ahead", "50.0 us behind" or "20778 days behind"; 0, for values
  * that are not times, is "different".
  */
 const char *as_ahead(int64_t ns);

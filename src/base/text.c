@@ -376,24 +376,13 @@ const char *as_age(double seconds)
 
 const char *as_ahead(int64_t ns)
 {
-	static const struct {
-		double ns;
-		int decimals;
-		const char *name;
-	} units[] = {{1e9, 3, "s"}, {1e6, 1, "ms"}, {1e3, 1, "us"}, {1, 0, "ns"}};
-	const char *direction = ns < 0 ? "behind" : "ahead";
-	double size = fabs((double)ns);
-	char *text = next_buffer();
-	size_t i = 0;
+	double seconds = fabs((double)ns) / 1e9;
+	char *text;
 
-	while (i + 1 < ARRAY_SIZE(units) && size < units[i].ns)
-		i++;
-	if (size == 0)
+	if (ns == 0)
 		return "different";
-	if (size >= 100e9)
-		snprintf(text, AS_SIZE, "%s %s", as_age(size / 1e9), direction);
-	else
-		snprintf(text, AS_SIZE, "%.*f %s %s", units[i].decimals, size / units[i].ns,
-			units[i].name, direction);
+	text = next_buffer();
+	snprintf(text, AS_SIZE, "%s %s", seconds < 100 ? as_seconds(seconds) : as_age(seconds),
+		ns < 0 ? "behind" : "ahead");
 	return text;
 }

@@ -202,8 +202,8 @@ static void differences_of_clocks_have_a_direction(void **state)
 		int64_t ns;
 		const char *text;
 	} rows[] = {{0, "different"}, {1, "1 ns ahead"}, {-999, "999 ns behind"},
-		{-50012, "50.0 us behind"}, {2300000, "2.3 ms ahead"},
-		{1000000120, "1.000 s ahead"}, {-99000000000, "99.000 s behind"},
+		{-50012, "50.0 us behind"}, {2300000, "2.30 ms ahead"},
+		{1000000120, "1.00 s ahead"}, {-99000000000, "99.0 s behind"},
 		{-3600000000000, "60 minutes behind"}, {1795250000000000000, "20778 days ahead"},
 		{INT64_MIN, "106752 days behind"}, {INT64_MAX, "106752 days ahead"}};
 
