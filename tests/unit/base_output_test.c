@@ -60,9 +60,12 @@ static void a_new_file_is_whole_and_alone(void **state)
 	const char *path = fake_root_place(fake, "/report");
 	struct fact why = {0};
 	mode_t mask = umask(027);
+	sigset_t blocked;
 
 	assert_true(output_write(path, "whole\n", 6, &why));
 	umask(mask);
+	assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &blocked), 0);
+	assert_false(sigismember(&blocked, SIGTERM));
 	assert_true(fact_is_known(&why));
 	assert_content(path, "whole\n");
 	assert_int_equal(mode_of(path), 0640);

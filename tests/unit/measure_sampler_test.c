@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* measure/sampler, cpus: which batches are counted, kept and discarded. No times asserted. */
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
+#include "base/child.h"
 #include "measure/cpus.h"
 #include "measure/sampler.h"
 #include "unit/unit.h"
@@ -233,6 +236,35 @@ static void a_sleep_is_seen_as_a_switch(void **state)
 	assert_true(sched_mark_take().switches > before.switches);
 }
 
+static void spin(void *argument)
+{
+	(void)argument;
+	for (;;)
+		continue;
+}
+
+/* Either disturbs a batch, and neither makes up for the other. */
+static void sleeps_and_preemptions_are_counted_together(void **state)
+{
+	struct deadline deadline = deadline_after(5000000000);
+	struct rusage usage = {0};
+	struct fact why = {0};
+	pid_t rival;
+
+	(void)state;
+	if (getrusage(RUSAGE_THREAD, &usage) < 0 || cpus_pin_here() < 0)
+		unit_skip("no switches are counted here, or no process is pinned");
+	rival = child_start(spin, NULL, &deadline, &why);
+	assert_true(rival > 0);
+	while (usage.ru_nivcsw == 0 && deadline_left_ns(&deadline) > 0) {
+		sched_yield();
+		assert_int_equal(getrusage(RUSAGE_THREAD, &usage), 0);
+	}
+	assert_true(sched_mark_take().switches >= usage.ru_nvcsw + usage.ru_nivcsw);
+	child_end(rival, &deadline);
+	assert_true(usage.ru_nivcsw > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +278,7 @@ int main(void)
 		cmocka_unit_test(a_call_too_short_for_the_clock_has_no_time),
 		cmocka_unit_test(disturbed_batches_alone_are_no_time),
 		cmocka_unit_test(a_sleep_is_seen_as_a_switch),
+		cmocka_unit_test(sleeps_and_preemptions_are_counted_together),
 	};
 
 	return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
