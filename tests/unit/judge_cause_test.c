@@ -213,6 +213,29 @@ static void the_cause_is_found(void **state)
 			count ? causes[0].id : "none");
 }
 
+static void a_vdso_without_time_has_no_function_that_reads_a_clock(void **state)
+{
+	static const struct {
+		const char *export;
+		size_t led_away;
+		bool is_cause;
+	} images[] = {{"__vdso_getcpu", 0, true}, {"__vdso_clock_gettime", 0, false},
+		{"__kernel_gettimeofday", 0, false}, {"__vdso_getcpu", 1, false}};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(images); i++) {
+		evidence_make_falling_back(&evidence, "tsc");
+		for (size_t j = 0; j < evidence.call_count; j++)
+			evidence.calls[j].path[PATH_VDSO] = (struct path_evidence){0};
+		evidence.vdso.export_count = 1;
+		evidence.vdso.led_away = images[i].led_away;
+		text_clean(evidence.vdso.exports[0].name, VDSO_NAME_SIZE, images[i].export);
+		assert_int_equal(
+			is_found("vdso-without-time", find(&evidence)), images[i].is_cause);
+	}
+}
+
 static void a_healthy_host_has_no_causes(void **state)
 {
 	static struct evidence evidence;
@@ -518,6 +541,7 @@ int main(void)
 		cmocka_unit_test(a_mode_that_was_read_overrides_a_version),
 		cmocka_unit_test(a_backport_makes_an_old_kernel_new_enough),
 		cmocka_unit_test(a_mode_that_was_read_as_none_is_proof),
+		cmocka_unit_test(a_vdso_without_time_has_no_function_that_reads_a_clock),
 		cmocka_unit_test(a_healthy_host_has_no_causes),
 		cmocka_unit_test(an_incomplete_log_does_not_prove_an_absence),
 		cmocka_unit_test(a_clock_that_enters_once_is_served),

@@ -437,6 +437,36 @@ static void any_figures_are_parsed_safely(void **state)
 	}
 }
 
+/* As tsc_refine_calibration_work() logs them from 6.3 on. */
+static void a_rate_without_a_figure_is_none(void **state)
+{
+	static const struct {
+		const char *stated, *measured;
+		double stated_mhz;
+	} lines[] = {{"tsc: Previous calibrated TSC freq:\t 2100.000 MHz", "2000.070 MHz", 2100},
+		{"tsc: Previous calibrated TSC freq:\t MHz", "2000.070 MHz", 0},
+		{"tsc: Previous calibrated TSC freq:\t 2.1.0 MHz", "2000.070 MHz", 0},
+		{"tsc: Previous calibrated TSC freq:\t 2100.000 MHz", "MHz", 0},
+		{"2100.000 MHz was it", "2000.070 MHz", 0}};
+	static struct evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		char text[KERNEL_LOG_TEXT_SIZE];
+		struct tsc_rates rates;
+
+		evidence_make_healthy(&evidence);
+		evidence.kernel_log.count = 0;
+		evidence_add_log(&evidence, lines[i].stated);
+		snprintf(text, sizeof(text), "tsc: TSC freq recalibrated by [HPET]:\t %s",
+			lines[i].measured);
+		evidence_add_log(&evidence, text);
+		rates = tsc_rates_find(&evidence);
+		assert_true(rates.stated == lines[i].stated_mhz);
+		assert_true((rates.measured > 0) == (rates.stated > 0));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest plain[] = {
@@ -444,6 +474,7 @@ int main(void)
 		cmocka_unit_test(from_7_2_on_no_difference_is_a_false_alarm),
 		cmocka_unit_test(a_report_that_is_cut_or_lacks_a_word_names_no_other_culprit),
 		cmocka_unit_test(any_figures_are_parsed_safely),
+		cmocka_unit_test(a_rate_without_a_figure_is_none),
 	};
 
 	return unit_run_rows("the log names the culprit", the_culprit_is_named, logs) +
