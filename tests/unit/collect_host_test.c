@@ -489,6 +489,24 @@ static struct cpuid_answer ask_fake(
 	return answer;
 }
 
+/* The kernel shows the bit of CPUID as a flag of its CPUs. */
+static void this_hosts_leaves_are_read_where_it_is_a_guest(void **state)
+{
+	struct cpuid_answer answer;
+	struct root root;
+	struct fact why = {0};
+	char head[8192];
+	struct span cpuinfo;
+
+	(void)state;
+	assert_true(root_open(&root, "/", &why));
+	if (!cpuid_ask(&answer) ||
+		!root_read_head(&root, "/proc/cpuinfo", head, sizeof(head), &cpuinfo, &why))
+		unit_skip("CPUID or /proc/cpuinfo cannot be read here");
+	assert_int_equal(answer.hypervisor != NULL, text_contains(cpuinfo, " hypervisor "));
+	root_close(&root);
+}
+
 /* A guest's flags of a clock are each a bit of its own hypervisor's leaf, and no other's. */
 static void the_leaves_of_a_hypervisor_are_read_by_their_bits(void **state)
 {
@@ -651,6 +669,7 @@ int main(void)
 		IN_TREE(a_large_file_of_cloud_init_is_refused),
 		cmocka_unit_test(what_shows_no_hypervisor_is_told_from_nothing),
 		cmocka_unit_test(the_leaves_of_a_hypervisor_are_read_by_their_bits),
+		cmocka_unit_test(this_hosts_leaves_are_read_where_it_is_a_guest),
 		cmocka_unit_test(a_hypervisor_that_imitates_hyperv_is_named_itself),
 		IN_TREE(a_cpu_without_name_has_its_machine_s),
 		IN_TREE(a_huge_cpuinfo_is_read_from_its_head),
