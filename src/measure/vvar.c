@@ -33,6 +33,7 @@ struct page_search {
 	struct vvar_match match;
 	uintptr_t match_at;
 	unsigned matches;
+	struct vclock_evidence vclock;
 };
 
 static void copy_bytes(void *argument)
@@ -187,47 +188,35 @@ bool vvar_read_again(
 	return vvar_layout_mode(vclock->layout, bytes + (at - start), mode);
 }
 
-static void vvar_find_mode(
-	const struct vdso_image *vdso, const char *clocksource, struct vclock_evidence *vclock)
+static void vvar_find_mode(void *argument)
 {
-	struct page_search search = {.vdso = vdso,
-		.clocksource = clocksource,
-		.page_size = (size_t)sysconf(_SC_PAGESIZE)};
+	struct page_search *search = argument;
+	struct vclock_evidence *vclock = &search->vclock;
 
 	fact_set(&vclock->pvclock_stable.fact, FACT_ABSENT, "the data page was not found");
 	vclock->hyperv_sequence.fact = vclock->pvclock_stable.fact;
-	if (!vdso->base)
+	if (!search->vdso->base)
 		fact_set(&vclock->fact, FACT_ABSENT, "no vDSO, so no data page");
-	else if (vdso->replaced)
+	else if (search->vdso->replaced)
 		fact_set(&vclock->fact, FACT_ABSENT, "the vDSO is not the kernel's own");
 	else if (!vvar_native_arch)
 		fact_set(&vclock->fact, FACT_ABSENT,
 			"no data page layout is known for this architecture");
 	else
-		find_page_mode(&search, vclock);
-}
-
-struct find_job {
-	const struct vdso_image *vdso;
-	const char *clocksource;
-	struct vclock_evidence vclock;
-};
-
-static void vvar_find(void *argument)
-{
-	struct find_job *job = argument;
-
-	vvar_find_mode(job->vdso, job->clocksource, &job->vclock);
+		find_page_mode(search, vclock);
 }
 
 void vvar_collect(const struct vdso_image *vdso, const char *clocksource,
 	struct vclock_evidence *vclock, const struct deadline *deadline)
 {
-	struct find_job job = {.vdso = vdso, .clocksource = clocksource, .vclock = *vclock};
+	struct page_search search = {.vdso = vdso,
+		.clocksource = clocksource,
+		.page_size = (size_t)sysconf(_SC_PAGESIZE),
+		.vclock = *vclock};
 	struct fact why;
 
-	if (child_probe(vvar_find, &job, sizeof(job), deadline, &why))
-		*vclock = job.vclock;
+	if (child_probe(vvar_find_mode, &search, sizeof(search), deadline, &why))
+		*vclock = search.vclock;
 	else
 		vclock->fact = vclock->pvclock_stable.fact = vclock->hyperv_sequence.fact = why;
 }
