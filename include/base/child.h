@@ -87,22 +87,16 @@ void child_refused(const char *call, int error, struct fact *why);
  */
 int child_wait(struct child_wait *wait);
 
-/* ---- fault.c: code that may raise a signal, in a process of one thread ---- */
+/* ---- fault.c: code that may raise a signal, in one thread at a time ---- */
 
 /*
  * Runs work(argument), which may load from a page with nothing behind it, read a counter that is
  * switched off, or call a vDSO function that crashes. Returns 0 if it came to its end, or the
  * signal that stopped it: SIGSEGV, SIGBUS, SIGILL, SIGFPE, or SIGVTALRM of an interval timer that
  * the caller set to bound the work. What the work had changed by then stays changed. The work may
- * set guards of its own, which cost no system call then.
+ * set guards of its own, which cost no system call then, as they do in a child of child_start().
  */
 int fault_guard(void (*work)(void *argument), void *argument);
-
-/*
- * Runs work that sets many guards of its own, with the handlers set once. A signal outside of these
- * guards ends the process, as it would without handlers.
- */
-void fault_guard_once(void (*work)(void *argument), void *argument);
 
 /*
  * Returns what a call does that fails with this errno: "fails with EINVAL"; of 0, that it says

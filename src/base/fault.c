@@ -16,11 +16,15 @@ static const int guarded_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGVTALRM
 
 #define GUARDED_COUNT ARRAY_SIZE(guarded_signals)
 
-static sigjmp_buf *innermost; /* guard; NULL: none */
+static _Thread_local sigjmp_buf *innermost; /* guard of this thread; NULL: none */
 
-static void leave_guard(int signal)
+/* A thread without a guard ends the process, as it would without handlers. */
+static void leave_guard(int number)
 {
-	siglongjmp(*innermost, signal);
+	if (innermost)
+		siglongjmp(*innermost, number);
+	signal(number, SIG_DFL);
+	raise(number);
 }
 
 int fault_guard(void (*work)(void *argument), void *argument)
@@ -50,14 +54,6 @@ int fault_guard(void (*work)(void *argument), void *argument)
 		sigaction(guarded_signals[i], &saved[i], NULL);
 	innermost = outer;
 	return signal;
-}
-
-void fault_guard_once(void (*work)(void *argument), void *argument)
-{
-	int signal = fault_guard(work, argument);
-
-	if (signal)
-		raise(signal);
 }
 
 const char *fault_signal_name(int signal)

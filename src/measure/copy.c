@@ -351,11 +351,6 @@ static void run_copy(void *argument)
 		find_cost(copy);
 }
 
-static void run_guarded(void *copy)
-{
-	fault_guard_once(run_copy, copy);
-}
-
 void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 	const struct vclock_evidence *vclock, struct copy_evidence *answer,
 	const struct deadline *deadline)
@@ -382,7 +377,7 @@ void copy_measure(const struct vdso_image *vdso, const struct call_table *calls,
 		            VVAR_PAGES_AFTER * copy.page_size;
 		if (vclock->how == VCLOCK_READ)
 			copy.hint = (size_t)(vclock->at + (int64_t)(vdso->base - copy.from));
-		if (child_call(run_guarded, &copy, sizeof(copy), deadline, &why))
+		if (child_call(run_copy, &copy, sizeof(copy), deadline, &why))
 			*answer = copy.answer;
 	}
 	if (!fact_is_known(&answer->fact)) {

@@ -63,9 +63,8 @@ static void run_here(struct proof_run *run, uint32_t count)
 	}
 }
 
-static void run_on_cpus(void *argument)
+void proof_run_all(struct proof_run *run)
 {
-	struct proof_run *run = argument;
 	int cpus[CPUS_MAX];
 	size_t used = 0;
 	uint32_t done = 0;
@@ -85,11 +84,6 @@ static void run_on_cpus(void *argument)
 		run->cpus = 1;
 	if (done < PROOF_CALLS)
 		run_here(run, PROOF_CALLS - done);
-}
-
-void proof_run_all(struct proof_run *run)
-{
-	fault_guard_once(run_on_cpus, run);
 }
 
 static void try_plain(void *argument)

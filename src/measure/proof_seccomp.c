@@ -54,14 +54,9 @@ void proof_seccomp_run(struct proof_run *run)
 	proof_run_all(run);
 }
 
-static void run_guarded(void *run)
-{
-	proof_seccomp_run(run);
-}
-
 static void run_seccomp(void *run)
 {
-	fault_guard_once(run_guarded, run);
+	proof_seccomp_run(run);
 }
 
 bool proof_by_seccomp(struct proof_run *run, const struct deadline *deadline, struct fact *why)

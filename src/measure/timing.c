@@ -163,11 +163,6 @@ static void run_job(void *argument)
 	proof_seccomp_run(&job->run);
 }
 
-static void run_guarded(void *job)
-{
-	fault_guard_once(run_job, job);
-}
-
 bool timing_measure(const struct call_table *table, unsigned options,
 	struct timing_evidence *timing, struct call_evidence *calls, struct proof_evidence *proof,
 	const struct deadline *deadline)
@@ -186,7 +181,7 @@ bool timing_measure(const struct call_table *table, unsigned options,
 	job->run.place = PROOF_SPREAD;
 	job->run.call = PROOF_RUN_NOTHING;
 	memcpy(job->run.calls, calls, size);
-	child_run(run_guarded, NULL, job, deadline, &why);
+	child_run(run_job, NULL, job, deadline, &why);
 	is_proven = fact_is_known(&job->run.fact);
 	if (job->is_timed) {
 		*timing = job->timing;

@@ -89,9 +89,8 @@ static void search_page(struct page_search *search, uintptr_t at)
 	search->matches += match.matches;
 }
 
-static void search_all_pages(void *argument)
+static void search_all_pages(struct page_search *search)
 {
-	struct page_search *search = argument;
 	uintptr_t base = search->vdso->base;
 
 	search->realtime[0] = kernel_clock_ns(CLOCK_REALTIME_COARSE) / NS_PER_SECOND;
@@ -149,7 +148,7 @@ static void find_page_mode(struct page_search *search, struct vclock_evidence *a
 {
 	const struct vvar_match *match = &search->match;
 
-	fault_guard_once(search_all_pages, search);
+	search_all_pages(search);
 	answer->time_namespace.value = search->timens_at != 0;
 	if (!search->realtime[0]) {
 		fact_set(&answer->fact, FACT_DENIED,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of base/fault: work that survives a signal and reports it. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/time.h"
 #include "unit/unit.h"
 
 static volatile int steps;
@@ -113,6 +115,31 @@ static void a_fault_goes_to_the_innermost_guard(void **state)
 	assert_int_equal(steps, 1);
 }
 
+static void *fault(void *unused)
+{
+	raise(SIGSEGV);
+	return unused;
+}
+
+static void fault_in_a_thread(void *argument)
+{
+	pthread_t thread;
+
+	(void)argument;
+	if (pthread_create(&thread, NULL, fault, NULL) == 0)
+		pthread_join(thread, NULL);
+}
+
+/* The guard around the work of a child is not one of its threads: their stacks differ. */
+static void a_thread_without_a_guard_ends_the_child(void **state)
+{
+	struct fact why = {0};
+
+	(void)state;
+	assert_false(child_run(fault_in_a_thread, NULL, NULL, DEADLINE_NONE, &why));
+	assert_string_equal(why.reason, "killed by SIGSEGV");
+}
+
 static void ignore(int signal)
 {
 	(void)signal;
@@ -148,6 +175,7 @@ int main(void)
 		cmocka_unit_test(a_page_without_backing_is_reported_as_sigbus),
 		cmocka_unit_test(every_guarded_signal_is_reported),
 		cmocka_unit_test(a_fault_goes_to_the_innermost_guard),
+		cmocka_unit_test(a_thread_without_a_guard_ends_the_child),
 		cmocka_unit_test(the_previous_handlers_are_restored),
 		cmocka_unit_test(signal_names_are_the_kernel_s),
 	};
