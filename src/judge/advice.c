@@ -390,19 +390,10 @@ bool advice_sends_report(const struct advice *advice)
 
 struct advice_list {
 	struct advice *advice;
-	const struct advice_row *rows[ADVICE_MAX];
 	size_t count;
+	bool mends;              /* the last one does */
 	const char *why_not_tsc; /* NULL once a text has it */
 };
-
-static bool is_in_list(const struct advice_list *list, const struct advice_row *row)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		if (list->rows[i] == row)
-			return true;
-	}
-	return false;
-}
 
 /* Adds advice of this rank, none twice. */
 static void add_advice(const struct view *v, enum rank rank, const struct advice_row *row,
@@ -410,10 +401,14 @@ static void add_advice(const struct view *v, enum rank rank, const struct advice
 {
 	struct advice *advice = &list->advice[list->count];
 
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->advice[i].id == row->id)
+			return;
+	}
 	/* Advice that takes another kernel comes after all that helps with this one. */
 	if (list->count == ADVICE_MAX ||
 		rank != (needs_newer_kernel(v, row) ? RANK_PROOF : row->rank) ||
-		is_in_list(list, row) || !advice_make(v, row, advice))
+		!advice_make(v, row, advice))
 		return;
 	/* The kernel makes its own choice once a setting is removed. */
 	if (list->why_not_tsc && row->rank != RANK_UNDO) {
@@ -422,9 +417,9 @@ static void add_advice(const struct view *v, enum rank rank, const struct advice
 				" Do not switch to tsc: %s.", list->why_not_tsc);
 		list->why_not_tsc = NULL;
 	}
-	advice->is_alternative = list->count && ranks[row->rank].mends &&
-	                         ranks[list->rows[list->count - 1]->rank].mends;
-	list->rows[list->count++] = row;
+	advice->is_alternative = list->mends && ranks[row->rank].mends;
+	list->mends = ranks[row->rank].mends;
+	list->count++;
 }
 
 size_t advice_find(

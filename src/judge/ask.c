@@ -317,3 +317,40 @@ enum unstable_reason unstable_read(const char *words)
 	}
 	return words ? UNSTABLE_OTHERWISE : UNSTABLE_UNSAID;
 }
+
+/* The clock mode is of 4.12; RHEL 7's 3.10 and SLES 12's 4.4 got it by backport. */
+bool kernel_reads_hyperv_page(const struct evidence *evidence)
+{
+	const char *kernel = evidence->host.kernel.value;
+
+	return !kernel_is_before(evidence, "4.12") || strstr(kernel, ".el7") ||
+	       (strncmp(kernel, "4.4.", 4) == 0 &&
+		       (strstr(kernel, "-default") || strstr(kernel, "-azure")));
+}
+
+/* True if the vDSO of this architecture has no function that reads a clock in this release. */
+bool kernel_vdso_has_no_clock(const struct evidence *evidence)
+{
+	/*
+	 * The first kernel whose vDSO has one, by what uname(2) calls the machine; read in 3.10,
+	 * 3.14, 4.4, 4.19, 5.4, 5.10, 6.1, 6.12 and 7.2. The functions of riscv64 before 5.5, and
+	 * of parisc, only make the system call.
+	 */
+	static const struct {
+		const char *machine; /* its beginning */
+		const char *release; /* NULL: none has */
+	} first[] = {{"i386", "3.15"}, {"i486", "3.15"}, {"i586", "3.15"}, {"i686", "3.15"},
+		{"armv", "4.1"}, {"mips", "4.4"}, {"sparc64", "4.16"}, {"riscv64", "5.5"},
+		{"csky", "5.11"}, {"alpha", NULL}, {"arc", NULL}, {"hexagon", NULL}, {"m68k", NULL},
+		{"microblaze", NULL}, {"nios2", NULL}, {"openrisc", NULL}, {"parisc", NULL},
+		{"riscv32", NULL}, {"sh", NULL}, {"xtensa", NULL}};
+
+	/* That of User-Mode Linux makes the system calls itself (um/vdso/um_vdso.c, 3.2 to 7.2). */
+	if (hypervisor_is(evidence, "uml"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
+		if (arch_starts(evidence, first[i].machine))
+			return !first[i].release || kernel_is_before(evidence, first[i].release);
+	}
+	return false;
+}

@@ -70,8 +70,8 @@ static void write_cause(const struct view *v, const struct cause_row *row, struc
 	if (row->evidence)
 		row->evidence(v, cause);
 	for (size_t i = 0; i < ARRAY_SIZE(row->details) && row->details[i]; i++) {
-		row_fill(v, row->details[i], when, figures, detail, sizeof(detail));
-		cite(cause, "%s", detail);
+		if (row_fill(v, row->details[i], when, figures, detail, sizeof(detail)))
+			cite(cause, "%s", detail);
 	}
 	cite_line(v, cause, line);
 	if (row->with_switch)

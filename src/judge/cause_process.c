@@ -12,24 +12,8 @@
 #include "base/child.h"
 #include "base/memory.h"
 
-static void cite_counter_off(const struct view *v, struct cause *cause)
-{
-	cite(cause, "prctl(PR_GET_TSC): PR_TSC_SIGSEGV");
-	if (v->decided.signal)
-		cite(cause, "clock_gettime ends with %s", fault_signal_name(v->decided.signal));
-}
-
-static void cite_wrapper(const struct view *v, struct cause *cause)
-{
-	const struct text_fact *wrapper = &v->evidence->vdso.wrapper;
-
-	if (fact_is_known(&wrapper->fact))
-		cite(cause, "clock_gettime() is that of %s", wrapper->value);
-}
-
 static void cite_libc_values(const struct view *v, struct cause *cause)
 {
-	cite_wrapper(v, cause);
 	for (size_t i = 0; i < v->evidence->call_count; i++) {
 		const struct call_evidence *call = &v->evidence->calls[i];
 
@@ -63,7 +47,6 @@ static void cite_libc(const struct view *v, struct cause *cause)
 		" calls through %s entered the kernel, none of the vDSO's own",
 		v->libc.entered, v->libc.attempts,
 		fact_is_known(&libc->fact) ? libc->value : "libc");
-	cite_wrapper(v, cause);
 }
 
 static const struct advice_row leave_counter_on = {"leave-counter-on", RANK_PROGRAM,
@@ -128,7 +111,9 @@ const struct cause_row causes_process[] = {
 	{"counter-disabled", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(counter_off)),
 		"The counter is disabled for this process and its children (prctl(PR_SET_TSC)): a "
 		"call that reads it ends with SIGSEGV.",
-		.signs = "prctl(PR_GET_TSC) returns PR_TSC_SIGSEGV.", .evidence = cite_counter_off,
+		.signs = "prctl(PR_GET_TSC) returns PR_TSC_SIGSEGV.",
+		.details = {"prctl(PR_GET_TSC): PR_TSC_SIGSEGV",
+			"clock_gettime ends with {signal}"},
 		.more = "PR_SET_TSC(2const)", .advice = {{&leave_counter_on, ALWAYS}}},
 	{"emulated", GROUP_PROCESS, CERTAINTY_PROVEN, IF(IS(emulated)),
 		"vdsocheck runs under an emulator; run it natively to check the host.",
@@ -201,14 +186,15 @@ const struct cause_row causes_process[] = {
 			IF(FACT_IS(host.libc_static, true))}},
 		.signs = "In the proof, calls through the C library entered the kernel, and none "
 			 "through the vDSO did.",
-		.evidence = cite_libc, .more = "vdso(7)",
-		.advice = {{&newer_libc, IF(IS(fallback))}}},
+		.evidence = cite_libc, .details = {"clock_gettime() is that of {library}"},
+		.more = "vdso(7)", .advice = {{&newer_libc, IF(IS(fallback))}}},
 	{"libc-values", GROUP_PROCESS, CERTAINTY_PROVEN, IF(CALL(is_wrong_by_libc)),
 		"This process gets another time than the kernel's from its clock functions, which "
 		"{wrapper} replaces. The host is not affected.",
 		.signs = "A deciding call through the C library fails or its values do not lie "
 			 "between the kernel's before and after it, while those of the vDSO do.",
-		.evidence = cite_libc_values, .more = "ld.so(8)"},
+		.evidence = cite_libc_values, .details = {"clock_gettime() is that of {library}"},
+		.more = "ld.so(8)"},
 	{0},
 };
 

@@ -59,15 +59,6 @@ static bool is_log_whole(const struct view *v)
 #define UNBOUND                                                                                    \
 	IS(tsc_missing), NOT(tsc_distrusted), NOT(tsc_delay), IS(tsc_in_use), ASK(is_log_whole)
 
-static void cite_invariance(const struct view *v, struct cause *cause)
-{
-	const struct host_evidence *host = &v->evidence->host;
-
-	cite(cause, "CPU: %s, TSC %s",
-		fact_is_known(&host->cpu.fact) ? host->cpu.value : "not known",
-		host->invariant_tsc.value ? "invariant" : "not invariant");
-}
-
 /* native_calibrate_tsc() reads leaf 0x15 on Intel's CPUs only, and no leaf of a hypervisor. */
 static const struct advice_row set_tsc_rate = {"set-tsc-rate", RANK_UPDATE, .actor = ACTOR_GUEST,
 	.text = "If the TSC's rate is known, give it to the kernel: add tsc_early_khz=RATE, in "
@@ -205,7 +196,7 @@ const struct cause_row causes_tsc[] = {
 		"The CPU does not advertise an invariant TSC to this machine.",
 		.signs = "CPUID 0x80000007, EDX bit 8, is not set, and the clocksource is xen, or "
 			 "tsc is not available.",
-		.evidence = cite_invariance,
+		.details = {"CPU: {cpu}, TSC not invariant"},
 		/* It helps a guest that nothing else keeps from the TSC. */
 		.advice = {{&advice_ask_for_invariant_tsc,
 			IF(IS(guest), NOT(has_switch), NOT(may_be_restored), NOT(on_xen), TRUSTED,
@@ -224,7 +215,7 @@ const struct cause_row causes_tsc[] = {
 				IF(LOG_UNREAD)}},
 		.signs = "CPUID has an invariant TSC, tsc is not available, and the kernel log "
 			 "does not say why.",
-		.evidence = cite_invariance,
+		.details = {"CPU: {cpu}, TSC invariant"},
 		.advice = {{&find_in_kernel_log,
 				   IF(KNOWN_TSC, LOG_READ, NOT(vdso_disabled), NOT_ALL(LOG_WHOLE))},
 			{&newer_kernel_for_cpu, IF(NOT_ALL(KNOWN_TSC), LOG_READ)}}},

@@ -40,12 +40,6 @@ static void cite_exports(const struct view *v, struct cause *cause)
 			v->evidence->vdso.export_count);
 }
 
-static void cite_crash(const struct view *v, struct cause *cause)
-{
-	cite(cause, "the deciding calls end with %s", fault_signal_name(v->decided.signal));
-	cite_mode(v, cause);
-}
-
 /* A clock that the kernel itself lacks fails in the same way. */
 static bool fails_by_vdso(const struct call_evidence *call)
 {
@@ -158,7 +152,8 @@ const struct cause_row causes_vdso[] = {
 		"The vDSO's functions end the process with a signal.",
 		.signs = "A deciding call by the vDSO ends the child process that makes it with a "
 			 "signal.",
-		.evidence = cite_crash, .advice = {{&report_crash, ALWAYS}}},
+		.evidence = cite_mode, .details = {"the deciding calls end with {signal}"},
+		.advice = {{&report_crash, ALWAYS}}},
 	/* arch/powerpc/include/asm/vdso/: vdso_clocksource_ok(), 5.x to 7.2 */
 	{"vdso-ignores-clocksource", GROUP_VDSO, CERTAINTY_LIKELY,
 		IF(EQ(verdict, VERDICT_WRONG), IGNORES_CLOCKSOURCE),

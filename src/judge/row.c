@@ -117,7 +117,7 @@ bool words_fill(const char *text, const struct word *words, char *filled, size_t
 	return true;
 }
 
-void row_fill(const struct view *v, const char *text, const char *when, const char *figures,
+bool row_fill(const struct view *v, const char *text, const char *when, const char *figures,
 	char *filled, size_t size)
 {
 	const struct evidence *evidence = v->evidence;
@@ -134,11 +134,13 @@ void row_fill(const struct view *v, const char *text, const char *when, const ch
 		{"vdso", fact_is_known(vdso) ? "present" : vdso->reason},
 		{"log", evidence->kernel_log.fact.reason},
 		{"proof", *proof ? proof : "nothing was measured"},
-		{"signal", fault_signal_name(v->decided.signal)},
+		{"signal", v->decided.signal ? fault_signal_name(v->decided.signal) : NULL},
+		{"cpu", fact_is_known(&host->cpu.fact) ? host->cpu.value : "not known"},
+		{"library", fact_is_known(&wrapper->fact) ? wrapper->value : NULL},
 		{"wrapper", !fact_is_known(&wrapper->fact) ? CAUSE_WORD_WRAPPER
 			    : slash                        ? slash + 1
 							   : wrapper->value},
 		{0}};
 
-	words_fill(text, words, filled, size);
+	return words_fill(text, words, filled, size);
 }

@@ -233,7 +233,10 @@ struct cause_row {
 	void (*figures)(const struct view *v, char text[CAUSE_FIGURES_SIZE]);
 	const char *signs;         /* how it is recognized */
 	const struct term *proven; /* makes the certainty that; NULL: nothing does */
-	/* The evidence: a function cites it, then texts like the above, and a line of the log. */
+	/*
+	 * The evidence: a function cites it, then texts like the above, unless a word of them is
+	 * not known, and a line of the log.
+	 */
 	void (*evidence)(const struct view *v, struct cause *cause);
 	const char *details[2];
 	struct term line; /* MEMBER(name) */
@@ -342,7 +345,7 @@ bool words_fill(const char *text, const struct word *words, char *filled, size_t
  * The same with the words of this host that texts of verdicts and causes may have; SUMMARY_SIZE and
  * CAUSE_TEXT_SIZE suffice for the longest.
  */
-void row_fill(const struct view *v, const char *text, const char *when, const char *figures,
+bool row_fill(const struct view *v, const char *text, const char *when, const char *figures,
 	char *filled, size_t size);
 
 /* The advice that is tied to no cause, ended by a row of NULL. */

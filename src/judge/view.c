@@ -149,6 +149,37 @@ static bool has_other_choice(const struct evidence *evidence)
 		       !clocksource_is(evidence, clocksource->available[0]));
 }
 
+/*
+ * Returns the verdict that the kernel's clocksource, release and command line make likely where
+ * nothing was measured. Other names leave it open: a hypervisor's page may be invalid, and arm64's
+ * counter may have an erratum.
+ */
+static enum verdict_kind expected_verdict(const struct view *v)
+{
+	/* Each kernel that registers one of these gives it its mode. */
+	static const char with_mode[] = "tsc timebase tod Constant";
+	const struct evidence *evidence = v->evidence;
+	const char *current = evidence->clocksource.current;
+	bool has_mode =
+		text_has_word(text_span(with_mode), current) ||
+		(strcmp(current, "riscv_clocksource") == 0 && !kernel_is_before(evidence, "5.10"));
+
+	if (evidence->live || !fact_is_known(&evidence->clocksource.current_fact))
+		return VERDICT_UNKNOWN;
+	if (v->no_vdso || v->vdso_without_clock)
+		return VERDICT_FALLBACK;
+	if (v->may_read_hpet)
+		return VERDICT_UNKNOWN;
+	/* powerpc's vDSO reads the timebase whatever the clocksource is (vdso/gettimeofday.h). */
+	if ((v->name_has_no_mode && !v->on_powerpc) ||
+		(v->counter_erratum && clocksource_is(evidence, "arch_sys_counter")) ||
+		(v->on_xen && (kernel_is_before(evidence, "4.15") || v->xen_refused)) ||
+		(v->on_kvm_clock && (v->kvm_clock_32_bit || boot_takes(evidence, BOOT_KVM_VDSO))) ||
+		(v->on_hyperv_page && !v->reads_hyperv_page) || v->vdso_disabled)
+		return VERDICT_FALLBACK;
+	return has_mode ? VERDICT_OK : VERDICT_UNKNOWN;
+}
+
 static void add_clocksource(struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
@@ -178,7 +209,7 @@ static void add_clocksource(struct view *v)
 	v->page_stable = fact_is_flag(&vclock->pvclock_stable, true) &&
 	                 vclock->how >= VCLOCK_COPY && !v->mode_none;
 	v->page_unstable = fact_is_flag(&vclock->pvclock_stable, false);
-	v->expected = verdict_expected(v);
+	v->expected = expected_verdict(v);
 }
 
 /*

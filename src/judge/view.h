@@ -231,9 +231,6 @@ struct view view_of(const struct evidence *evidence);
 /* Needs the verdict. */
 void view_follow(struct view *v);
 
-/* Returns the verdict to expect where nothing was measured; needs the other facts of the view. */
-enum verdict_kind verdict_expected(const struct view *v);
-
 /* True if there is a hypervisor below this host, by its files, its log or its clocks. */
 bool host_is_guest(const struct evidence *evidence);
 
