@@ -184,11 +184,6 @@ static size_t list_keys(const struct trace_events *events, enum event_value map,
 	return count;
 }
 
-static size_t list_processes(const struct trace_events *events, uint32_t **list)
-{
-	return list_keys(events, EVENT_PROCESSES, EVENT_PROCESSES_MAX, sizeof(**list), list);
-}
-
 _Static_assert(TRACE_CALL_MAX + 2 * EVENT_CLOCK_OTHER <= EVENT_IN_VDSO, "two calls take a clock");
 
 /* Says which calls are wanted, and gives them indexes. */
@@ -430,31 +425,38 @@ static bool find_process(
 }
 
 /*
- * Looks for processes that are new: for what can only be read while they run. It is no longer than
- * we may be deaf for signals and for the time.
+ * Reads what processes have only while they run, of all or of those that are new: the memory maps
+ * of a process, and of the one that has its image from its execve(2) on; or its group. It is no
+ * longer than we may be deaf for signals and for the time.
  */
-static void look_for_processes(struct trace_events *events)
+static void look_for_processes(struct trace_events *events, int64_t most_ns, bool is_last)
 {
 	const struct trace_run *run = events->run;
-	struct deadline deadline = deadline_after(LOOKING_MOST_NS);
+	struct deadline deadline = deadline_after(most_ns);
 	struct event_process found;
 	uint32_t *processes;
-	size_t count = list_processes(events, &processes);
+	pid_t owner;
+	size_t count = list_keys(
+		events, EVENT_PROCESSES, EVENT_PROCESSES_MAX, sizeof(*processes), &processes);
 
 	for (size_t i = 0; i < count && deadline_left_ns(&deadline); i++) {
 		const uint32_t process = processes[i], at = process % KNOWN_MAX;
 
 		if (!find_process(events, process, &found) ||
-			(events->known[at].process == process &&
+			(!is_last && events->known[at].process == process &&
 				events->known[at].image == found.image))
 			continue;
+		owner = (pid_t)(found.image & IMAGE_PROCESS);
 		events->known[at].process = process;
 		events->known[at].image = found.image;
-		if (run->trace->request->locates_calls)
-			remember(events, (pid_t)process, found.image, NULL);
-		else
+		if (!run->trace->request->locates_calls) {
 			trace_callers_add(
 				run, (pid_t)process, found.group, (const char *)found.name);
+			continue;
+		}
+		if (owner != (pid_t)process && !find_memory(events, found.image))
+			remember(events, owner, found.image, NULL);
+		remember(events, (pid_t)process, found.image, NULL);
 	}
 	free(processes);
 }
@@ -474,7 +476,7 @@ static int64_t events_tick(struct trace_source *source)
 		return INT64_MAX;
 	if (begin_ns < events->next_ns)
 		return events->next_ns - begin_ns;
-	look_for_processes(events);
+	look_for_processes(events, LOOKING_MOST_NS, false);
 	end_ns = trace_clock_ns(CLOCK_MONOTONIC);
 	/* It takes longer only while another process has our CPU. */
 	if (end_ns - begin_ns > LOOKING_MOST_NS)
@@ -504,12 +506,13 @@ static void add_to_caller(
 		caller->avoidable += count;
 }
 
-/* Adds calls of a key, whose process had this memory map, to the evidence. */
-static void add_calls(const struct trace_events *events, const struct event_key *key,
-	const struct image *image, uint64_t count)
+/* Adds calls of a key to the evidence. */
+static void add_calls(
+	const struct trace_events *events, const struct event_key *key, uint64_t count)
 {
 	struct trace_evidence *trace = events->run->trace;
 	const struct trace_request *request = trace->request;
+	const struct memory *memory;
 	const size_t row = events->rows[key->call % EVENT_INDEXES];
 	const enum place_kind kind = key->call & EVENT_IS_COMPAT     ? PLACE_OF_32_BIT
 	                             : key->call & EVENT_BY_FUNCTION ? PLACE_BY_FUNCTION
@@ -524,82 +527,34 @@ static void add_calls(const struct trace_events *events, const struct event_key 
 	trace->counts[row] += count;
 	if (request->target == TARGET_PROCESS)
 		trace->cpu_is_partial |= count && key->maker;
-	if (count && request->locates_calls &&
-		request->plan->rows[row].call->served != SERVED_CALL_COUNT)
-		places_add(&trace->call_places, image, (struct place_call){kind, row}, count,
-			key->where);
-}
-
-struct counted {
-	struct event_key key;
-	uint64_t count;
-};
-
-/*
- * Reads the maps of what runs still, which may have libraries that are new: of the process that has
- * the image from its execve(2) on, and of the last one that made a key.
- */
-static void read_last_maps(struct trace_events *events)
-{
-	struct deadline deadline = deadline_after(LAST_READING_NS);
-	struct event_process found;
-	uint32_t *processes;
-	size_t count = list_processes(events, &processes);
-
-	if (events->run->trace->request->target != TARGET_PROGRAM)
-		remember(events, events->run->trace->program.pid, 0, NULL);
-	for (size_t i = 0; i < count && deadline_left_ns(&deadline); i++) {
-		if (!find_process(events, processes[i], &found))
-			continue;
-		if (!find_memory(events, found.image))
-			remember(events, (pid_t)(found.image & IMAGE_PROCESS), found.image, NULL);
-		remember(events, (pid_t)processes[i], found.image, NULL);
+	if (count && request->locates_calls) {
+		memory = find_memory(events, key->image);
+		places_add(&trace->call_places, memory ? memory->map : NULL,
+			(struct place_call){kind, row}, count, key->where);
 	}
-	free(processes);
 }
 
-/* Reads the counts of all keys, and those that CPUs keep, for free(). NULL: see errno. */
-static struct counted *read_counts(const struct trace_events *events, size_t *count)
+/* Adds the calls of all keys, and those that CPUs keep. False: see errno. */
+static bool add_counts(const struct trace_events *events)
 {
-	const size_t most = events->cpus * EVENT_KEYS_BY_CPU;
 	const size_t kept = events->cpus * EVENT_SLOTS;
 	struct event_slot *slots = xcalloc(kept, sizeof(*slots));
 	struct event_key *keys;
-	struct counted *list;
+	const size_t count = list_keys(
+		events, EVENT_COUNTS, events->cpus * EVENT_KEYS_BY_CPU, sizeof(*keys), &keys);
 	bool is_read = use_map(events, EVENT_KEPT, BPF_MAP_LOOKUP_ELEM, &only, slots);
 
-	*count = list_keys(events, EVENT_COUNTS, most, sizeof(*keys), &keys);
-	list = xmalloc((*count + kept) * sizeof(*list));
-	for (size_t i = 0; i < *count && is_read; i++) {
-		list[i].key = keys[i];
-		is_read = use_map(
-			events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, &keys[i], &list[i].count);
+	for (size_t i = 0; i < kept && is_read; i++)
+		add_calls(events, &slots[i].key, slots[i].count);
+	for (size_t i = 0; i < count && is_read; i++) {
+		uint64_t calls = 0;
+
+		is_read = use_map(events, EVENT_COUNTS, BPF_MAP_LOOKUP_ELEM, &keys[i], &calls);
+		add_calls(events, &keys[i], calls);
 	}
-	for (size_t i = 0; i < kept; i++)
-		list[(*count)++] = (struct counted){slots[i].key, slots[i].count};
 	free(slots);
 	free(keys);
-	if (is_read)
-		return list;
-	free(list);
-	return NULL;
-}
-
-/* Adds all calls that have keys. False: see errno. */
-static bool add_counts(const struct trace_events *events)
-{
-	const struct memory *memory;
-	size_t count;
-	struct counted *list = read_counts(events, &count);
-
-	if (!list)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		memory = find_memory(events, list[i].key.image);
-		add_calls(events, &list[i].key, memory ? memory->map : NULL, list[i].count);
-	}
-	free(list);
-	return true;
+	return is_read;
 }
 
 /*
@@ -644,15 +599,18 @@ static void read_all(struct trace_events *events)
 	struct trace_evidence *trace = events->run->trace;
 	const struct event_shared *shared = &events->shared;
 
+	/* What runs still may have libraries that are new. */
+	if (trace->request->locates_calls && trace->request->target != TARGET_PROGRAM)
+		remember(events, trace->program.pid, 0, NULL);
 	if (trace->request->locates_calls)
-		read_last_maps(events);
+		look_for_processes(events, LAST_READING_NS, true);
 	if (!add_counts(events) ||
 		!use_map(events, EVENT_SHARED, BPF_MAP_LOOKUP_ELEM, &only, &events->shared))
 		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
 	trace->sampled.taken = shared->samples;
 	trace->sampled.of_others = shared->samples_of_others;
 	for (size_t i = 0; i < ARRAY_SIZE(shared->rest); i++)
-		add_calls(events, &(struct event_key){.call = (uint16_t)i}, NULL, shared->rest[i]);
+		add_calls(events, &(struct event_key){.call = (uint16_t)i}, shared->rest[i]);
 	trace_miss(&trace->missed, MISSED_THREADS, shared->unfollowed,
 		"more ran than can be followed at once");
 	trace_miss(&trace->missed, MISSED_CALLS, count_missed(events),
