@@ -216,12 +216,12 @@ uint32_t event_program_write(
 	const uint64_t values[EVENT_VALUE_COUNT], struct bpf_insn code[EVENT_CODE_MAX])
 {
 	memcpy(code, program.code, program.count * sizeof(*code));
-	for (uint32_t i = 0; i < program.fill_count; i++) {
-		const uint16_t name = program.fills[i].value;
-		struct bpf_insn *halves = &code[program.fills[i].at];
+	for (struct bpf_insn *halves = code; halves < code + program.count; halves++) {
+		const int32_t name = halves->imm;
 
-		if (name < EVENT_MAP_COUNT)
-			halves->src_reg = BPF_PSEUDO_MAP_FD;
+		if (halves->src_reg != EVENT_FILL_REGISTER)
+			continue;
+		halves->src_reg = name < EVENT_MAP_COUNT ? BPF_PSEUDO_MAP_FD : 0;
 		halves[0].imm = (int32_t)(uint32_t)values[name];
 		halves[1].imm = (int32_t)(uint32_t)(values[name] >> 32);
 	}

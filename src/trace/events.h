@@ -145,16 +145,16 @@ enum event_hook {
 };
 
 #define EVENT_CODE_MAX 1024
-#define EVENT_FILL_MAX 96
 
-/* The program as it was compiled, with the instructions that a value is filled into. */
+/* The program as it was compiled. */
 struct event_program {
-	uint32_t count, fill_count;
+	uint32_t count;
 	uint64_t code[EVENT_CODE_MAX];
-	struct {
-		uint16_t at, value;
-	} fills[EVENT_FILL_MAX];
 };
+
+/* Marks an instruction that loads a value, by a register that there is not. */
+#define EVENT_FILL(value) ((uint64_t)EVENT_FILL_REGISTER << 12 | (uint64_t)(value) << 32)
+#define EVENT_FILL_REGISTER 15
 
 /* Writes the program. Returns the number of instructions; 0: this machine's registers are not
  * known. */
