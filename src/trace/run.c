@@ -14,9 +14,13 @@
 #include "base/privileges.h"
 #include "base/time.h"
 #include "count.h"
+#include "files.h"
 
 /* Most time between two looks: a signal that comes right before a wait does not interrupt it. */
 #define LOOK_NS 100000000
+
+/* And whether a process is there that is not a child: pidfds need Linux 5.3. */
+#define LOOK_AT_PROCESS_NS 20000000
 
 /* A signal that asks us to end sets it while no program runs. */
 static volatile bool stopped;
@@ -103,6 +107,9 @@ static int64_t look_around(struct trace_run *run)
 		int64_t ns = trace_signals_pass(run);
 
 		next_ns = ns < next_ns ? ns : next_ns;
+	} else if (run->trace->request->target == TARGET_PROCESS) {
+		run->is_over |= !process_is_there(run->trace->program.pid);
+		next_ns = next_ns < LOOK_AT_PROCESS_NS ? next_ns : LOOK_AT_PROCESS_NS;
 	}
 	if (!left_ns) {
 		run->is_over = true;

@@ -5,24 +5,6 @@
  */
 #include "base/privileges.h"
 #include "count.h"
-#include "files.h"
-
-/* Time between two looks whether the process is there: pidfds need Linux 5.3. */
-#define LOOK_NS 20000000
-
-/* Watches the process. */
-struct watch {
-	struct trace_source source;
-	struct trace_run *run;
-};
-
-static int64_t look(struct trace_source *source)
-{
-	struct watch *watch = (struct watch *)source;
-
-	watch->run->is_over |= !process_is_there(watch->run->trace->program.pid);
-	return LOOK_NS;
-}
 
 /* Where system calls are refused to be counted, samples say something of a process. */
 bool trace_running(struct trace_run *run)
@@ -30,7 +12,6 @@ bool trace_running(struct trace_run *run)
 	struct trace_evidence *trace = run->trace;
 	const struct trace_request *request = trace->request;
 	const struct real_fact *floor = &trace->host.timing.syscall_floor_ns;
-	struct watch watch = {.source = {.tick = look}, .run = run};
 	const bool is_counted = trace_events_open(run, &trace->method_fact);
 	const bool is_sampled = !is_counted && !request->counts_exactly &&
 	                        request->target == TARGET_PROCESS && trace_samples_open(run, -1);
@@ -43,8 +24,6 @@ bool trace_running(struct trace_run *run)
 				(request->locates_calls ? PRIVILEGES(CAP_SYS_PTRACE) : 0) |
 				(request->lists_groups ? PRIVILEGES_FIND_GROUP : 0));
 		trace_run_begin(run);
-		if (request->target != TARGET_HOST)
-			trace_run_add(run, &watch.source);
 		trace_run_wait(run);
 	}
 	trace_run_end(run);
