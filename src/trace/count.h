@@ -38,12 +38,8 @@ void trace_program_read(struct trace_program *program, const unsigned char *byte
 
 /* ---- host.c ---- */
 
-/*
- * Proves whether the vDSO serves the calls of the plan and the deciding ones on this host, and
- * makes the table of them.
- */
-void trace_host_prove(const struct root *root, const struct trace_plan *plan, struct evidence *host,
-	struct call_table *calls);
+/* Makes the table of the calls of this host, and proves whether the vDSO serves them. */
+void trace_host_prove(const struct root *root, struct evidence *host, struct call_table *calls);
 
 /*
  * Measures what the calls of the table cost, as system calls and in the vDSO: those that the

@@ -19,34 +19,15 @@
 /* More than a list of CPUs has. */
 #define LIST_SIZE 4096
 
-/* Says whether a row may be counted, or samples in the vDSO may be of it. */
-static bool is_wanted(const struct trace_plan *plan, const struct call_row *row)
-{
-	const enum served_call served = served_find_call(text_span(row->call));
-
-	for (size_t i = 0; i < plan->call_count; i++) {
-		if (plan->calls[i].served == served)
-			return true;
-	}
-	return row->decides;
-}
-
-void trace_host_prove(const struct root *root, const struct trace_plan *plan, struct evidence *host,
-	struct call_table *calls)
+void trace_host_prove(const struct root *root, struct evidence *host, struct call_table *calls)
 {
 	struct deadline deadline = deadline_after(MEASURING_NS);
 	struct vdso_image image;
-	size_t kept = 0;
 
 	host->live = root->live;
 	clocksource_collect(root, &host->clocksource);
 	vdso_collect(root, &host->vdso, &image);
 	call_table_make(&host->vdso, &image, calls, &deadline);
-	for (size_t i = 0; i < calls->count; i++) {
-		if (is_wanted(plan, &calls->rows[i]))
-			calls->rows[kept++] = calls->rows[i];
-	}
-	calls->count = kept;
 	call_table_name(calls, host);
 	proof_take(calls, PROOF_SPREAD, &host->proof, host->calls, &deadline);
 	if (counts_deciding(host).entered > 0)

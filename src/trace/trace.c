@@ -110,7 +110,7 @@ static bool count_program(struct cli *cli)
 	if (error)
 		return refuse_program(report, name, error);
 	trace_program_inspect(&trace->program);
-	trace_host_prove(&cli->root, trace->request->plan, &trace->host, &work->calls);
+	trace_host_prove(&cli->root, &trace->host, &work->calls);
 	if (!trace_started(run, &error, &why))
 		return cli_error("cannot run %s%s: %s", name,
 			report->request.as_if_fallback ? " as if this host fell back" : "",
@@ -162,7 +162,7 @@ static bool count_running(struct cli *cli)
 	}
 	if (request->counts_exactly && !may_write(cli, trace, work->is_confirmed))
 		return false;
-	trace_host_prove(&cli->root, trace->request->plan, &trace->host, &work->calls);
+	trace_host_prove(&cli->root, &trace->host, &work->calls);
 	if (is_shown(cli))
 		trace_host_time(trace, &work->calls);
 	work_begin(cli, "counting", NULL);
