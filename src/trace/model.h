@@ -133,8 +133,7 @@ struct trace_place {
 	size_t row;           /* of the plan */
 	const char *call, *clock;
 	char module[512];    /* path of the file; "": the code is of no file, or not known */
-	uint64_t offset;     /* of the call in the module */
-	char address[24];    /* the same, as addr2line(1) takes it; "": there is none */
+	char address[24];    /* of the call in it, as addr2line(1) takes it; "": there is none */
 	char function[128];  /* "": not known */
 	size_t caller_count; /* of the function, the innermost first */
 	char callers[2][128];
