@@ -79,7 +79,7 @@ uint64_t trace_line_calls(const struct trace_line *line)
 static void divide_calls(
 	const struct trace_evidence *trace, size_t row, enum by_vdso proof, struct trace_line *line)
 {
-	const bool is_counted = fact_is_known(&trace->method_fact);
+	const bool is_counted = fact_is_known(&trace->counted);
 	const uint64_t into_vdso = trace->vdso_calls[row], by_kernel = trace->counts[row];
 	const uint64_t surplus = into_vdso > by_kernel ? into_vdso - by_kernel : 0;
 	uint64_t served = 0;
@@ -111,7 +111,7 @@ static void divide_calls(
 		line->unproven = surplus;
 		break;
 	}
-	line->counted = trace->method_fact;
+	line->counted = trace->counted;
 	if ((trace->request->as_if_fallback || proof == VDSO_FALLS_BACK) &&
 		fact_is_known(&trace->served))
 		fact_set_known(&line->counted);
@@ -256,7 +256,7 @@ static void judge_inside(const struct trace_evidence *trace, struct trace_inside
 
 void trace_costs_judge(const struct trace_evidence *trace, struct trace_diagnosis *diagnosis)
 {
-	diagnosis->counted = diagnosis->listed = trace->method_fact;
+	diagnosis->counted = diagnosis->listed = trace->counted;
 	if (fact_is_known(&trace->served))
 		fact_set_known(&diagnosis->listed);
 	for (size_t row = 0; row < trace->request->plan->row_count; row++) {

@@ -165,7 +165,7 @@ bool trace_tracer_open(struct trace_run *run);
  * Counts the calls of the running process trace->program.pid and of the children that it starts,
  * until the run is over or the process ends, or those of the whole host, and fills in
  * trace->callers and trace->sampled, too. If only samples of the process could be taken,
- * trace->method_fact says why. False with the reason in trace->method_fact.
+ * trace->counted says why. False with the reason in trace->counted.
  */
 bool trace_running(struct trace_run *run);
 

@@ -606,7 +606,7 @@ static void read_all(struct trace_events *events)
 		look_for_processes(events, LAST_READING_NS, true);
 	if (!add_counts(events) ||
 		!use_map(events, EVENT_SHARED, BPF_MAP_LOOKUP_ELEM, &only, &events->shared))
-		fact_set_errno(&trace->method_fact, errno, "reading the counts by bpf(2)");
+		fact_set_errno(&trace->counted, errno, "reading the counts by bpf(2)");
 	trace->sampled.taken = shared->samples;
 	trace->sampled.of_others = shared->samples_of_others;
 	for (size_t i = 0; i < ARRAY_SIZE(shared->rest); i++)

@@ -301,7 +301,7 @@ const struct field trace_fields[] = {
 		       "order; with --all of the processes with the most samples, at the end"},
 	{LIST_AT("system_call_places", trace.call_places.list, trace.call_places.count,
 		 trace_place_fields),
-		.fact = FACT(trace.method_fact), .reason = "reason",
+		.fact = FACT(trace.counted), .reason = "reason",
 		.doc = "places that make the most system calls, in this order"},
 	{REASON("reason")},
 	{LIST_AT("top", trace.callers.list, trace.callers.count, trace_caller_fields),

@@ -204,7 +204,7 @@ struct trace_evidence {
 	bool cpu_is_partial;    /* others were counted, too */
 
 	/* The system calls. */
-	struct fact method_fact; /* why they were not counted; known: they were */
+	struct fact counted; /* known: they were; else why not */
 	uint64_t counts[TRACE_ROW_MAX];
 	struct trace_places call_places; /* of these, where they are known; not of a whole host */
 	struct trace_callers callers;    /* of a whole host; at the end those with the most calls */

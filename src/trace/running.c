@@ -12,7 +12,7 @@ bool trace_running(struct trace_run *run)
 	struct trace_evidence *trace = run->trace;
 	const struct trace_request *request = trace->request;
 	const struct real_fact *floor = &trace->host.timing.syscall_floor_ns;
-	const bool is_counted = trace_events_open(run, &trace->method_fact);
+	const bool is_counted = trace_events_open(run, &trace->counted);
 	const bool is_sampled = !is_counted && !request->counts_exactly &&
 	                        request->target == TARGET_PROCESS && trace_samples_open(run, -1);
 	const bool is_watched =

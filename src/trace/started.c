@@ -170,7 +170,7 @@ bool trace_started(struct trace_run *run, int *error, struct fact *why)
 
 	if (file < 0)
 		return false;
-	(void)trace_events_open(run, &trace->method_fact);
+	(void)trace_events_open(run, &trace->counted);
 	run->is_traced = serves && trace_tracer_open(run);
 	/* A run as this host is would seem to survive what it is to show. */
 	if (trace->request->as_if_fallback && !run->is_traced) {

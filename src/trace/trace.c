@@ -169,14 +169,14 @@ static bool count_running(struct cli *cli)
 	is_counted = trace_running(run);
 	work_end();
 	if (!is_counted && request->target == TARGET_HOST)
-		return cli_error("cannot count on the whole host: %s", trace->method_fact.reason);
+		return cli_error("cannot count on the whole host: %s", trace->counted.reason);
 	if (!is_counted && request->counts_exactly)
 		return cli_error("cannot count the calls of process %d into the vDSO: %s",
 			trace->program.pid, trace->served.reason);
 	if (!is_counted)
 		return cli_error("cannot count process %d: %s; 'strace -c -p %d' counts its system "
 				 "calls, and stops it at each",
-			trace->program.pid, trace->method_fact.reason, trace->program.pid);
+			trace->program.pid, trace->counted.reason, trace->program.pid);
 	work->report.report.exit_status = EXIT_SUCCESS;
 	return true;
 }

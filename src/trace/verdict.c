@@ -394,9 +394,9 @@ static void list_missed(const struct trace_evidence *trace, struct trace_diagnos
 	struct trace_missed_list *missed = &diagnosis->missed;
 	char reason[TRACE_REASON_SIZE];
 
-	snprintf(reason, sizeof(reason), "%s%s", trace->method_fact.reason,
+	snprintf(reason, sizeof(reason), "%s%s", trace->counted.reason,
 		is_program ? "; '" COUNTS_THEM "' counts them" : "");
-	if (!fact_is_known(&trace->method_fact))
+	if (!fact_is_known(&trace->counted))
 		trace_miss(missed, MISSED_SYSTEM_CALLS, 0, reason);
 	if (is_program && !fact_is_known(&trace->served) &&
 		!trace_missed_count(missed, MISSED_PROGRAMS))
@@ -420,7 +420,7 @@ static void set_findings(struct findings *f)
 	is[WHOLE_HOST] = request->target == TARGET_HOST;
 	is[HOST_PROVEN] = fact_is_known(&trace->host.proof.fact);
 	is[HOST_SERVED] = deciding.entered == 0 && deciding.failing == 0;
-	is[CALLS_COUNTED] = fact_is_known(&trace->method_fact);
+	is[CALLS_COUNTED] = fact_is_known(&trace->counted);
 	is[CALLS_MAY_HIDE] = hides & HIDES_CALLS;
 	is[READS_COUNTED] = fact_is_known(&trace->served);
 	is[READS_MAY_HIDE] = hides & HIDES_READS;

@@ -960,7 +960,7 @@ static void a_program_that_reads_the_clock(void **state)
 	make_call(0, "clock_gettime", "CLOCK_MONOTONIC", 24, 240);
 	make_call(1, "gettimeofday", "", 25, 250);
 	fact_set_known(&trace->host.proof.fact);
-	fact_set_known(&trace->method_fact);
+	fact_set_known(&trace->counted);
 	fact_set_real(&trace->duration_s, 2);
 	fact_set_real(&trace->cpu_s, 1.5);
 	trace_miss(&trace->missed, MISSED_PROGRAMS, 3, "the program has no vDSO");
@@ -997,7 +997,7 @@ static void a_call_that_falls_back_by_another_is_counted_once(void **state)
 		trace->host.calls[i].path[PATH_VDSO].entered =
 			trace->host.calls[i].path[PATH_VDSO].attempts;
 	fact_set_known(&trace->host.proof.fact);
-	fact_set_known(&trace->method_fact);
+	fact_set_known(&trace->counted);
 	fact_set_real(&trace->duration_s, 2);
 	trace->vdso_calls[timeofday] = 1000;
 	trace->counts[0] = 1000;

@@ -74,7 +74,7 @@ static void make_host(bool falls_back)
 	make_plan();
 	*request = (struct trace_request){.plan = &plan, .target = TARGET_PROCESS};
 	*trace = (struct trace_evidence){.request = request, .program = {.pid = 1}};
-	fact_set_known(&trace->method_fact);
+	fact_set_known(&trace->counted);
 	call = &trace->host.calls[0];
 	trace->host.call_count = 1;
 	fact_set_known(&trace->host.proof.fact);
@@ -136,7 +136,7 @@ static void without_counts_of_system_calls_reads_say_what_the_proof_allows(void 
 		make_host(rows[i].entered == 1000);
 		trace->host.calls[0].path[PATH_VDSO].entered = rows[i].entered;
 		fact_set_known(&trace->served);
-		fact_set(&trace->method_fact, FACT_DENIED, "bpf(2) is refused");
+		fact_set(&trace->counted, FACT_DENIED, "bpf(2) is refused");
 		request->target = TARGET_PROGRAM;
 		if (!rows[i].is_proven)
 			fact_set(&trace->host.proof.fact, FACT_DENIED, "seccomp");
@@ -183,7 +183,7 @@ static void calls_that_were_not_proven_to_succeed_are_not_said_to_be_served(void
 		trace->host.calls[0].path[PATH_VDSO].failed = rows[i].failed;
 		fact_set_known(&trace->served);
 		if (!rows[i].is_counted)
-			fact_set(&trace->method_fact, FACT_DENIED, "bpf(2) is refused");
+			fact_set(&trace->counted, FACT_DENIED, "bpf(2) is refused");
 		trace->vdso_calls[trace_plan_call(&plan, rows[i].call)->row] = 500;
 		trace_judge(&run);
 		assert_int_equal(diagnosis->line_count, 1);
@@ -196,7 +196,7 @@ static void calls_that_were_not_proven_to_succeed_are_not_said_to_be_served(void
 	make_host(false);
 	request->target = TARGET_PROGRAM;
 	fact_set_known(&trace->served);
-	fact_set(&trace->method_fact, FACT_DENIED, "bpf(2) is refused");
+	fact_set(&trace->counted, FACT_DENIED, "bpf(2) is refused");
 	trace->vdso_calls[trace_plan_call(&plan, "gettimeofday")->row] = 500;
 	trace->vdso_calls[trace_plan_call(&plan, "time")->row] = 3;
 	trace_judge(&run);
@@ -263,7 +263,7 @@ static void each_call_is_a_system_call_or_served_or_not_proven(void **state)
 		request->as_if_fallback = rows[i].is_simulated;
 		fact_set_known(&trace->served);
 		if (!rows[i].is_counted)
-			fact_set(&trace->method_fact, FACT_DENIED, "bpf(2) is refused");
+			fact_set(&trace->counted, FACT_DENIED, "bpf(2) is refused");
 		set_count("gettimeofday", rows[i].by_kernel);
 		trace->vdso_calls[trace_plan_call(&plan, "gettimeofday")->row] = rows[i].into_vdso;
 		trace_judge(&run);
@@ -485,7 +485,7 @@ static void samples_alone_are_no_verdict(void **state)
 {
 	(void)state;
 	set_samples(1600);
-	fact_set(&trace->method_fact, FACT_DENIED, "bpf(2) is refused");
+	fact_set(&trace->counted, FACT_DENIED, "bpf(2) is refused");
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_UNKNOWN);
 	assert_non_null(strstr(run.report.summary, "10.0% +/- 0.2% of its CPU time"));
@@ -502,7 +502,7 @@ static void a_program_that_was_not_counted_is_unknown(void **state)
 {
 	(void)state;
 	make_host(true);
-	fact_set(&trace->method_fact, FACT_DENIED, "ptrace: refused");
+	fact_set(&trace->counted, FACT_DENIED, "ptrace: refused");
 	trace_judge(&run);
 	assert_int_equal(verdict(), TRACE_UNKNOWN);
 	assert_string_equal(
