@@ -132,21 +132,17 @@ static struct {
  * In place of the same functions of elfutils (libdwfl/debuginfod-client.c of 0.179 to 0.192), whose
  * constructor would load an HTTP client into a static program. No server is asked.
  */
-int __libdwfl_debuginfod_find_executable(Dwfl *dwfl, const unsigned char *id, size_t length);
-int __libdwfl_debuginfod_find_debuginfo(Dwfl *dwfl, const unsigned char *id, size_t length);
+#define ASK_NO_SERVER(name)                                                                        \
+	int name(Dwfl *dwfl, const unsigned char *id, size_t length);                              \
+	int name(Dwfl *dwfl, const unsigned char *id, size_t length)                               \
+	{                                                                                          \
+		(void)dwfl, (void)id, (void)length;                                                \
+		return -ENOSYS;                                                                    \
+	}
+
+ASK_NO_SERVER(__libdwfl_debuginfod_find_executable)
+ASK_NO_SERVER(__libdwfl_debuginfod_find_debuginfo)
 void __libdwfl_debuginfod_end(void *client);
-
-int __libdwfl_debuginfod_find_executable(Dwfl *dwfl, const unsigned char *id, size_t length)
-{
-	(void)dwfl, (void)id, (void)length;
-	return -ENOSYS;
-}
-
-int __libdwfl_debuginfod_find_debuginfo(Dwfl *dwfl, const unsigned char *id, size_t length)
-{
-	(void)dwfl, (void)id, (void)length;
-	return -ENOSYS;
-}
 
 void __libdwfl_debuginfod_end(void *client)
 {
@@ -469,22 +465,10 @@ static const char *load(void)
 	return "this program was built without libdw";
 }
 
-static void unwind(void)
-{
-}
-
-static void name_function(struct known *known, uint64_t at)
-{
-	(void)known;
-	(void)at;
-}
-
-static void find_line(const struct stack *stack, uint64_t at, struct place_source *source)
-{
-	(void)stack;
-	(void)at;
-	(void)source;
-}
+/* Nothing is asked of what cannot be used. */
+#define unwind() ((void)0)
+#define name_function(known, at) ((void)(at))
+#define find_line(stack, at, source) ((void)(stack))
 
 #endif
 
