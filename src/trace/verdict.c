@@ -341,7 +341,7 @@ static void find_hints(struct findings *f, struct trace_diagnosis *diagnosis)
 	};
 	static const struct {
 		int condition[CONDITION_SIZE];
-		const char *text;
+		const char *text; /* NULL: the maker says enough */
 	} rows[] = {
 		{{NOT(ORIGIN_UNKNOWN), NOT(ORIGIN_BYPASSES)}, NULL},
 		{{PROGRAM_STATIC, PROGRAM_GLIBC},
