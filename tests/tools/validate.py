@@ -5,13 +5,12 @@
     tests/tools/validate.py FILE...
 
 A file has any number of documents, one after another; each names its schema. Beyond what the
-schema demands, a document may have no key that the schema does not know, and what is missing has a reason.
+schema demands, a document may have no key that the schema does not know.
 """
 
 import functools
 import json
 import os
-import re
 import sys
 
 from jsonschema.validators import Draft7Validator
@@ -51,12 +50,6 @@ def problem(document, parts=False):
     return None
 
 
-def empty_reason(document):
-    """A value that is missing without a reason; None: none is. Documents of old versions have such."""
-    found = re.search(r'"(\w*reason)": "[a-z ]+: "', json.dumps(document))
-    return found and f"{found[1]} is empty"
-
-
 def documents(text):
     decoder = json.JSONDecoder()
     while text.strip():
@@ -71,7 +64,7 @@ def main(paths):
         with open(path, encoding="utf-8") as file:
             for number, document in enumerate(documents(file.read()), 1):
                 count += 1
-                why = problem(document) or empty_reason(document)
+                why = problem(document)
                 if why:
                     wrong += 1
                     print(f"{path}: document {number}: {why}", file=sys.stderr)
