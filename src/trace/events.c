@@ -247,7 +247,7 @@ static int events_load(struct trace_events *events, enum event_hook hook, enum b
 }
 
 /* Runs it at a raw tracepoint from now on. */
-static bool attach(struct trace_events *events, enum event_hook hook)
+static bool events_attach(struct trace_events *events, enum event_hook hook)
 {
 	static const char *const names[] = {
 		[EVENT_ENTER] = "sys_enter",
@@ -307,11 +307,11 @@ static bool attach_perf(struct trace_events *events)
 static bool attach_all(struct trace_events *events)
 {
 	return (events->values[EVENT_TRAITS] & EVENTS_OF_HOST ||
-		       (attach(events, EVENT_EXIT) && attach(events, EVENT_EXEC) &&
-			       attach(events, EVENT_FORK))) &&
+		       (events_attach(events, EVENT_EXIT) && events_attach(events, EVENT_EXEC) &&
+			       events_attach(events, EVENT_FORK))) &&
 	       ((kernel_version() >= PREEMPTS && attach_perf(events)) ||
-		       attach(events, EVENT_ENTER)) &&
-	       (attach(events, EVENT_PAGE) || true);
+		       events_attach(events, EVENT_ENTER)) &&
+	       (events_attach(events, EVENT_PAGE) || true);
 }
 
 /* ---- samples ---- */

@@ -213,7 +213,7 @@ static bool lock(struct exact *exact, pid_t pid, struct fact *why)
 	return false;
 }
 
-static bool begin(struct exact *exact, pid_t pid, struct fact *why)
+static bool exact_begin(struct exact *exact, pid_t pid, struct fact *why)
 {
 	const uint64_t *functions = exact->words.function;
 	const pid_t thread = served_find_thread(pid);
@@ -258,7 +258,7 @@ bool trace_exact_open(struct trace_run *run)
 	exact->source = (struct trace_source){.start = exact_start, .finish = exact_finish};
 	exact->run = run;
 	exact->memory = -1;
-	if (lock(exact, pid, &trace->served) && begin(exact, pid, &trace->served)) {
+	if (lock(exact, pid, &trace->served) && exact_begin(exact, pid, &trace->served)) {
 		served_know_go(exact->table, trace->program.go);
 		fact_set_known(&trace->served);
 		run->privileges |= PRIVILEGES(CAP_SYS_PTRACE); /* to read memory maps */

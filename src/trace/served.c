@@ -78,7 +78,7 @@ bool served_is_harmless(struct fact *why)
 	return false;
 }
 
-static void read_map(struct served_table *table, pid_t pid)
+static void served_read_map(struct served_table *table, pid_t pid)
 {
 	struct span maps = maps_read(pid);
 
@@ -108,7 +108,7 @@ struct served_table *served_begin(int file, pid_t thread)
 
 	table->file = file;
 	table->users = 1;
-	read_map(table, thread);
+	served_read_map(table, thread);
 	write_stack_end(table);
 	return table;
 }
@@ -145,7 +145,7 @@ static bool makes_code(struct span maps)
 
 void served_end(struct trace_evidence *trace, struct served_table *table, pid_t pid)
 {
-	read_map(table, pid);
+	served_read_map(table, pid);
 	if (table->maps.length && makes_code(table->maps))
 		table->perf_map = places_open_map(&trace->places, pid);
 }
@@ -157,7 +157,7 @@ struct span served_maps(const struct served_table *table)
 
 void served_map(struct served_table *table, pid_t pid)
 {
-	read_map(table, pid);
+	served_read_map(table, pid);
 }
 
 void served_know_go(struct served_table *table, const struct code_range go[TRACE_GO_FUNCTIONS])
@@ -179,7 +179,7 @@ void served_map_thread(struct served_table *table, pid_t pid)
 {
 	/* At the first, second, fourth and so on. */
 	if (table && !(table->threads & (table->threads + 1)))
-		read_map(table, pid);
+		served_read_map(table, pid);
 	if (table)
 		table->threads++;
 }

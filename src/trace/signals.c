@@ -156,7 +156,7 @@ static void pass(const struct trace_run *run, int number)
 }
 
 /* Ctrl-C has reached the program, too, which may go on. */
-static void begin(struct trace_run *run, int number)
+static void signals_begin(struct trace_run *run, int number)
 {
 	struct received *received = &signals[number];
 
@@ -175,7 +175,7 @@ int64_t trace_signals_pass(struct trace_run *run)
 
 	for (int number = 1; number < NSIG; number++) {
 		if (signals[number].is_new)
-			begin(run, number);
+			signals_begin(run, number);
 		if (signals[number].is_held && !deadline_left_ns(&signals[number].due)) {
 			signals[number].is_held = false;
 			pass(run, number);

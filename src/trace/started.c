@@ -53,7 +53,7 @@ static void become_program(const struct trace_evidence *trace, int file)
 	_exit(STATUS_TROUBLE);
 }
 
-/* Forks. Returns a descriptor for run_child() or leave_child(), or -1 with the reason. */
+/* Forks. Returns a descriptor for started_run_child() or leave_child(), or -1 with the reason. */
 static int fork_child(struct trace_run *run, struct fact *why)
 {
 	struct itimerval before[ARRAY_SIZE(timers)] = {{{0}, {0}}};
@@ -100,7 +100,7 @@ static void leave_child(struct trace_run *run, int file)
  * Lets the child go on, and waits for its end. Sets *error to that of execve(2), or to 0. False
  * with the reason if the child could not be followed.
  */
-static bool run_child(struct trace_run *run, int file, int *error, struct fact *why)
+static bool started_run_child(struct trace_run *run, int file, int *error, struct fact *why)
 {
 	bool is_followed;
 	ssize_t length;
@@ -180,7 +180,7 @@ bool trace_started(struct trace_run *run, int *error, struct fact *why)
 	}
 	give_up_privileges(run, serves);
 	run->is_over = true; /* with the program */
-	is_run = run_child(run, file, error, why);
+	is_run = started_run_child(run, file, error, why);
 	trace_signals_release();
 	if (trace->served.state == FACT_UNREAD)
 		fact_set(&trace->served, FACT_FAILED, "it ended before it was prepared");

@@ -72,7 +72,7 @@ static struct traced **find(struct tracer *tracer, pid_t id)
  * its own stop gets the table when its parent stops, which may be as late as after an execve(2) of
  * the child.
  */
-static struct traced *add(struct tracer *tracer, pid_t id, const struct traced *parent)
+static struct traced *tracer_add(struct tracer *tracer, pid_t id, const struct traced *parent)
 {
 	struct traced *thread = *find(tracer, id);
 
@@ -244,7 +244,7 @@ static void note_event(struct tracer *tracer, struct traced *thread, int event)
 		thread->loading = 0;
 		thread->has_executed = true;
 	} else {
-		add(tracer, (pid_t)message, thread);
+		tracer_add(tracer, (pid_t)message, thread);
 		if (event == PTRACE_EVENT_CLONE)
 			served_map_thread(thread->table, id);
 	}
@@ -294,12 +294,12 @@ static void take_stop(struct tracer *tracer, struct traced *thread, int status)
 }
 
 /* The children that a shell had before it became vdsocheck are waited for, too, but not traced. */
-static bool take_change(struct trace_source *source, pid_t id, int status)
+static bool tracer_take_change(struct trace_source *source, pid_t id, int status)
 {
 	struct tracer *tracer = (struct tracer *)source;
 
 	if (WIFSTOPPED(status))
-		take_stop(tracer, add(tracer, id, NULL), status);
+		take_stop(tracer, tracer_add(tracer, id, NULL), status);
 	else
 		drop(tracer, find(tracer, id));
 	return tracer->threads;
@@ -327,7 +327,7 @@ static void let_stopped_go(int number)
  * To let a thread go it would have to be stopped, which may interrupt a call that it waits in: it
  * is let go when it stops, or by the kernel when we end.
  */
-static void finish(struct trace_source *source)
+static void tracer_finish(struct trace_source *source)
 {
 	struct tracer *tracer = (struct tracer *)source;
 	struct sigaction action = {.sa_handler = let_stopped_go, .sa_flags = SA_RESTART};
@@ -343,7 +343,7 @@ static void finish(struct trace_source *source)
 }
 
 /* A process has one tracer, which may be that of vdsocheck itself: `strace -f` follows children. */
-static void explain(pid_t pid, int error, struct fact *why)
+static void tracer_explain(pid_t pid, int error, struct fact *why)
 {
 	const int other = (int)status_number(pid, "TracerPid", 0);
 
@@ -358,19 +358,19 @@ bool trace_tracer_open(struct trace_run *run)
 	struct tracer *tracer;
 
 	if (ptrace(PTRACE_SEIZE, run->program, NULL, (void *)(uintptr_t)OPTIONS) < 0) {
-		explain(run->program, errno, &run->trace->served);
+		tracer_explain(run->program, errno, &run->trace->served);
 		return false;
 	}
 	/* Each program that is counted has a descriptor here. This one has its own limit by now. */
 	files_raise_limit();
 	tracer = xcalloc(1, sizeof(*tracer));
-	*tracer = (struct tracer){.source = {.change = take_change, .finish = finish},
+	*tracer = (struct tracer){.source = {.change = tracer_take_change, .finish = tracer_finish},
 		.run = run,
 		.filters = status_number(0, "Seccomp_filters", 0),
 		/* The kernel asks for the capabilities that the tracer has when it attaches. */
 		.is_weak = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
 	                   !privileges_have(PRIVILEGES(CAP_SYS_PTRACE))};
-	add(tracer, run->program, NULL);
+	tracer_add(tracer, run->program, NULL);
 	trace_run_add(run, &tracer->source);
 	return true;
 }

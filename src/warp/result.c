@@ -60,7 +60,8 @@ int64_t warp_worst_gap(const struct warp_state *state, enum warp_clock_id id)
  * Bounds of the two directions that contradict each other: no constant offset fits them, because
  * the clocks drift, or because two paths of the same clock disagree.
  */
-static bool has_moved(const struct warp_state *state, enum warp_clock_id id, size_t a, size_t b)
+static bool warp_has_moved(
+	const struct warp_state *state, enum warp_clock_id id, size_t a, size_t b)
 {
 	int64_t ahead = state->least[id][a * state->count + b];
 	int64_t behind = state->least[id][b * state->count + a];
@@ -90,7 +91,7 @@ static void finish_result(struct warp_state *state, enum warp_clock_id id)
 		fact_set(&result->cpu_fact, FACT_ABSENT, "no warp was seen");
 	for (size_t a = 0; a < state->count; a++) {
 		for (size_t b = a + 1; b < state->count; b++)
-			moved |= has_moved(state, id, a, b);
+			moved |= warp_has_moved(state, id, a, b);
 	}
 	if (state->count < 2)
 		fact_set(&result->max_offset.fact, FACT_ABSENT, "one CPU only");
@@ -119,7 +120,7 @@ static struct warp_pair find_pair(const struct warp_state *state, size_t a, size
 	}
 	pair.offset_ns = (double)(gap_ahead - gap_behind) / 2 * ns_per_tick;
 	pair.error_ns = ((double)(gap_ahead + gap_behind) / 2 + 1) * ns_per_tick;
-	if (has_moved(state, WARP_COUNTER, a, b))
+	if (warp_has_moved(state, WARP_COUNTER, a, b))
 		fact_set(&pair.fact, FACT_FAILED,
 			"CPU %d and CPU %d drift apart: the offset is not constant", pair.cpu,
 			pair.other_cpu);
