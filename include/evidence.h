@@ -28,6 +28,9 @@
 #define FACT_MEMBER(type, member, ...) struct type##_fact member;
 #define VALUE_MEMBER(type, member, ...) type member;
 
+/* A text among such values. */
+typedef char text_value[FACT_REASON_SIZE];
+
 #define CLOCKSOURCE_FACTS(FACT)                                                                    \
 	FACT(number, tick_ns, "tick_ns",                                                           \
 		.doc = "ns between two ticks of the kernel, by which the clock advances on jiffies")
@@ -107,12 +110,19 @@ struct vclock_evidence {
 	VCLOCK_FACTS(FACT_MEMBER)
 };
 
+#define COPY_VALUES(FACT_LINE, VALUE_LINE)                                                         \
+	VALUE_LINE(int64_t, mode, "mode", .most = INT32_MAX,                                       \
+		.doc = "value of the word in the real data page that decides whether calls are "   \
+		       "served")                                                                   \
+	VALUE_LINE(int64_t, at, "offset", .options = FIELD_SIGNED, .most = INT32_MAX,              \
+		.doc = "bytes from the start of the vDSO image to that word")                      \
+	VALUE_LINE(bool, falls_back, "falls_back",                                                 \
+		.doc = "whether the unchanged copy falls back to system calls")
+
 /* The result of a private copy of the vDSO and its data pages (measure.h). */
 struct copy_evidence {
 	struct fact fact; /* known: one word decides for CLOCK_REALTIME and CLOCK_MONOTONIC */
-	int64_t mode;     /* its value in the real data page */
-	int64_t at;      /* its offset in bytes from the start of the vDSO image, mostly negative */
-	bool falls_back; /* the unchanged copy falls back */
+	COPY_VALUES(FACT_MEMBER, VALUE_MEMBER)
 	struct real_fact what_if_ns; /* per clock_gettime(CLOCK_MONOTONIC) by the CPU's counter */
 };
 
@@ -192,10 +202,13 @@ struct kernel_log_line {
  */
 #define KERNEL_LOG_AT_BOOT "/var/log/dmesg"
 
+#define KERNEL_LOG_VALUES(FACT_LINE, VALUE_LINE)                                                   \
+	VALUE_LINE(text_value, source, "source", .doc = "where the log was read; null: it was not")
+
 /* The lines of the kernel's log about clocksources, the oldest first. */
 struct kernel_log_evidence {
-	struct fact fact;            /* known: the log was read, though its beginning may be lost */
-	char source[32];             /* place: "/dev/kmsg", "syslog(2)", KERNEL_LOG_AT_BOOT, ... */
+	struct fact fact; /* known: the log was read, though its beginning may be lost */
+	KERNEL_LOG_VALUES(FACT_MEMBER, VALUE_MEMBER)
 	struct text_fact hypervisor; /* that it names, for host_collect_log(): not in a document */
 	struct text_fact boot;       /* the same of its command line */
 	size_t count;
@@ -204,30 +217,75 @@ struct kernel_log_evidence {
 
 enum proof_method { PROOF_NONE = 0, PROOF_SECCOMP, PROOF_PTRACE };
 
+#define PROOF_VALUES(FACT_LINE, VALUE_LINE)                                                        \
+	VALUE_LINE(unsigned, cpus, "cpus", .fact = FACT(fact), .reason = "reason",                 \
+		.doc = "CPUs that the calls were spread over")                                     \
+	VALUE_LINE(text_value, note, "note",                                                       \
+		.doc = "why methods of the proof were refused; null: none was")
+
 /* The proof as a whole; calls[] has its counts. */
 struct proof_evidence {
 	struct fact fact; /* known: the control call was caught, so the counts below hold */
 	enum proof_method method;
-	unsigned cpus;               /* CPUs the calls were spread over */
-	char note[FACT_REASON_SIZE]; /* why a better method was refused, or empty */
+	PROOF_VALUES(FACT_MEMBER, VALUE_MEMBER)
 };
 
 /* The paths by which a program can make the same call. */
 enum call_path { PATH_VDSO, PATH_LIBC, PATH_SYSCALL, PATH_COUNT };
 
+/* The times of a call by each path, over many short batches; nothing is subtracted. */
+#define PATH_TIMES(TIME)                                                                           \
+	TIME(min_ns, "_ns", FIELD_NEEDED, "least of all batches")                                  \
+	TIME(median_ns, "_median_ns", 0, "median of the batches")
+
+/*
+ * The counts of a call by the path that it is judged by, and by libc, which stands between the two
+ * parts of their meaning. They are null where the member after the limit is zero.
+ */
+#define PROOF_COUNTS(COUNT)                                                                        \
+	COUNT(uint32_t, entered, "entered_kernel", UINT32_MAX, attempts, FIELD_NEEDED,             \
+		"calls by ", " that entered the kernel under the proof; null: not proven")         \
+	COUNT(uint32_t, attempts, "attempts", UINT32_MAX, attempts, FIELD_NEEDED, "calls by ",     \
+		" that were made under the proof; null: not proven")
+
+#define FAILURE_COUNTS(COUNT)                                                                      \
+	COUNT(uint32_t, failed, "failed", UINT32_MAX, failed, 0, "calls by ",                      \
+		" that failed without a system call, or returned success and wrote no result; "    \
+		"null: none did")                                                                  \
+	COUNT(int, error, "error", ERRNO_MAX, error, 0, "errno of the first failed call by ",      \
+		"; null: it returned success, or none failed")
+
+/* MAX_ERRNO of the kernel. */
+#define ERRNO_MAX 4095
+
+#define TIME_MEMBER(member, ...) double member;
+
 /* The times and counts of a call by one path. */
 struct path_evidence {
 	bool available;   /* this path exists for this call */
 	struct fact fact; /* known: the times were measured */
-	double min_ns;    /* over many short batches; nothing is subtracted (measure/loop.c) */
-	double median_ns;
-	double p99_ns;     /* 99th percentile of the batches' averages; 0: not recorded */
-	uint32_t attempts; /* calls made under the proof; 0: not proven */
-	uint32_t entered;  /* attempts that entered the kernel */
-	uint32_t failed;   /* calls that failed outside of the kernel, or wrote no result */
-	int error;         /* errno of the first of them; 0: it returned success */
-	int signal;        /* the call ended the process with this signal; 0: it did not */
+	PATH_TIMES(TIME_MEMBER)
+	double p99_ns; /* 99th percentile of the batches' averages; 0: not recorded */
+	PROOF_COUNTS(VALUE_MEMBER)
+	FAILURE_COUNTS(VALUE_MEMBER)
+	int signal; /* the call ended the process with this signal; 0: it did not */
 };
+
+#define CALL_VALUES(FACT_LINE, VALUE_LINE)                                                          \
+	VALUE_LINE(int, raw_error, "syscall_error", .given = GIVEN(raw_error), .most = ERRNO_MAX,   \
+		.doc = "errno of the raw system call in plain use; null: no error was seen")        \
+	FACT_LINE(flag, agrees, "agrees",                                                           \
+		.doc = "whether the vDSO's values lie between those of two system calls")           \
+	VALUE_LINE(int64_t, ahead_ns, "ahead_ns", .fact = FACT(agrees.fact),                        \
+		.reason = "agrees_reason", .options = FIELD_SIGNED, .most = INT64_MAX,              \
+		.doc = "ns by which the vDSO's values are ahead of the kernel's, below zero where " \
+		       "they are behind; 0: they agree, or are not times")                          \
+	FACT_LINE(flag, libc_agrees, "libc_agrees",                                                 \
+		.doc = "whether the values that libc returns lie between those of two system "      \
+		       "calls")                                                                     \
+	VALUE_LINE(int64_t, libc_ahead_ns, "libc_ahead_ns", .fact = FACT(libc_agrees.fact),         \
+		.reason = "libc_agrees_reason", .options = FIELD_SIGNED, .most = INT64_MAX,         \
+		.doc = "ns by which libc's values are ahead of the kernel's, as ahead_ns")
 
 #define CALL_NAME_SIZE 32
 #define CALL_MAX 16
@@ -236,11 +294,7 @@ struct call_evidence {
 	char call[CALL_NAME_SIZE];  /* "clock_gettime" */
 	char clock[CALL_NAME_SIZE]; /* "CLOCK_MONOTONIC"; empty if the call takes none */
 	bool decides;               /* the verdict rests on it */
-	int raw_error; /* errno that the raw system call ends with in plain use; 0: it works */
-	struct flag_fact agrees; /* the vDSO's values are the kernel's (measure/values.c) */
-	int64_t ahead_ns; /* lead over the kernel's values; negative: lag; 0: none, or not times */
-	struct flag_fact libc_agrees; /* the same of the values that libc returns */
-	int64_t libc_ahead_ns;
+	CALL_VALUES(FACT_MEMBER, VALUE_MEMBER)
 	struct path_evidence path[PATH_COUNT];
 };
 
@@ -299,9 +353,9 @@ struct timestamp_evidence {
 		.doc = "whether the kernel regards its clock as synchronized")                     \
 	VALUE(bool, leap_pending, "leap_second_pending",                                           \
 		.doc = "whether a leap second is scheduled or being inserted")                     \
-	VALUE(int64_t, offset_ns, "offset_ns", .options = FIELD_SIGNED,                            \
+	VALUE(int64_t, offset_ns, "offset_ns", .options = FIELD_SIGNED, .most = INT64_MAX,         \
 		.doc = "offset of the clock in ns, as adjtimex(2) returns it")                     \
-	VALUE(int64_t, max_error_us, "max_error_us",                                               \
+	VALUE(int64_t, max_error_us, "max_error_us", .most = INT64_MAX,                            \
 		.doc = "maximum error of the clock in us, as adjtimex(2) returns it")
 
 /* The kernel's NTP state, as adjtimex(2) reports it. */

@@ -148,14 +148,7 @@ static const struct field vclock_fields[] = {
 
 static const struct field copy_fields[] = {
 	{WHOLE("reason", fact), .doc = "why nothing was found on a copy; null: something was"},
-	{INTEGER("mode", mode, VCLOCK_MODE_TIMENS),
-		.doc = "value of the word in the real data page that decides whether calls are "
-		       "served"},
-	{INTEGER("offset", at, INT32_MAX), .options = FIELD_SIGNED,
-		.doc = "bytes from the start of the vDSO image to that word"},
-	{FLAG("falls_back", falls_back),
-		.doc = "whether the unchanged copy falls back to system calls"},
-	{0},
+	COPY_VALUES(FACT_ROW, FACT_ROW){0},
 };
 
 static const struct field what_if_fields[] = {
@@ -233,7 +226,8 @@ static const struct field line_fields[] = {
 static const struct field kernel_log_fields[] = {
 	{KNOWN("read", fact), .options = FIELD_FILLED, .reason = "reason",
 		.doc = "whether the kernel log was read; false: see reason"},
-	{TEXT("source", source), .doc = "where the log was read; null: it was not"},
+	KERNEL_LOG_VALUES(FACT_ROW, FACT_ROW)
+	/* Its lines: */
 	{LIST("lines", lines, count, line_fields),
 		.doc = "lines about clocksources, the oldest first"},
 	{REASON("reason"), .doc = "why the log was not read; null: it was"},

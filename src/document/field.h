@@ -17,7 +17,11 @@
 #define number_ROW(key, member) NUMBER_FACT(key, member, UINT32_MAX)
 #define real_ROW(key, member) REAL_FACT(key, member, 1)
 #define bool_ROW FLAG
-#define int64_t_ROW(key, member) INTEGER(key, member, INT64_MAX)
+#define text_value_ROW TEXT
+#define unsigned_ROW(key, member) INTEGER(key, member, UINT32_MAX)
+/* The limit of these, `.most`, is in their line. */
+#define int_ROW(name, member) .key = name, .kind = FIELD_INTEGER, SIZED(member, int32_t, int64_t)
+#define int64_t_ROW int_ROW
 
 /* Sets the key to the value, which it takes over; NULL: null. */
 void field_put(json_t *object, const char *key, json_t *value);

@@ -10,9 +10,6 @@
 #include "base/child.h"
 #include "field.h"
 
-/* MAX_ERRNO of the kernel. */
-#define ERRNO_MAX 4095
-
 /* ---- proof ---- */
 
 static const char *const method_words[] = {
@@ -61,9 +58,8 @@ const struct field proof_fields[] = {
 	{COMPUTED("entered_kernel", FIELD_INTEGER, proof_entered), .fact = FACT(fact),
 		.reason = "reason", .most = INT64_MAX,
 		.doc = "how many of these calls entered the kernel; null: not taken"},
-	{INTEGER("cpus", cpus, UINT32_MAX), .fact = FACT(fact), .reason = "reason",
-		.doc = "CPUs that the calls were spread over"},
-	{TEXT("note", note), .doc = "why methods of the proof were refused; null: none was"},
+	PROOF_VALUES(FACT_ROW, FACT_ROW)
+	/* The reason of all: */
 	{REASON("reason"), .doc = "why the proof was not taken; null: it was"},
 	{0},
 };
@@ -110,21 +106,19 @@ static json_t *judged_by(const void *object, const void *whole)
 	return json_string(judged_by_words[call_judged_path(object)]);
 }
 
-/* Makes a number of the path that a call is judged by; null where `given` is zero. */
-#define JUDGED(function, number, given)                                                            \
-	static json_t *function(const void *object, const void *whole)                             \
+/* Makes a count of the path that a call is judged by; null where `given` is zero. */
+#define JUDGED(type, member, name, limit, given, ...)                                              \
+	static json_t *judged_##member(const void *object, const void *whole)                      \
 	{                                                                                          \
 		const struct path_evidence *judged = judged_path(object);                          \
                                                                                                    \
 		(void)whole;                                                                       \
-		return judged->given ? json_integer(judged->number) : json_null();                 \
+		return judged->given ? json_integer(judged->member) : json_null();                 \
 	}
 
-JUDGED(judged_entered, entered, attempts)
-JUDGED(judged_attempts, attempts, attempts)
-JUDGED(judged_failed, failed, failed)
-JUDGED(judged_error, error, error)
-JUDGED(judged_signal, signal, signal)
+PROOF_COUNTS(JUDGED)
+FAILURE_COUNTS(JUDGED)
+JUDGED(int, signal, "signal", NSIG, signal, )
 
 /* Reading it back only makes the same reason again: the judge needs no raw system call. */
 static const char no_such_call[] = "absent: no such system call on this architecture";
@@ -166,6 +160,8 @@ static uint32_t read_count(const json_t *from, const char *key)
 	return (uint32_t)json_integer_value(json_object_get(from, key));
 }
 
+#define READ_COUNT(type, member, name, ...) judged->member = (type)read_count(from, name);
+
 const char *settle_call(void *object, const json_t *from)
 {
 	struct call_evidence *call = object;
@@ -188,11 +184,9 @@ const char *settle_call(void *object, const json_t *from)
 		(judged->entered != read_count(from, "entered_kernel") ||
 			judged->attempts != read_count(from, "attempts")))
 		return "is judged by libc, but its counts differ from libc's";
-	judged->entered = read_count(from, "entered_kernel");
-	judged->attempts = read_count(from, "attempts");
-	judged->signal = (int)json_integer_value(json_object_get(from, "signal"));
-	judged->failed = read_count(from, "failed");
-	judged->error = (int)read_count(from, "error");
+	PROOF_COUNTS(READ_COUNT)
+	FAILURE_COUNTS(READ_COUNT)
+	judged->signal = (int)read_count(from, "signal");
 	if (judged->attempts && !json_is_integer(json_object_get(from, "entered_kernel")))
 		return "has attempts, but no entered_kernel";
 	for (int path = 0; path < PATH_COUNT; path++) {
@@ -205,15 +199,19 @@ const char *settle_call(void *object, const json_t *from)
 #undef OF
 #define OF struct call_evidence
 
-#define TIMES(name, by, how)                                                                       \
-	{NS(name "_ns", path[by].min_ns), .fact = FACT(path[by].fact), .reason = "reason",         \
-		.options = FIELD_NEEDED,                                                           \
-		.doc = "ns per call by " how ", least of all batches; null: not timed"},           \
-	{                                                                                          \
-		NS(name "_median_ns", path[by].median_ns),                                         \
-			.fact = FACT(path[by].fact), .reason = "reason",                           \
-			.doc = "ns per call by " how ", median of the batches; null: not timed"    \
-	}
+#define TIME_ROW(name, by, how, member, stem, option, what)                                        \
+	{NS(name stem, path[by].member), .fact = FACT(path[by].fact), .reason = "reason",          \
+		.options = (option), .doc = "ns per call by " how ", " what "; null: not timed"},
+#define VDSO_TIME(...) TIME_ROW("vdso", PATH_VDSO, "the vDSO", __VA_ARGS__)
+#define LIBC_TIME(...) TIME_ROW("libc", PATH_LIBC, "libc", __VA_ARGS__)
+#define SYSCALL_TIME(...) TIME_ROW("syscall", PATH_SYSCALL, "raw system call", __VA_ARGS__)
+
+#define JUDGED_ROW(type, member, name, limit, given, option, before, after)                        \
+	{COMPUTED(name, FIELD_INTEGER, judged_##member), .options = (option), .most = (limit),     \
+		.doc = before "the judged path" after},
+#define LIBC_ROW(type, member, name, limit, zero, option, before, after)                           \
+	{INTEGER("libc_" name, path[PATH_LIBC].member, limit), .options = (option),                \
+		.given = GIVEN(path[PATH_LIBC].zero), .doc = before "libc" after},
 
 const struct field call_fields[] = {
 	{TEXT("call", call), .options = FIELD_NEEDED | FIELD_FILLED, .doc = "name of the call"},
@@ -221,9 +219,8 @@ const struct field call_fields[] = {
 		.doc = "clock that it reads; null: the call takes none"},
 	{FLAG("decides", decides), .options = FIELD_NEEDED | FIELD_FILLED,
 		.doc = "whether the verdict rests on this call"},
-	TIMES("vdso", PATH_VDSO, "the vDSO"),
-	TIMES("libc", PATH_LIBC, "libc"),
-	TIMES("syscall", PATH_SYSCALL, "raw system call"),
+	PATH_TIMES(VDSO_TIME) PATH_TIMES(LIBC_TIME) PATH_TIMES(SYSCALL_TIME)
+	/* A further one, of the vDSO alone: */
 	{NS("vdso_batch_p99_ns", path[PATH_VDSO].p99_ns), .fact = FACT(path[PATH_VDSO].fact),
 		.reason = "reason", .given = GIVEN(path[PATH_VDSO].p99_ns),
 		.doc = "ns per call by the vDSO, 99th percentile of the batches' averages; null: "
@@ -232,43 +229,12 @@ const struct field call_fields[] = {
 		.words = judged_by_words,
 		.doc = "path that the call is judged by: the vDSO, or libc where the vDSO does "
 		       "not have it"},
-	{COMPUTED("entered_kernel", FIELD_INTEGER, judged_entered), .options = FIELD_NEEDED,
-		.most = UINT32_MAX,
-		.doc = "calls by this path that entered the kernel under the proof; null: not "
-		       "proven"},
-	{COMPUTED("attempts", FIELD_INTEGER, judged_attempts), .options = FIELD_NEEDED,
-		.most = UINT32_MAX,
-		.doc = "calls by this path that were made under the proof; null: not proven"},
-	{INTEGER("libc_entered_kernel", path[PATH_LIBC].entered, UINT32_MAX),
-		.options = FIELD_NEEDED, .given = GIVEN(path[PATH_LIBC].attempts),
-		.doc = "calls by libc that entered the kernel under the proof; null: not proven"},
-	{INTEGER("libc_attempts", path[PATH_LIBC].attempts, UINT32_MAX), .options = FIELD_NEEDED,
-		.given = GIVEN(path[PATH_LIBC].attempts),
-		.doc = "calls by libc that were made under the proof; null: not proven"},
-	{INTEGER("syscall_error", raw_error, ERRNO_MAX), .given = GIVEN(raw_error),
-		.doc = "errno of the raw system call in plain use; null: no error was seen"},
-	{FLAG_FACT("agrees", agrees),
-		.doc = "whether the vDSO's values lie between those of two system calls"},
-	{INTEGER("ahead_ns", ahead_ns, INT64_MAX), .fact = FACT(agrees.fact),
-		.reason = "agrees_reason", .options = FIELD_SIGNED,
-		.doc = "ns by which the vDSO's values are ahead of the kernel's, below zero where "
-		       "they are behind; 0: they agree, or are not times"},
-	{FLAG_FACT("libc_agrees", libc_agrees),
-		.doc = "whether the values that libc returns lie between those of two system "
-		       "calls"},
-	{INTEGER("libc_ahead_ns", libc_ahead_ns, INT64_MAX), .fact = FACT(libc_agrees.fact),
-		.reason = "libc_agrees_reason", .options = FIELD_SIGNED,
-		.doc = "ns by which libc's values are ahead of the kernel's, as ahead_ns"},
-	{COMPUTED("failed", FIELD_INTEGER, judged_failed), .most = UINT32_MAX,
-		.doc = "calls by the judged path that failed without a system call, or returned "
-		       "success and wrote no result; null: none did"},
-	{COMPUTED("error", FIELD_INTEGER, judged_error), .most = ERRNO_MAX,
-		.doc = "errno of the first of these; null: it returned success, or none failed"},
-	{INTEGER("libc_failed", path[PATH_LIBC].failed, UINT32_MAX),
-		.given = GIVEN(path[PATH_LIBC].failed), .doc = "the same of calls by libc"},
-	{INTEGER("libc_error", path[PATH_LIBC].error, ERRNO_MAX),
-		.given = GIVEN(path[PATH_LIBC].error),
-		.doc = "errno of the first of these; null as of error"},
+	PROOF_COUNTS(JUDGED_ROW) PROOF_COUNTS(LIBC_ROW)
+	/* The values that it returns: */
+	CALL_VALUES(FACT_ROW, FACT_ROW)
+	/* How it fails: */
+	FAILURE_COUNTS(JUDGED_ROW) FAILURE_COUNTS(LIBC_ROW)
+	/* How it ends: */
 	{COMPUTED("signal", FIELD_INTEGER, judged_signal), .options = FIELD_NEEDED, .most = NSIG,
 		.doc = "number of the signal that ended the call by this path; null: none did"},
 	{COMPUTED("reason", FIELD_REASON, call_reason),
