@@ -283,9 +283,6 @@ extern const struct field surroundings_fields[];
 /* "vdso", "libc", "syscall", and "" for PATH_COUNT; ended by NULL. */
 extern const char *const call_path_names[];
 
-/* The keys of struct ntp_evidence. */
-extern const struct field ntp_fields[];
-
 /* The other keys of a struct evidence in a check's document. */
 extern const struct field all_evidence_fields[];
 const char *evidence_settle(void *object, const json_t *from);

@@ -239,7 +239,7 @@ static const struct field kernel_log_fields[] = {
 #undef OF
 #define OF struct ntp_evidence
 
-const struct field ntp_fields[] = {
+static const struct field ntp_fields[] = {
 	{WHOLE("reason", fact), .doc = "why the synchronization is unknown; null: it is known"},
 	NTP_VALUES(FACT_ROW){0},
 };
