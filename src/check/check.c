@@ -53,16 +53,13 @@ static bool takes_several(const struct cli *cli)
 	       cli_usage_error("--format %s takes a single document", cli->format->name);
 }
 
-static int print_document(struct cli *cli)
+static int print_document(struct cli *cli, const char *name)
 {
 	struct check_request *request = cli->data;
-	char name[CHECK_NAME_SIZE];
 
 	cli->style.compact = request->several;
-	if (request->identity && !fact_is_known(&request->evidence.host.name.fact)) {
-		check_name_document(request, name);
+	if (request->identity && !fact_is_known(&request->evidence.host.name.fact))
 		cli_error("%s: --include-identity: the document does not name its host", name);
-	}
 	diagnose(&request->evidence, &request->diagnosis);
 	return print_judged(cli);
 }
@@ -102,7 +99,7 @@ static int check_file(struct cli *cli, const char *path, const volatile bool *st
 		request->line = more ? request->line : 0;
 		check_name_document(request, name);
 		if (found == DOCUMENT_READ)
-			status = print_document(cli);
+			status = print_document(cli, name);
 		else
 			cli_error("%s: %s", name, why.reason);
 		worst = status > worst ? status : worst;
