@@ -84,7 +84,8 @@ static void add_options(const struct check_request *request, struct strbuf *sb)
 	if (request->rate > 0)
 		strbuf_add(sb, " --rate %.9g", request->rate);
 	for (size_t i = 0; i < policy->clocksource_count; i++)
-		strbuf_add(sb, "%s%s", i ? "," : " --require ", policy->clocksources[i]);
+		strbuf_add(sb, "%s%.*s", i ? "," : " --require ",
+			(int)policy->clocksources[i].length, policy->clocksources[i].at);
 	if (policy->max_ns > 0)
 		strbuf_add(sb, " --max-ns %.9g", policy->max_ns);
 	if (request->identity)

@@ -23,8 +23,8 @@
 
 /* A zeroed policy requires nothing. */
 struct policy {
-	size_t clocksource_count; /* one of these must be in use */
-	char clocksources[POLICY_CLOCKSOURCE_MAX][CLOCKSOURCE_NAME_SIZE];
+	size_t clocksource_count;                         /* one of these must be in use */
+	struct span clocksources[POLICY_CLOCKSOURCE_MAX]; /* not owned */
 	double max_ns; /* most ns that a deciding call may take; 0: any */
 };
 

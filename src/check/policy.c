@@ -17,7 +17,7 @@ const char *policy_call_name(const struct call_evidence *call)
 static bool allows(const struct policy *policy, const char *clocksource)
 {
 	for (size_t i = 0; i < policy->clocksource_count; i++) {
-		if (strcmp(policy->clocksources[i], clocksource) == 0)
+		if (text_equals(policy->clocksources[i], clocksource))
 			return true;
 	}
 	return false;
@@ -33,8 +33,8 @@ static void judge_clocksource(const struct policy *policy,
 
 	requirement->option = "require";
 	for (size_t i = 0; i < policy->clocksource_count; i++)
-		text_append(requirement->value, sizeof(requirement->value), "%s%s", i ? "," : "",
-			policy->clocksources[i]);
+		text_append(requirement->value, sizeof(requirement->value), "%s%.*s", i ? "," : "",
+			(int)policy->clocksources[i].length, policy->clocksources[i].at);
 	requirement->met = known && allows(policy, used);
 	text_append(requirement->reason, sizeof(requirement->reason), "the clocksource %s %s",
 		!known    ? "is unknown:"

@@ -57,7 +57,7 @@ void fuzz_root_put(const char *path, const uint8_t *data, size_t size)
 static char *render(const struct evidence *evidence, const struct format *format, size_t *length)
 {
 	static struct check_request request = {
-		.policy = {.clocksource_count = 1, .clocksources = {"tsc"}, .max_ns = 50}};
+		.policy = {.clocksource_count = 1, .clocksources = {{"tsc", 3}}, .max_ns = 50}};
 	const struct style style = {.verbose = true};
 	char *bytes = NULL;
 	FILE *out = open_memstream(&bytes, length);

@@ -48,7 +48,7 @@ static void roll(struct dice *dice)
 	strcpy(request.evidence.proof.fact.reason, name);
 	request.policy = (struct policy){.max_ns = dice_roll(dice, 2) ? 50 : 0};
 	if (dice_roll(dice, 2))
-		strcpy(request.policy.clocksources[request.policy.clocksource_count++], name);
+		request.policy.clocksources[request.policy.clocksource_count++] = text_span(name);
 }
 
 static void a_status_line_has_one_bar_and_valid_perfdata(void **state)

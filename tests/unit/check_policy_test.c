@@ -29,7 +29,7 @@ static uint32_t status_of_policy(void)
 
 static void require(const char *name)
 {
-	strcpy(policy.clocksources[policy.clocksource_count++], name);
+	policy.clocksources[policy.clocksource_count++] = text_span(name);
 }
 
 static void assert_met(bool met, const char *reason)
