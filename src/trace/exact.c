@@ -8,12 +8,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/memory.h"
 #include "base/privileges.h"
 #include "base/text.h"
@@ -97,13 +102,54 @@ int64_t served_replace(
 	return found < 0 ? found : sum;
 }
 
-static int64_t replace(const struct exact *exact, const uint64_t *from, const uint64_t *to)
+static int64_t replace_all(const struct exact *exact, const uint64_t *from, const uint64_t *to)
 {
 	const struct span maps = maps_read(exact->run->trace->program.pid);
 	const int64_t result = served_replace(exact->memory, maps, exact->words.count, from, to);
 
 	span_free(maps);
 	return result;
+}
+
+/* It ends, and the thread has no tracer then. Returns as replace_all() does. */
+static int64_t write_as_tracer(const struct exact *exact, const uint64_t *from, const uint64_t *to)
+{
+	const pid_t thread = served_find_thread(exact->run->trace->program.pid);
+	struct exact traced = *exact;
+	char path[32];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	snprintf(path, sizeof(path), "/proc/%d/mem", thread);
+	traced.memory = open(path, O_RDWR | O_CLOEXEC);
+	if (traced.memory < 0 || ptrace(PTRACE_SEIZE, thread, NULL, NULL) < 0)
+		return -errno;
+	return replace_all(&traced, from, to);
+}
+
+/*
+ * A kernel may let nobody but the tracer of a thread write to pages that it may not write to itself
+ * (proc_mem_foll_force() of fs/proc/base.c since 6.12, as that of Debian 7.3 does). Neither being
+ * seized nor the end of its tracer, which is a child, stops the thread.
+ */
+static int64_t replace(const struct exact *exact, const uint64_t *from, const uint64_t *to)
+{
+	int64_t count = replace_all(exact, from, to), *shared;
+	struct fact why = {0};
+	pid_t child;
+
+	if (count != -EIO || !(shared = child_share(sizeof(*shared), &why)))
+		return count;
+	*shared = count;
+	child = fork();
+	if (child == 0) {
+		*shared = write_as_tracer(exact, from, to);
+		_exit(0);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	count = *shared;
+	child_unshare(shared, sizeof(*shared));
+	return count;
 }
 
 /* ---- the source ---- */

@@ -220,7 +220,7 @@ count_running() {
 		$LAB/$build/running counts "$1" $gate &
 		counted=$!
 		sleep 1
-		$prefix $LAB/$build/vdsocheck trace --pid $counted $option -d $seconds --json -o /tmp/trace &
+		$prefix $LAB/$build/vdsocheck trace --pid $counted $option -d $seconds --json -o /tmp/trace 2>>$errors &
 		tracer=$!
 		if [ -n "$option" ]; then
 			until $LAB/$build/running led $counted || ! kill -0 $tracer; do sleep 1; done
