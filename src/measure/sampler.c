@@ -162,23 +162,23 @@ void sampler_run(struct sampler *sampler, const struct sampler_limits *limits)
 	static const volatile bool never;
 	const volatile bool *stop = limits->stop ? limits->stop : &never;
 	int64_t start = kernel_clock_ns(CLOCK_MONOTONIC);
+	struct sched_mark before = sched_mark_take(), after;
 
 	while (sampler->rounds < limits->rounds_most && !*stop &&
 		(sampler->rounds < limits->rounds_least ||
 			kernel_clock_ns(CLOCK_MONOTONIC) - start < limits->ns)) {
 		for (size_t i = 0; i < sampler->count && !*stop; i++) {
 			struct timed_call *timed = &sampler->cases[i];
-			struct sched_mark before, after;
 			uint64_t taken;
 
 			if (!timed->iterations)
 				continue;
-			before = sched_mark_take();
 			call_repeat(&timed->call, timed->iterations / WARM_PART);
 			taken = batch_time(timed, &sampler->timebase, timed->iterations);
 			after = sched_mark_take();
 			if (!discard_batch(timed, &before, &after, taken, sampler->batch_ticks))
 				keep_sample(timed, (double)taken / (double)timed->iterations);
+			before = after;
 		}
 		sampler->rounds++;
 	}
