@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 
 /* Returns the way of this host, or NULL where it is not known. */

@@ -5,8 +5,6 @@
  */
 #include "rules.h"
 
-#include "base/memory.h"
-
 /* ---- Xen ---- */
 
 static const struct advice_row newer_kernel_for_xen = {"newer-kernel-for-xen", RANK_UPDATE,

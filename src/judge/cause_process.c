@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/child.h"
-#include "base/memory.h"
 
 static void cite_libc_values(const struct view *v, struct cause *cause)
 {

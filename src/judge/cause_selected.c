@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "base/memory.h"
-
 /* Returns the last switch of the log if it was to the current clocksource, or NULL. */
 static const struct kernel_log_line *find_switch_to_current(const struct evidence *evidence)
 {
@@ -229,20 +227,20 @@ static bool is_log_denied(const struct view *v)
 	return log->fact.state == FACT_DENIED || (!v->captured && is_log_at_boot(log));
 }
 
-#define UNEXPLAINED                                                                                \
+#define NO_REASON_SEEN                                                                             \
 	IS(unsupported_on_x86), NOT(tsc_avoided), NOT(tsc_distrust), NOT(tsc_delay),               \
 		NOT(tsc_uncalibrated)
 
 /* An unreadable log is not a cause, so it comes last. */
 const struct cause_row causes_unread[] = {
-	{"kernel-log-denied", GROUP_ANY, CERTAINTY_PROVEN, IF(UNEXPLAINED, ASK(is_log_denied)),
+	{"kernel-log-denied", GROUP_ANY, CERTAINTY_PROVEN, IF(NO_REASON_SEEN, ASK(is_log_denied)),
 		"This user may not read the kernel log, which would say why this clocksource was "
 		"chosen.",
 		.signs = "Reading /dev/kmsg is refused, and nothing that could be read explains "
 			 "the clocksource.",
 		.evidence = cite_log_denied, .advice = {{&read_kernel_log, ALWAYS}}},
 	{"kernel-log-unclear", GROUP_ANY, CERTAINTY_PROVEN,
-		IF(UNEXPLAINED, STATE(kernel_log, FACT_FAILED)),
+		IF(NO_REASON_SEEN, STATE(kernel_log, FACT_FAILED)),
 		"The kernel log was not understood; it may say why this clocksource was chosen.",
 		.signs = "The log names the kernel, but none of its lines has a form that is "
 			 "known; or reading it failed.",

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 
 static void cite_calibration(const struct view *v, struct cause *cause)
 {

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/child.h"
-#include "base/memory.h"
 #include "base/text.h"
 
 static bool has_no_clock(const struct view *v)

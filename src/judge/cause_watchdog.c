@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 
 /* Two clocks of a machine, or of a guest that was not moved, do not differ by so much. */
@@ -135,10 +134,8 @@ static bool has_newer_watchdog(const struct view *v)
 {
 	const struct evidence *evidence = v->evidence;
 
-	if (log_find(evidence, "clock-skew test skipped") ||
-		log_find(evidence, "excessive read-back delay") ||
-		log_find(evidence, "wd-wd read-back delay") ||
-		log_find(evidence, "Long readout interval"))
+	if (LOG_FIRST(evidence, "clock-skew test skipped", "excessive read-back delay",
+		    "wd-wd read-back delay", "Long readout interval"))
 		return true;
 	return fact_is_known(&evidence->host.kernel.fact) &&
 	       (!kernel_is_before(evidence, "6.8") || kernel_is_patched(evidence, "5.10.223") ||

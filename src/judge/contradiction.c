@@ -40,37 +40,36 @@ static bool is_counter_slow(const struct view *v)
 }
 
 const struct contradiction_row contradiction_rows[] = {
-	{"mode-none-yet-served", IF(IS(mode_none), IS(vdso_serves), NOT(vdso_replaced)), true,
+	{"mode-none-yet-served", IF(IS(mode_none), IS(vdso_serves), NOT(vdso_replaced)),
 		"The clock mode is none, but no call entered the kernel. The verdict follows the "
 		"proof."},
 	/* A hypervisor may withdraw its page, and 32-bit arm programs may be excluded. */
 	{"mode-set-yet-fallback",
 		IF(ASK(has_mode), IS(vdso_enters), NOT(vdso_replaced), HAS_NOT(mode_is, "pvclock"),
 			HAS_NOT(mode_is, "hvclock"), HAS_NOT(mode_is, "archtimer-nocompat")),
-		true,
 		"The vDSO supports the clock mode, but every call entered the kernel. The verdict "
 		"follows the proof."},
-	{"copy-disagrees", IF(ASK(copy_disagrees)), true,
+	{"copy-disagrees", IF(ASK(copy_disagrees)),
 		"On a copy of the vDSO, a word other than the clock mode decides whether the "
 		"clocks are served. The verdict follows the proof."},
 	/* powerpc's vDSO reads its counter whatever the mode, a cause of its own. */
 	{"name-yet-served",
 		IF(IS(vdso_serves), NOT(mode_none), NOT(vdso_replaced), NOT(on_powerpc),
 			IS(name_has_no_mode), HAS_NOT(mode_is, "hpet")),
-		true,
 		"No vDSO is known to read a clocksource of this name, but no call entered the "
 		"kernel. The verdict follows the proof."},
-	{"fallback-yet-fast", IF(IS(entered_yet_fast)), true,
+	{"fallback-yet-fast", IF(IS(entered_yet_fast)),
 		"The calls entered the kernel under the filter, but without it they took much less "
 		"time than the cheapest system call: the clocksource may have changed in "
 		"between."},
-	{"served-yet-slow", IF(IS(vdso_serves), ASK(is_slow_with_a_fast_counter)), true,
+	{"served-yet-slow", IF(IS(vdso_serves), ASK(is_slow_with_a_fast_counter)),
 		"The vDSO takes at least as long as a system call, although the counter can be "
 		"read quickly: the clocksource may have changed between proof and timing. If a "
 		"second run finds the same, `vdsocheck bench` shows what takes the time."},
-	{"counter-slow", IF(IS(vdso_serves), ASK(is_counter_slow)), false,
+	{"counter-slow", IF(IS(vdso_serves), ASK(is_counter_slow)),
 		"Reading the counter takes much longer than a register read on this architecture, "
-		"though less than a system call: the hypervisor or the firmware may intercept it."},
+		"though less than a system call: the hypervisor or the firmware may intercept it.",
+		.is_lasting = true},
 	{0},
 };
 
@@ -92,7 +91,7 @@ bool contradiction_may_be_a_change(const struct evidence *evidence)
 	const struct view view = view_of(evidence);
 	const struct contradiction_row *row = contradiction_rows;
 
-	while (row->id && !(row->may_be_a_change && holds(&view, row->when)))
+	while (row->id && (row->is_lasting || !holds(&view, row->when)))
 		row++;
 	return row->id;
 }

@@ -132,8 +132,8 @@ void verdict_find(struct view *v, struct verdict *verdict);
 struct contradiction_row {
 	const char *id;
 	const struct term *when;
-	bool may_be_a_change; /* it may be a change of clocksource between two readings */
 	const char *text;
+	bool is_lasting; /* it cannot be a change of clocksource between two readings */
 };
 
 /* All contradictions; a row without an id ends them. */
@@ -189,7 +189,7 @@ struct advice_row {
 	const char *id;
 	enum rank rank;
 	enum actor actor;   /* in place of the rank's */
-	bool irreversible;  /* as opposed to struct advice */
+	bool irreversible;  /* the opposite of `reversible` of struct advice */
 	const char *text;   /* sentence or two that say what to do */
 	enum where where;   /* in place of the rank's */
 	const char *to;     /* {to} on any host; or NULL */
@@ -244,7 +244,7 @@ struct cause_row {
 	bool with_switch; /* cites the switch to another clocksource after the line */
 	bool follows;     /* as in struct cause, where others are before it */
 	const char *more;
-	/* The advice that it brings along; what has another place on some hosts is listed twice. */
+	/* The advice that it brings along. A piece whose place differs by host is listed twice. */
 	struct advice_case advice[CAUSE_ADVICE_MAX];
 };
 

@@ -110,8 +110,8 @@ struct view {
 
 	/* The host and this process. */
 	bool guest;
-	bool on_dom0; /* Xen's, which is the machine's: Xen itself is below it */
-	bool machine; /* not a guest; neither: nothing shows whether there is a hypervisor below */
+	bool on_dom0;   /* Xen's, which is the machine's: Xen itself is below it */
+	bool machine;   /* not a guest; both are false where nothing shows which it is */
 	bool is_rented; /* a cloud's machine without a hypervisor: its firmware is not the user's */
 	const char *move; /* a shell line that moves this guest to another host, or NULL */
 	bool ec2_xen;
@@ -153,8 +153,8 @@ struct view {
 	/* The architecture and the release decide these, for a captured tree. */
 	bool vdso_without_clock; /* the vDSO has no function that reads a clock */
 	bool may_read_hpet;      /* it may, on hpet: as slow as a system call, then */
-	const struct kernel_log_line *xen_refused;     /* by which Xen's page is of no use to it */
-	const struct kernel_log_line *vdso_disabled;   /* by which the kernel's vDSO refuses it */
+	const struct kernel_log_line *xen_refused;     /* why it cannot read Xen's page */
+	const struct kernel_log_line *vdso_disabled;   /* why the vDSO does not support it */
 	const struct kernel_log_line *counter_erratum; /* arm64's vDSO may not read the counter */
 	bool mode_none;             /* found in the data page, or by its effect on a copy */
 	bool mode_set;              /* a mode was read from the data page, and it is not none */
@@ -193,7 +193,7 @@ struct view {
 
 	enum verdict_kind verdict; /* by verdict_find() */
 
-	bool fallback;         /* the verdict, or the one to expect */
+	bool fallback;         /* this is the verdict, or the one to expect */
 	bool firmware_counter; /* riscv without a time register; the verdict is slow */
 	bool falls_back; /* the kernel's vDSO is there and made system calls, or is expected to */
 	/*
@@ -222,8 +222,8 @@ struct view {
 	const char *paravirtual;
 	const char *why_not_tsc; /* reason against a TSC that is offered; or NULL */
 	bool tsc_advisable;
-	bool has_switch;        /* to one of the three */
-	bool switch_drops_boot; /* its `keep` removes boot parameters */
+	bool has_switch;        /* one of the three may be recommended */
+	bool switch_drops_boot; /* to make that last, boot parameters are removed */
 };
 
 struct view view_of(const struct evidence *evidence);

@@ -18,7 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 
 #define PERIOD_S 0.5
