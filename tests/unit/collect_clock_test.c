@@ -97,6 +97,19 @@ static void filter(uint32_t action)
 	seccomp_release(filter);
 }
 
+/* Of such a clock adjtimex() returns 0 (TIME_OK); here a filter does, and writes nothing. */
+static void a_synchronized_clock_is_known_to_be(void **state)
+{
+	struct ntp_evidence ntp = {0};
+
+	(void)state;
+	filter(SCMP_ACT_ERRNO(0));
+	ntp_collect(&ntp, DEADLINE_NONE);
+	assert_true(fact_is_known(&ntp.fact));
+	assert_true(ntp.synchronized);
+	assert_false(ntp.leap_pending);
+}
+
 static void a_refused_call_is_denied(void **state)
 {
 	struct ntp_evidence ntp = {0};
@@ -126,6 +139,7 @@ int main(void)
 		cmocka_unit_test(a_captured_tree_has_neither),
 		cmocka_unit_test(only_a_complete_time_is_accepted),
 		cmocka_unit_test(the_state_is_the_kernels),
+		cmocka_unit_test(a_synchronized_clock_is_known_to_be),
 		cmocka_unit_test(a_refused_call_is_denied),
 		cmocka_unit_test(a_filter_that_kills_leaves_this_process_alone),
 	};
