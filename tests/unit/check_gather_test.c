@@ -201,19 +201,32 @@ static void for_the_screen_the_deciding_calls_alone_are_measured(void **state)
 static void check_reasons(void)
 {
 	static struct check_request request;
-	char *bytes, *at, *line;
+	char *bytes, *at, *key;
 
 	request.evidence = evidence;
 	diagnose(&request.evidence, &request.diagnosis);
-	bytes = unit_print_in(check_report_json, &request, &(struct style){0});
-	at = strstr(bytes, ": \",\n");
+	bytes = unit_print_in(check_report_json, &request, &(struct style){.compact = true});
+	at = strstr(bytes, ": \"");
 	if (at) {
-		line = (char *)memrchr(bytes, '\n', (size_t)(at - bytes)) + 1;
-		line += strspn(line, " ");
+		key = (char *)memrchr(bytes, ',', (size_t)(at - bytes)) + 1;
 		fail_msg("%s: nothing sets the value of %.*s", evidence.live ? "live" : "captured",
-			(int)(at - line), line);
+			(int)(at - key), key);
 	}
 	free(bytes);
+}
+
+#define CHECK_TIME(member, ...)                                                                    \
+	if (fact_is_known(&path->fact) && path->member <= 0)                                       \
+		fail_msg("nothing sets " #member " of %s", call->call);
+
+static void check_times(void)
+{
+	for (size_t i = 0; i < evidence.call_count * PATH_COUNT; i++) {
+		const struct call_evidence *call = &evidence.calls[i / PATH_COUNT];
+		const struct path_evidence *path = &call->path[i % PATH_COUNT];
+
+		PATH_TIMES(CHECK_TIME)
+	}
 }
 
 /* Whatever is described in evidence.h, and left by who should collect or measure it. */
@@ -224,6 +237,7 @@ static void each_value_that_is_missing_says_why(void **state)
 
 	gather(fake, false);
 	check_reasons();
+	check_times();
 	/* What there is no time for is left out. */
 	gather_until(fake, false, &now);
 	check_reasons();
