@@ -171,75 +171,68 @@ bool inject_write(pid_t thread, uint64_t to, const void *bytes, size_t length)
 }
 
 /*
- * The mappings lie this far below the vDSO, where programs have none: without random addresses, the
- * libraries lie as they would without us. Where that is taken the kernel finds another place. No
- * page is ever writable and executable, nor becomes executable: some forbid that.
+ * The file and the stubs behind it lie this far below the vDSO, where programs have nothing:
+ * without random addresses, the libraries lie as they would without us. Where that is taken the
+ * kernel finds another place. No page is ever writable and executable, nor becomes executable: some
+ * forbid that.
  */
 #define BELOW (UINT64_C(1) << 36)
+#define FILE_SIZE sizeof(struct served_file)
+#define NAME_AT (SERVED_STUBS_SIZE - SERVED_STUB_SIZE) /* of the stubs, where none is yet */
 
-/*
- * Maps the file at this address; 0: at any. Its name stands where a stub will. Returns its address,
- * or a negative errno value.
- */
-static int64_t map_file(struct target *target, uint64_t stubs, uint64_t at, int *file)
+/* Maps the file over what is at this address; its name stands there before. 0 or an errno value. */
+static int map_file(struct target *target, uint64_t at, int *file)
 {
-	static const char text[] = "vdsocheck";
-	const uint64_t name = stubs + SERVED_STUBS_SIZE - SERVED_STUB_SIZE;
-	const size_t size = sizeof(struct served_file);
+	static const char name[] = "vdsocheck";
 	char path[64];
 	int64_t its, result;
 
-	if (!inject_write(target->thread, name, text, sizeof(text)))
-		return -errno;
-	its = CALL(target, "memfd_create", name, MFD_CLOEXEC);
+	if (!inject_write(target->thread, at + FILE_SIZE + NAME_AT, name, sizeof(name)))
+		return errno;
+	its = CALL(target, "memfd_create", at + FILE_SIZE + NAME_AT, MFD_CLOEXEC);
 	if (its < 0)
-		return its;
+		return (int)-its;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", target->thread, (int)its);
 	*file = open(path, O_RDWR | O_CLOEXEC);
-	if (*file >= 0 && ftruncate(*file, (off_t)size) == 0)
-		result = CALL(target, "mmap", at ? at : target->vdso - BELOW - size, size,
-			PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), (uint64_t)its,
-			0);
+	if (*file >= 0 && ftruncate(*file, (off_t)FILE_SIZE) == 0)
+		result = CALL(target, "mmap", at, FILE_SIZE, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_FIXED, (uint64_t)its, 0);
 	else
 		result = -errno;
 	CALL(target, "close", (uint64_t)its);
-	return result;
+	return result < 0 ? (int)-result : 0;
 }
 
 int inject_counters(
 	struct target *target, uint64_t left, size_t room, struct served_words *words, int *file)
 {
 	static unsigned char code[SERVED_STUBS_SIZE];
-	struct served_stubs stubs = {
-		.code = code, .to = left, .as_if_fallback = target->as_if_fallback};
+	struct served_stubs stubs = {.code = code, .as_if_fallback = target->as_if_fallback};
 	unsigned char *image = target->image, *changed = image + SERVED_IMAGE_MAX;
-	int64_t result =
-		left ? (int64_t)left
-		     : CALL(target, "mmap", target->vdso - BELOW, SERVED_STUBS_SIZE,
-			       PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
+	const uint64_t size = FILE_SIZE + SERVED_STUBS_SIZE;
+	int64_t place = (int64_t)(left - FILE_SIZE);
+	int error;
 
-	if (result < 0)
-		return (int)-result;
-	stubs.to = (uint64_t)result;
-	result = map_file(target, stubs.to, left ? left - sizeof(struct served_file) : 0, file);
-	if (result >= 0) {
-		stubs.file = (uint64_t)result;
-		memset(code, 0, sizeof(code));
-		memcpy(changed, image, target->size);
-		served_stubs_make(&stubs, changed, target->size, target->vdso, room, words);
-		if (inject_write(target->thread, stubs.to, code, sizeof(code)) &&
-			(!room ||
-				inject_write(target->thread, target->vdso, changed, target->size)))
-			return 0;
-		result = -errno;
-		if (room)
-			(void)inject_write(target->thread, target->vdso, image, target->size);
-		if (!left)
-			CALL(target, "munmap", stubs.file, sizeof(struct served_file));
-	}
 	if (!left)
-		CALL(target, "munmap", stubs.to, SERVED_STUBS_SIZE);
-	return (int)-result;
+		place = CALL(target, "mmap", target->vdso - BELOW, size, PROT_READ | PROT_EXEC,
+			MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
+	if (place < 0)
+		return (int)-place;
+	stubs.file = (uint64_t)place;
+	stubs.to = stubs.file + FILE_SIZE;
+	memset(code, 0, sizeof(code));
+	memcpy(changed, image, target->size);
+	served_stubs_make(&stubs, changed, target->size, target->vdso, room, words);
+	error = map_file(target, stubs.file, file);
+	if (!error && !inject_write(target->thread, stubs.to, code, sizeof(code)))
+		error = errno;
+	if (!error && room && !inject_write(target->thread, target->vdso, changed, target->size)) {
+		error = errno;
+		(void)inject_write(target->thread, target->vdso, image, target->size);
+	}
+	if (error && !left)
+		CALL(target, "munmap", stubs.file, size);
+	return error;
 }
 
 void inject_explain(int error, struct fact *why)
