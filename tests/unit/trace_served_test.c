@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -151,7 +153,60 @@ static void a_stub_makes_the_system_call_as_if_the_host_fell_back(void **state)
 	assert_int_equal(count_calls(file, SERVED_CLOCK_GETTIME, CLOCK_MONOTONIC), 1);
 }
 
-/* ---- the rule, in C ---- */
+/* In a child: its result is an errno value of a filter, or its own. */
+static void call_below_filters(void *argument)
+{
+	struct served_file *file = argument;
+	clock_function *get, *day;
+	struct timespec time;
+
+	make_call_as_if_fallback = true;
+	get = make_stub(SERVED_CLOCK_GETTIME, file);
+	day = make_stub(SERVED_GETTIMEOFDAY, file);
+	get(CLOCK_MONOTONIC, &time);
+	get(1000, &time);
+	get(CLOCK_REALTIME, (struct timespec *)8);
+	day(0, (struct timespec *)8);
+	for (int error = EPERM; error <= EINVAL; error += EINVAL - EPERM) {
+		scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+		if (!filter ||
+			seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)error),
+				SCMP_SYS(clock_gettime), 0) < 0 ||
+			seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)error),
+				SCMP_SYS(gettimeofday), 0) < 0 ||
+			seccomp_load(filter) < 0)
+			_exit(77);
+		if (get(CLOCK_MONOTONIC, &time) != -error || get(CLOCK_TAI, &time) != -error ||
+			day(0, NULL) != -error)
+			_exit(1);
+		if (error == EINVAL)
+			_exit(0);
+	}
+}
+
+static void calls_that_a_filter_refuses_are_counted_as_if_the_host_fell_back(void **state)
+{
+	struct served_file *file = mmap(
+		NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	assert_ptr_not_equal(file, MAP_FAILED);
+	child = fork();
+	if (child == 0)
+		call_below_filters(file);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		unit_skip("no seccomp filter can be set");
+	assert_int_equal(status, 0);
+	assert_int_equal(file->refused[SERVED_CLOCK_GETTIME], 4);
+	assert_int_equal(file->refused[SERVED_GETTIMEOFDAY], 2);
+	munmap(file, sizeof(*file));
+}
+
+/* ---- the rule, in C; qemu-aarch64 runs this program for arm64 ---- */
 
 static uint64_t hash_of(uint64_t number)
 {
@@ -206,7 +261,7 @@ static void count_by_the_rule(struct served_file *file, const struct seen_call *
 	number = file->taken++;
 	if (number >= 2048)
 		number = (uint64_t)((unsigned __int128)hash_of(number) * (number + 1) >> 64);
-	if (number >= 2048)
+	if (number >= 2048 || file->records[number].state == SERVED_BUSY)
 		return;
 	memcpy(record.kept, call->kept, sizeof(record.kept));
 #if defined(__x86_64__)
@@ -345,6 +400,9 @@ static void change(struct served_file *file, size_t moment, uint64_t stacks)
 	else if (moment == 3)
 		file->go[TRACE_GO_FUNCTIONS - 1] =
 			(struct code_range){(uintptr_t)call_returns - 8, 9};
+	/* Something writes them, and never ends. */
+	for (size_t i = 0; moment == 1 && i < SERVED_RECORDS; i += 16)
+		file->records[i].state = SERVED_BUSY;
 	for (size_t i = 0; moment > 3 && i < sizeof(file->counters) / sizeof(uint64_t); i++)
 		file->counters[i / SERVED_COUNTERS][i % SERVED_COUNTERS] +=
 			moment == 4 ? SERVED_EARLY - 200 : UINT64_C(1) << 40;
@@ -413,17 +471,29 @@ static void several_threads_count_and_take_by_the_rule(void **state)
 	struct served_file *file = make_file();
 	struct reader readers[READERS];
 	uint64_t counted = 0, taken = 0;
+	void *stacks = NULL;
 
 	(void)state;
 	file->shared = 1;
+	assert_int_equal(posix_memalign(&stacks, STACK, STACK), 0);
 	for (size_t i = 0; i < READERS; i++) {
+		pthread_attr_t attributes;
+
 		readers[i] = (struct reader){
 			.get = make_stub(SERVED_CLOCK_GETTIME, file), .seed = dice_word(&dice)};
+		pthread_attr_init(&attributes);
+		/* The first two are in the same shard. */
+		if (i < 2)
+			pthread_attr_setstack(
+				&attributes, (char *)stacks + i * STACK / 2, STACK / 2);
 		assert_int_equal(
-			pthread_create(&readers[i].thread, NULL, read_clocks, &readers[i]), 0);
+			pthread_create(&readers[i].thread, &attributes, read_clocks, &readers[i]),
+			0);
+		pthread_attr_destroy(&attributes);
 	}
 	for (size_t i = 0; i < READERS; i++)
 		pthread_join(readers[i].thread, NULL);
+	free(stacks);
 	for (size_t i = 0; i < SERVED_SHARDS * SERVED_COUNTERS; i++) {
 		const uint64_t calls = file->counters[i / SERVED_COUNTERS][i % SERVED_COUNTERS];
 
@@ -1060,6 +1130,7 @@ int main(void)
 #if defined(__x86_64__) || defined(__aarch64__)
 		cmocka_unit_test(a_stub_counts_and_goes_on),
 		cmocka_unit_test(a_stub_makes_the_system_call_as_if_the_host_fell_back),
+		cmocka_unit_test(calls_that_a_filter_refuses_are_counted_as_if_the_host_fell_back),
 		cmocka_unit_test(a_stub_counts_and_takes_by_the_rule),
 		cmocka_unit_test(several_threads_count_and_take_by_the_rule),
 		cmocka_unit_test(a_stub_takes_few_of_many_calls_without_a_period),
