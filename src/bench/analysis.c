@@ -13,17 +13,14 @@
 
 /* ---- the answer ---- */
 
-static bool is_of_monotonic(const struct bench_row *row)
-{
-	return strcmp(row->subject.call, "clock_gettime") == 0 &&
-	       strcmp(row->subject.clock, "CLOCK_MONOTONIC") == 0;
-}
-
 const struct bench_row *bench_answer_row(const struct bench *bench)
 {
 	for (size_t i = 0; i < bench->row_count; i++) {
-		if (is_of_monotonic(&bench->rows[i]))
-			return &bench->rows[i];
+		const struct bench_row *row = &bench->rows[i];
+
+		if (strcmp(row->subject.call, "clock_gettime") == 0 &&
+			strcmp(row->subject.clock, "CLOCK_MONOTONIC") == 0)
+			return row;
 	}
 	return bench->row_count ? &bench->rows[0] : NULL;
 }

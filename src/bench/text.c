@@ -11,9 +11,6 @@
 
 #define PERCENT 100
 
-/* The text behind a label starts in this column. */
-#define INDENT 16
-
 /* ---- the answer ---- */
 
 /*
@@ -65,40 +62,29 @@ void bench_answer(const struct bench *bench, char *text, size_t size)
 
 /* ---- the heading ---- */
 
-static void write_noisy(bool quiet, const char *text, const struct page *page)
+static void write_noise(const struct noise *noise, struct page *page)
 {
-	fprintf(page->out, "  %s%s%s%*s", page->color ? quiet ? COLOR_GREEN : COLOR_YELLOW : "",
-		quiet ? "quiet" : "noisy", page->color ? COLOR_RESET : "",
-		INDENT - 2 - (int)strlen("quiet"), "");
-	wrap_text(page->out, INDENT, INDENT, text);
-}
-
-static void write_noise(const struct noise *noise, const struct page *page)
-{
-	struct strbuf sb = {.used = 0};
-
 	if (!fact_is_known(&noise->fact) || (noise->quiet && !page->all))
 		return;
+	page_line(page, noise->quiet ? "quiet" : "noisy", "%s", "");
 	if (!noise->quiet)
-		strbuf_add(&sb, "median %.0f%% above the minimum: run it again or compare minima",
+		page_add(page, "median %.0f%% above the minimum: run it again or compare minima",
 			PERCENT * noise->answer_excess);
 	if (page->all)
-		strbuf_add(&sb,
+		page_add(page,
 			"%s%.1f%% of %s batches discarded, %.1f%% outliers; medians %.1f%% above "
 			"the minima",
-			sb.used ? "; " : "", PERCENT * noise->discarded_share,
+			page->text.used ? "; " : "", PERCENT * noise->discarded_share,
 			as_count(noise->batches), PERCENT * noise->outlier_share,
 			PERCENT * noise->median_excess);
-	write_noisy(noise->quiet, sb.text, page);
 }
 
 /* A run that had the CPU for less than this share of its time shared it. */
 #define CPU_SHARE 0.9
 
-static void write_shared_cpu(const struct bench *bench, const struct page *page)
+static void write_shared_cpu(const struct bench *bench, struct page *page)
 {
 	double real = 0, used = 0;
-	char text[96];
 
 	for (size_t i = 0; i < bench->run_count; i++) {
 		const struct bench_run *run = &bench->runs[i];
@@ -106,10 +92,9 @@ static void write_shared_cpu(const struct bench *bench, const struct page *page)
 		real += fact_is_known(&run->fact) ? run->real_s : 0;
 		used += fact_is_known(&run->fact) ? run->user_s + run->sys_s : 0;
 	}
-	snprintf(text, sizeof(text), "the CPU was shared: this process had it for %.3f s of %.3f s",
-		used, real);
 	if (used < CPU_SHARE * real)
-		write_noisy(false, text, page);
+		page_line(page, "noisy",
+			"the CPU was shared: this process had it for %.3f s of %.3f s", used, real);
 }
 
 static void bench_write_heading(const struct bench_report *report, struct page *page)
@@ -125,7 +110,6 @@ static void bench_write_heading(const struct bench_report *report, struct page *
 		page_line(page, "stopped", "%s",
 			report->bench->found ? "early: partial results"
 					     : "before anything was measured");
-	page_end(page);
 	write_noise(&report->noise, page);
 	write_shared_cpu(report->bench, page);
 }

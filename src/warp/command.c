@@ -32,12 +32,6 @@ static bool has_warps(const struct warp_result *result)
 	return fact_is_known(&result->fact) && result->warps > 0;
 }
 
-/* False, too, where the number of CPUs that are online is not known. */
-static bool host_has_one_cpu(const struct number_fact *online)
-{
-	return fact_is_known(&online->fact) && online->value == 1;
-}
-
 /* Returns the kernel's clock that went back furthest; NULL: none did. */
 static const struct warp_result *worst_clock(const struct warp_evidence *warp)
 {
@@ -100,7 +94,7 @@ void warp_judge(
 				? again
 				: "Run vdsocheck to find out what is wrong with the vDSO.",
 			"CLOCK_MONOTONIC could not be read: %s.", monotonic->fact.reason);
-	else if (warp->cpu_count == 1 && !host_has_one_cpu(online))
+	else if (warp->cpu_count == 1 && !(fact_is_known(&online->fact) && online->value == 1))
 		report_answer(report, &answers[UNKNOWN], "one-cpu-allowed",
 			"Allow more CPUs: taskset(1), AllowedCPUs= of systemd, or the cpuset of the "
 			"container.",
