@@ -50,6 +50,10 @@ void trace_host_time(struct trace_evidence *trace, struct call_table *calls);
 /* Returns the number of CPUs that this kernel may have: the last one's number, and one. */
 size_t trace_host_cpus(void);
 
+/* Returns the version of the kernel, in this form. */
+#define KERNEL(major, minor) ((major) << 16 | (minor))
+unsigned long trace_host_kernel(void);
+
 /* ---- run.c: the loop of a run, and what counts in it ---- */
 
 /*

@@ -23,7 +23,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -101,19 +100,6 @@ static long call_bpf(enum bpf_cmd command, union bpf_attr *attributes)
 		setrlimit(RLIMIT_MEMLOCK, &before);
 	}
 	return result;
-}
-
-/* Returns the version of the kernel, in the form of KERNEL(6, 12). */
-#define KERNEL(major, minor) ((major) << 16 | (minor))
-static unsigned long kernel_version(void)
-{
-	struct utsname names = {.release = ""};
-	unsigned long major;
-	char *rest;
-
-	uname(&names);
-	major = strtoul(names.release, &rest, 10);
-	return KERNEL(major, *rest ? strtoul(rest + 1, NULL, 10) : 0);
 }
 
 /* Since then a thread may be preempted in a program at a raw tracepoint, and in bpf(2), too. */
@@ -309,7 +295,7 @@ static bool attach_all(struct trace_events *events)
 	return (events->values[EVENT_TRAITS] & EVENTS_OF_HOST ||
 		       (events_attach(events, EVENT_EXIT) && events_attach(events, EVENT_EXEC) &&
 			       events_attach(events, EVENT_FORK))) &&
-	       ((kernel_version() >= PREEMPTS && attach_perf(events)) ||
+	       ((trace_host_kernel() >= PREEMPTS && attach_perf(events)) ||
 		       events_attach(events, EVENT_ENTER)) &&
 	       (events_attach(events, EVENT_PAGE) || true);
 }
@@ -624,7 +610,7 @@ static void read_all(struct trace_events *events)
 /* Returns what reading takes: before Linux 5.19 CAP_BPF, and before 5.8, which has that, more. */
 static uint64_t to_read(void)
 {
-	const unsigned long version = kernel_version();
+	const unsigned long version = trace_host_kernel();
 
 	if (version >= KERNEL(5, 19))
 		return PRIVILEGES_NONE;

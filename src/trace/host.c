@@ -4,6 +4,8 @@
  * calls of a program cost is measured when it has ended, and which they were is known.
  */
 #include <fcntl.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -63,6 +65,17 @@ void trace_host_time(struct trace_evidence *trace, struct call_table *calls)
 	if (has_calls)
 		timing_measure(calls, TIMING_WHOLE, &trace->host.timing, trace->host.calls, NULL,
 			&deadline);
+}
+
+unsigned long trace_host_kernel(void)
+{
+	struct utsname names = {.release = ""};
+	unsigned long major;
+	char *rest;
+
+	uname(&names);
+	major = strtoul(names.release, &rest, 10);
+	return KERNEL(major, *rest ? strtoul(rest + 1, NULL, 10) : 0);
 }
 
 /* sysconf(3) of musl counts the CPUs that this process may run on. */

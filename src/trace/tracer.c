@@ -210,6 +210,8 @@ static void note_privileges(const struct tracer *tracer, pid_t id)
  * Keeps the list of threads. A new one is known by its own first stop or by that of the thread that
  * started it, whichever comes first; execve(2) by another than the first thread takes its ID away.
  * The memory map is read when the first thread of a process ends: later the process has none.
+ * Before Linux 5.7, execve(2) by another thread, which waits for that end, keeps it locked until
+ * then (cred_guard_mutex): where there are other threads, the map is that of the begin.
  */
 static void note_event(struct tracer *tracer, struct traced *thread, int event)
 {
@@ -223,9 +225,13 @@ static void note_event(struct tracer *tracer, struct traced *thread, int event)
 	if (ptrace(PTRACE_GETEVENTMSG, id, NULL, &message) < 0 && event != PTRACE_EVENT_EXIT)
 		return;
 	if (event == PTRACE_EVENT_EXIT) {
+		const bool is_locked =
+			trace_host_kernel() < KERNEL(5, 7) && status_number(id, "Threads", 1) > 1;
+
+		maps = served_maps(thread->table);
 		if (syscall(SYS_tgkill, id, id, 0) == 0) {
-			trace_run_take(run, id, NULL);
-			if (thread->table)
+			trace_run_take(run, id, is_locked ? &maps : NULL);
+			if (thread->table && !is_locked)
 				served_end(run->trace, thread->table, id);
 		}
 		/* A filter ends a thread as if by SIGSYS. */
