@@ -64,9 +64,9 @@ static void cite_jump(const struct view *v, struct cause *cause)
 /* check_tsc_sync_source() compares them at boot, at CPU hotplug and at resume. */
 static const struct advice_row start_cold = {"start-cold", RANK_UPDATE, .actor = ACTOR_HOST,
 	.text = "Power the machine off, and on after some seconds: TSCs that disagree after a warm "
-		"start may agree after a cold one. If it had been off before this start, reboot "
-		"it: some agree after a warm start alone. If they do not, update the firmware. Do "
-		"not force the TSC: the kernel's measurements show that it is wrong."};
+		"start may agree after a cold one. If this was a cold start, reboot instead: some "
+		"agree only after a warm one. If they never do, update the firmware. Do not force "
+		"the TSC: the kernel's measurements show that it is wrong."};
 
 /* The test reads both TSCs under a lock that goes between the CPUs (check_tsc_warp()). */
 static const struct advice_row reboot_for_small_warp = {"reboot-for-small-warp", RANK_UPDATE,

@@ -156,8 +156,8 @@ const struct cause_row causes_vdso[] = {
 	/* arch/powerpc/include/asm/vdso/: vdso_clocksource_ok(), 5.x to 7.2 */
 	{"vdso-ignores-clocksource", GROUP_VDSO, CERTAINTY_LIKELY,
 		IF(EQ(verdict, VERDICT_WRONG), IGNORES_CLOCKSOURCE),
-		"On this architecture the vDSO reads the timebase whatever the clocksource is, at "
-		"the rate from when timebase was last in use.",
+		"On this architecture the vDSO reads the timebase whatever the clocksource is, and "
+		"takes the rate that timebase had when it was last in use.",
 		.signs = "Values of a deciding call by the vDSO differ on POWER, where timebase "
 			 "is available, and another clocksource is in use.",
 		.evidence = cite_values, .advice = {{&advice_switch_to_own_counter, ALWAYS}}},

@@ -160,8 +160,8 @@ static const struct advice_row reboot_to_tsc = {"reboot-to-tsc", RANK_UPDATE, .a
 	.text = "Reboot to get tsc back.",
 	.boot_text = "If the TSCs agree, boot with tsc=nowatchdog to keep it.",
 	.remarks = {{NOWATCHDOG_REMARK},
-		{"Linux 5.16 and newer do not check this CPU's TSC on machines of up to two NUMA "
-		 "nodes, 6.3 and newer of up to four, 6.12 and newer of up to four sockets.",
+		{"Newer kernels do not check this CPU's TSC: Linux 5.16 with up to two NUMA nodes, "
+		 "6.3 with up to four, 6.12 with up to four sockets.",
 			IF(HAS(kernel_is_before, "6.12"), HAS(tsc_has_flag, "tsc_adjust"),
 				IS(tsc_invariant))},
 		{"Linux 7.2 and newer repeat a slow read and skip a late check.",
