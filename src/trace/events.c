@@ -44,9 +44,6 @@
 #define LOOKING_LEAST_NS 100000000
 #define LOOKING_MOST_NS 20000000
 
-/* The memory maps of running processes are read at the end for so long. */
-#define LAST_READING_NS NS_PER_SECOND
-
 #define IMAGE_PROCESS ((UINT64_C(1) << EVENT_IMAGE_SHIFT) - 1)
 
 /* The number of processes remembered as looked for; others may be looked for again. */
@@ -589,7 +586,7 @@ static void read_all(struct trace_events *events)
 	if (trace->request->locates_calls && trace->request->target != TARGET_PROGRAM)
 		remember(events, trace->program.pid, 0, NULL);
 	if (trace->request->locates_calls)
-		look_for_processes(events, LAST_READING_NS, true);
+		look_for_processes(events, PLACES_READING_NS, true);
 	if (!add_counts(events) ||
 		!use_map(events, EVENT_SHARED, BPF_MAP_LOOKUP_ELEM, &only, &events->shared))
 		fact_set_errno(&trace->counted, errno, "reading the counts by bpf(2)");

@@ -24,9 +24,6 @@
 #define SEARCH_NS (5 * NS_PER_SECOND)
 #define STACKS_MOST 8192
 
-/* Memory maps of the whole host are read for so long. */
-#define READING_NS NS_PER_SECOND
-
 /* Processes whose maps of run-time code are read. */
 #define MAPS_MOST 256
 
@@ -176,7 +173,7 @@ static void read_map(struct trace_places *places, const struct group *group)
 
 void places_read_maps(struct trace_places *places, uint64_t most)
 {
-	struct deadline deadline = deadline_after(READING_NS);
+	struct deadline deadline = deadline_after(PLACES_READING_NS);
 	struct stack *list = places->stacks->list;
 	const size_t count = places->stacks->count;
 	struct group *groups = xcalloc(count, sizeof(*groups));

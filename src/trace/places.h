@@ -3,6 +3,7 @@
 #ifndef VDSOCHECK_TRACE_PLACES_H
 #define VDSOCHECK_TRACE_PLACES_H
 
+#include "base/time.h"
 #include "files.h"
 #include "model.h"
 
@@ -70,6 +71,9 @@ void places_add_stack(struct trace_places *places, const struct image *image,
  * map; 0: there is no room for it.
  */
 size_t places_open_map(struct trace_places *places, pid_t thread);
+
+/* At the end of a run, memory maps of processes are read for so long. */
+#define PLACES_READING_NS NS_PER_SECOND
 
 /*
  * Reads the memory maps of the processes that the most stacks are of, at most so many and while
