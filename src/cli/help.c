@@ -38,29 +38,17 @@ static void write_option(
 	wrap_text(out, indent, indent, row->id == OPTION_FORMAT ? formats : row->help);
 }
 
-/* "0 MEANING, 1 MEANING, MEANING or MEANING, 2 MEANING, ...", or with the words of the answers. */
+/* "0 MEANING, 1 MEANING, 1 MEANING, 2 MEANING, ...", or with the words of the answers. */
 static void help_write_status(const struct command *command, bool by_word, FILE *out)
 {
 	const struct answer *answers = command->answers;
 	char text[LINE_SIZE] = "";
 
 	for (int status = 0; answers && status <= 2; status++) {
-		size_t left = 0, count = 0;
-
-		for (size_t i = 0; answers[i].word; i++)
-			left += answers[i].status == status;
 		for (size_t i = 0; answers[i].word; i++) {
-			if (answers[i].status != status)
-				continue;
-			text_append(text, sizeof(text), "%s",
-				count && left == 1 ? " or "
-				: *text            ? ", "
-						   : "");
-			if (!count++)
-				text_append(text, sizeof(text), "%d ", status);
-			text_append(text, sizeof(text), "%s",
-				by_word ? answers[i].word : answers[i].meaning);
-			left--;
+			if (answers[i].status == status)
+				text_append(text, sizeof(text), "%s%d %s", *text ? ", " : "",
+					status, by_word ? answers[i].word : answers[i].meaning);
 		}
 	}
 	text_append(text, sizeof(text), "%s%s", *text ? ", " : "", command->status);
