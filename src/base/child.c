@@ -195,10 +195,9 @@ int child_wait(struct child_wait *wait)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGURG};
 	struct sigaction action = {.sa_handler = tick}, action_before = {.sa_handler = SIG_DFL};
-	struct timespec pause;
 	sigset_t tick_signal, mask_before;
 	timer_t timer;
-	bool has_timer, is_ticking;
+	bool has_timer;
 	int error = 0;
 
 	if (!wait->poll_ns)
@@ -207,37 +206,32 @@ int child_wait(struct child_wait *wait)
 	sigemptyset(&tick_signal);
 	sigaddset(&tick_signal, SIGURG);
 	sigprocmask(SIG_UNBLOCK, &tick_signal, &mask_before);
-	ticked = 0;
 	/* Its signal would interrupt what a poll writes. */
 	has_timer = sigaction(SIGURG, &action, &action_before) == 0 && !wait->is_alone &&
 	            timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
-	is_ticking = has_timer && start_timer(timer, wait);
-	for (;;) {
+	while (!error) {
+		bool is_ticking = has_timer && start_timer(timer, wait);
+		struct timespec pause = wait->is_alone ? timespec_of(wait->poll_ns) : look_pause;
 		struct rusage usage;
-		pid_t pid = wait4(wait->pid, &wait->status,
-			wait->options | (is_ticking ? 0 : WNOHANG), &usage);
+		pid_t pid;
 
-		if (pid > 0 && (!wait->changed ||
-				       wait->changed(wait->argument, pid, wait->status, &usage))) {
-			wait->ended = pid;
-			break;
-		}
-		if (pid > 0 && !ticked)
-			continue;
 		ticked = 0;
-		if (pid < 0 && errno == ECHILD && wait->is_alone)
-			pid = 0;
-		if (pid < 0 && errno != EINTR)
+		do {
+			pid = wait4(wait->pid, &wait->status,
+				wait->options | (is_ticking ? 0 : WNOHANG), &usage);
+			if (pid > 0 && (!wait->changed || wait->changed(wait->argument, pid,
+								  wait->status, &usage)))
+				wait->ended = pid;
+		} while (pid > 0 && !wait->ended && !ticked);
+		if (wait->ended)
+			break;
+		if (pid < 0 && errno != EINTR && !(errno == ECHILD && wait->is_alone))
 			error = errno;
 		else if (wait->poll && wait->poll(wait->argument))
 			break;
 		else if (deadline_left_ns(wait->deadline) == 0)
 			error = ETIMEDOUT;
-		if (error)
-			break;
-		is_ticking = is_ticking && start_timer(timer, wait);
-		pause = wait->is_alone ? timespec_of(wait->poll_ns) : look_pause;
-		if (pid == 0)
+		else if (!is_ticking)
 			nanosleep(&pause, NULL);
 	}
 	if (has_timer)
