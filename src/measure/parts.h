@@ -77,8 +77,8 @@ void proof_run_all(struct proof_run *run);
 bool proof_by_seccomp(struct proof_run *run, const struct deadline *deadline, struct fact *why);
 bool proof_by_ptrace(struct proof_run *run, const struct deadline *deadline, struct fact *why);
 
-/* Does the work of proof_by_seccomp() in this process, a forked child, for good. */
-void proof_seccomp_run(struct proof_run *run);
+/* The work of the child of proof_by_seccomp(), on a struct proof_run. */
+void proof_seccomp_run(void *run);
 
 /*
  * Sets the filter on this process, a forked child, for good: from now on every time system call

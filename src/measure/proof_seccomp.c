@@ -37,8 +37,9 @@ enum call_end proof_seccomp_try(const struct call *call)
 	return call_try(call, MARK, &result, &error);
 }
 
-void proof_seccomp_run(struct proof_run *run)
+void proof_seccomp_run(void *argument)
 {
+	struct proof_run *run = argument;
 	const struct call control = call_control();
 
 	proof_run_prepare(run);
@@ -54,12 +55,7 @@ void proof_seccomp_run(struct proof_run *run)
 	proof_run_all(run);
 }
 
-static void run_seccomp(void *run)
-{
-	proof_seccomp_run(run);
-}
-
 bool proof_by_seccomp(struct proof_run *run, const struct deadline *deadline, struct fact *why)
 {
-	return child_run(run_seccomp, NULL, run, deadline, why);
+	return child_run(proof_seccomp_run, NULL, run, deadline, why);
 }
