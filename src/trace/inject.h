@@ -45,7 +45,7 @@ int inject_read_vdso(struct target *target);
 int inject_counters(
 	struct target *target, uint64_t left, size_t room, struct served_words *words, int *file);
 
-/* Writes to the program's memory, also where it may not write itself. False: see errno. */
+/* Writes whole words to the program's memory, also where it may not itself. False: see errno. */
 bool inject_write(pid_t thread, uint64_t to, const void *bytes, size_t length);
 
 /* Says why the counters were not mapped. */

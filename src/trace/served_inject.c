@@ -154,20 +154,25 @@ int inject_read_vdso(struct target *target)
 
 /* ---- the stubs ---- */
 
+/* A hardened kernel lets a tracer write by ptrace(2) alone (PROC_MEM_NO_FORCE since Linux 6.12). */
 bool inject_write(pid_t thread, uint64_t to, const void *bytes, size_t length)
 {
-	char path[32];
 	ssize_t written;
+	char path[32];
+	long word;
 	int file;
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", thread);
 	file = open(path, O_WRONLY | O_CLOEXEC);
-	if (file < 0)
-		return false;
-	errno = EIO;
 	written = pwrite(file, bytes, length, (off_t)to);
-	close(file);
-	return written == (ssize_t)length;
+	if (file >= 0)
+		close(file);
+	for (size_t at = 0; written != (ssize_t)length && at < length; at += sizeof(word)) {
+		memcpy(&word, (const char *)bytes + at, sizeof(word));
+		if (ptrace(PTRACE_POKEDATA, thread, (void *)(uintptr_t)(to + at), (void *)word) < 0)
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -183,7 +188,7 @@ bool inject_write(pid_t thread, uint64_t to, const void *bytes, size_t length)
 /* Maps the file over what is at this address; its name stands there before. 0 or an errno value. */
 static int map_file(struct target *target, uint64_t at, int *file)
 {
-	static const char name[] = "vdsocheck";
+	static const char name[16] = "vdsocheck";
 	char path[64];
 	int64_t its, result;
 
