@@ -197,6 +197,14 @@ static void for_the_screen_the_deciding_calls_alone_are_measured(void **state)
 	assert_int_equal(judge(), VERDICT_OK);
 }
 
+static void a_copy_that_serves_the_clocks_shows_no_other_cost(void **state)
+{
+	gather(*state, false);
+	if (!is_served_and_proven() || !fact_is_known(&evidence.copy.fact))
+		unit_skip("the clocks are not served, or the vDSO is not copied here");
+	assert_int_equal(evidence.copy.what_if_ns.fact.state, FACT_ABSENT);
+}
+
 /* Fails if a reason in the document of the evidence is but its state, as of a fact never set. */
 static void check_reasons(void)
 {
@@ -259,6 +267,7 @@ int main(void)
 		IN_TREE(one_change_is_judged_by_the_proof_after_it),
 		IN_TREE(a_steady_disagreement_is_decided_by_the_proof),
 		IN_TREE(for_the_screen_the_deciding_calls_alone_are_measured),
+		IN_TREE(a_copy_that_serves_the_clocks_shows_no_other_cost),
 		IN_TREE(each_value_that_is_missing_says_why),
 	};
 
