@@ -14,15 +14,18 @@
 #include "trace/served.h"
 
 #define OWN_SIZE 8192
+#define VDSO_AT 0x7ffff7fc1000
 
 static void read_file(const unsigned char *bytes, size_t size)
 {
 	unsigned char *file = (unsigned char *)fuzz_copy((const uint8_t *)bytes, size);
 	static unsigned char code[SERVED_STUBS_SIZE];
-	struct served_stubs stubs = {.code = code, .to = 0x7ffff7000000, .table = 4096};
+	struct served_stubs stubs = {.code = code, .to = 0x7ffff7001000, .file = 0x7ffff7000000};
+	struct served_words words;
 	struct elf_functions functions;
 	struct elf_function function;
 	struct elf elf;
+	size_t room;
 
 	if (elf_start(&elf, file, size)) {
 		elf_functions_start(&elf, &functions);
@@ -33,7 +36,11 @@ static void read_file(const unsigned char *bytes, size_t size)
 		if (elf_note(&elf, NT_GNU_BUILD_ID).length > size)
 			abort();
 	}
-	served_stubs_make(&stubs, file, size, 0x7ffff7fc1000);
+	served_stubs_make(&stubs, file, size, VDSO_AT, 0, &words);
+	stubs.used = 0;
+	room = served_find_room(file, size);
+	if (room)
+		served_stubs_make(&stubs, file, size, VDSO_AT, room, &words);
 	free(file);
 }
 
