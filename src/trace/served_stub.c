@@ -585,18 +585,18 @@ void served_stubs_make(struct served_stubs *stubs, unsigned char *image, size_t 
 {
 	unsigned char *to = room ? image + room : stubs->code + SERVED_STUBS_SIZE - SERVED_ROOM;
 	uint64_t jump = room ? vdso + room : stubs->to + SERVED_STUBS_SIZE - SERVED_ROOM;
+	const size_t length = served_image_length(image, size);
 	struct elf_dynamic dynamic = {.count = 0};
 	struct elf elf;
 
 	words->count = 0;
-	if (!elf_start(&elf, image, served_image_length(image, size)) ||
-		!elf_read_dynamic(&elf, &dynamic) ||
+	if (length > size || !elf_start(&elf, image, length) || !elf_read_dynamic(&elf, &dynamic) ||
 		(room && !extend_segment(&elf, image, room + SERVED_ROOM)))
 		return;
 	for (uint64_t i = 0; i < dynamic.count; i++) {
 		const uint64_t at = dynamic.symbols + i * sizeof(Elf64_Sym);
 		uint64_t value, stub;
-		size_t known = 0, length;
+		size_t known = 0, written;
 		const enum served_call call = read_function(&elf, &dynamic, at, &value);
 
 		if (call == SERVED_CALL_COUNT)
@@ -613,9 +613,9 @@ void served_stubs_make(struct served_stubs *stubs, unsigned char *image, size_t 
 			words->function[known] = vdso + value;
 			words->jump[known] = jump;
 			words->count++;
-			length = served_jump_make(to, stub);
-			to += length;
-			jump += length;
+			written = served_jump_make(to, stub);
+			to += written;
+			jump += written;
 		}
 		value = elf.load + words->jump[known] - vdso;
 		if (room)
