@@ -7,9 +7,10 @@
  * A new cause is a row of the cause_*.c that names where it lies, in the order in which causes are
  * printed; its advice is a row above the table. What several files ask is a member of the view;
  * what one table asks is a function there, for ASK() or CALL(). A line of the log that a row
- * looks for is kept by collect/kernel_log.c. tests/hosts/variants.txt gets a host that has the
- * cause, and for its advice one that must not get it; `make hosts causes completions` writes the
- * rest. The compiler refuses a wrong name, and the tests a row without its hosts or its line.
+ * looks for is a mark of collect/kernel_log.c, and has its answer in tests/lore/messages.txt.
+ * tests/hosts/variants.txt gets a host that has the cause, and for its advice one that must not get
+ * it; `make hosts causes completions` writes the rest. The compiler refuses a wrong name, and the
+ * tests a row without its hosts or its messages.
  */
 #ifndef VDSOCHECK_JUDGE_RULES_H
 #define VDSOCHECK_JUDGE_RULES_H
@@ -198,7 +199,7 @@ struct advice_row {
 	const char *since;
 	struct text_case remarks[TEXT_CASES];   /* sentences to add, for older kernels */
 	struct step_row steps[ADVICE_STEP_MAX]; /* all of them, in this order */
-	const char *boot; /* the boot parameter that makes it last; NULL: none does */
+	const char *boot; /* the one boot parameter that makes it last; NULL: none does */
 	/*
 	 * A sentence on adding it, which is left out where that would change nothing or harm; NULL:
 	 * the text has it, and without steps the whole piece is left out.

@@ -328,8 +328,8 @@ static void add_tsc(struct view *v)
 
 /*
  * HPET and PM timer are what the kernel calibrates the TSC by where the PIT fails, and what its
- * watchdog checks the TSC with: without either it selects a TSC in no case while the tick is in
- * oneshot mode, and drops it for jiffies that were lost (tsc.c, clocksource.c; 3.10 to 7.3).
+ * watchdog checks the TSC with: with neither, it never selects a TSC while the tick is in oneshot
+ * mode, and otherwise drops it once jiffies are lost (tsc.c, clocksource.c; 3.10 to 7.3).
  */
 static bool are_clocks_disabled(const struct view *v)
 {

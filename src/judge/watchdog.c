@@ -402,7 +402,8 @@ static enum watchdog_culprit find_culprit(
 			return WATCHDOG_UNDETERMINED;
 		return passed < counted ? WATCHDOG_TSC : WATCHDOG_REFERENCE;
 	}
-	/* The same, and the other one counted more. */
+	/* One of a guest's clocks shows that the check came in time, the other one went on
+	 * meanwhile. */
 	if (is_guest(evidence, reference) && longer > shorter * TSC_RATIO_MOST)
 		return shorter <= LATE_S ? WATCHDOG_PAUSED : WATCHDOG_UNDETERMINED;
 	if (longer > shorter * (1 + SKEW_SHARE_MOST))

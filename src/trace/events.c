@@ -541,8 +541,8 @@ static bool add_counts(const struct trace_events *events)
 }
 
 /*
- * Keeps the memory of a process that ends or executes another program. It counts those of its calls
- * that were the first ones from their place.
+ * Keeps the memory map of a process that ends or executes another program, if it has made calls
+ * whose places are to be named.
  */
 static void events_take(struct trace_source *source, pid_t ending, const struct span *map)
 {

@@ -64,7 +64,7 @@ struct event_shared {
 	uint64_t samples_of_others;       /* of another process than EVENT_PROCESS */
 	uint64_t samples_compat;          /* in 32-bit code, whose vDSO is another */
 	uint64_t changes;                 /* of EVENT_FOLLOWED: what is kept is right until then */
-	unsigned char vdso[EVENT_VDSO_SIZE]; /* our own, in which nothing is its own */
+	unsigned char vdso[EVENT_VDSO_SIZE]; /* ours: each process has the same bytes */
 };
 
 #define EVENT_FOLLOWED_MAX 32768

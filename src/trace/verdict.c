@@ -202,7 +202,7 @@ static void say_simulated(const struct findings *f)
 			as_count(trace->refused));
 }
 
-/* What is asked of a host that the vDSO serves is the host. */
+/* Where the vDSO serves the host, the sentence begins with that: it is what was asked. */
 static void say_host(const struct findings *f)
 {
 	const uint64_t count = f->trace->callers.bypassing, calls = f->sums->avoidable;
