@@ -239,8 +239,9 @@ enum call_path { PATH_VDSO, PATH_LIBC, PATH_SYSCALL, PATH_COUNT };
 	TIME(median_ns, "_median_ns", 0, "median of the batches")
 
 /*
- * The counts of a call by the path that it is judged by, and by libc, which stands between the two
- * parts of their meaning. They are null where the member after the limit is zero.
+ * The counts of a call by a path. Each has two keys, of the path that it is judged by and of libc;
+ * the name of the path stands between the two texts. It is null where the member after the limit
+ * is zero.
  */
 #define PROOF_COUNTS(COUNT)                                                                        \
 	COUNT(uint32_t, entered, "entered_kernel", UINT32_MAX, attempts, FIELD_NEEDED,             \
@@ -265,7 +266,8 @@ struct path_evidence {
 	bool available;   /* this path exists for this call */
 	struct fact fact; /* known: the times were measured */
 	PATH_TIMES(TIME_MEMBER)
-	double p99_ns; /* 99th percentile of the batches' averages; 0: not recorded */
+	double p99_ns; /* of the vDSO alone: 99th percentile of the batches' averages; 0: not
+	                  recorded */
 	PROOF_COUNTS(VALUE_MEMBER)
 	FAILURE_COUNTS(VALUE_MEMBER)
 	int signal; /* the call ended the process with this signal; 0: it did not */

@@ -99,7 +99,7 @@ static long call_bpf(enum bpf_cmd command, union bpf_attr *attributes)
 	return result;
 }
 
-/* Since then a thread may be preempted in a program at a raw tracepoint, and in bpf(2), too. */
+/* From here on a thread may be preempted in a BPF program at a raw tracepoint, and in bpf(2). */
 #define PREEMPTS KERNEL(7, 0)
 
 /* ---- maps ---- */

@@ -213,7 +213,7 @@ static void exact_finish(struct trace_source *source)
 		served_end(trace, exact->table, pid);
 	} else if (process_is_there(pid)) {
 		trace_miss(&trace->missed, MISSED_PROGRAMS, 1,
-			"--count counts the program that ran when it began");
+			"it executed another program, and --count counts the first one alone");
 	}
 	trace->cpu_is_partial |= has_children(pid);
 	forget(exact);
@@ -250,7 +250,7 @@ static bool lock(struct exact *exact, pid_t pid, struct fact *why)
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	exact->lock = open(path, O_RDONLY | O_CLOEXEC);
-	if (flock(exact->lock, LOCK_EX | LOCK_NB) == 0)
+	if (exact->lock >= 0 && flock(exact->lock, LOCK_EX | LOCK_NB) == 0)
 		return true;
 	if (errno == EWOULDBLOCK)
 		fact_set(why, FACT_DENIED, "another vdsocheck counts its calls");
@@ -282,14 +282,14 @@ static bool exact_begin(struct exact *exact, pid_t pid, struct fact *why)
 		return false;
 	exact->table = served_begin(file, thread);
 	served_lock(exact->table);
-	/* Each word is written as it is: pages that may not be written to are found before. */
+	/* Each word's own value is written first: what refuses is found before anything changes. */
 	count = replace(exact, functions, functions);
 	if (count < 0)
 		fact_set_errno(why, (int)-count, "writing to its memory");
 	else if (count + replace(exact, exact->words.jump, exact->words.jump) == 0)
 		fact_set(why, FACT_ABSENT,
-			"its data has no address of a function of its vDSO, which it has not "
-			"looked up yet, or keeps elsewhere");
+			"its data has no pointer to a function of the vDSO: it has not looked "
+			"one up yet, or keeps it elsewhere");
 	else
 		return true;
 	return false;

@@ -392,6 +392,7 @@ static bool take_c_name(struct span *symbol)
 	return false;
 }
 
+/* In the image of the stack that unwind() was last called for. */
 static void name_function(struct known *known, uint64_t at)
 {
 	Dwfl_Module *module = lib.dwfl_addrmodule(files.modules, at);
@@ -474,6 +475,7 @@ static const char *load(void)
 
 /* ---- the frames of a stack ---- */
 
+/* Returns what is good until the next call. */
 static const struct known *find_function(
 	const struct image *image, const struct place_mapping *mapping, uint64_t at)
 {
@@ -506,8 +508,9 @@ void frames_begin(int root, const struct perf_map *perf_maps)
 }
 
 /*
- * Go's runtime calls the vDSO on another stack than that of its caller, which a sample has: the
- * callers are those in the chain. A stub took that of the caller.
+ * Go's runtime calls the vDSO on the thread's system stack, which is the one that a sample has, so
+ * its callers are taken from the kernel's chain. A stub's record has the stack of the caller. A
+ * function of Go is known by the "." in its name.
  */
 static void leave_stack(const struct stack *stack, size_t frame, const char *function)
 {

@@ -36,7 +36,7 @@ struct image {
 	size_t perf_map;  /* of their run-time code, with the root of their files; 0: none */
 };
 
-/* A call of one row of the plan is at another place than one of another kind or row. */
+/* Two calls are at the same place only if their kind and their row of the plan are the same. */
 struct place_call {
 	enum place_kind {
 		PLACE_OF_CALL,

@@ -65,8 +65,13 @@ struct trace_samples {
 	uint64_t stacks;           /* that were kept */
 };
 
-/* The words of a record behind its header, as many as one with a stack has. */
-#define RECORD_WORDS 80
+/*
+ * The words of a record behind its header, as many as one with a stack has: two before the stack,
+ * then those of take_stack().
+ */
+#define RECORD_WORDS                                                                               \
+	(2 + 1 + 1 + STACK_CHAIN + 1 + STACK_REGISTERS + 1 +                                       \
+		sizeof(((struct stack_sample *)0)->bytes) / sizeof(uint64_t) + 1)
 
 struct record {
 	uint32_t type;
