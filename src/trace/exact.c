@@ -284,7 +284,11 @@ static bool exact_begin(struct exact *exact, pid_t pid, struct fact *why)
 	served_lock(exact->table);
 	/* Each word's own value is written first: what refuses is found before anything changes. */
 	count = replace(exact, functions, functions);
-	if (count < 0)
+	if (count == -EIO)
+		fact_set(why, FACT_DENIED,
+			"the kernel lets nobody write to read-only pages (boot parameter "
+			"proc_mem.force_override=never)");
+	else if (count < 0)
 		fact_set_errno(why, (int)-count, "writing to its memory");
 	else if (count + replace(exact, exact->words.jump, exact->words.jump) == 0)
 		fact_set(why, FACT_ABSENT,

@@ -254,9 +254,6 @@ void inject_explain(int error, struct fact *why)
 		{ENOTSUP, FACT_ABSENT, "reads of the clock are counted on x86-64 and arm64 only"},
 		{ENOEXEC, FACT_ABSENT, "a 32-bit program"},
 		{ENOSYS, FACT_ABSENT, "the kernel lacks process_vm_readv(2) or memfd_create(2)"},
-		{EIO, FACT_DENIED,
-			"the kernel lets nobody write to read-only pages (boot parameter "
-			"proc_mem.force_override=never)"},
 		{EBUSY, FACT_DENIED, "it is stopped: continue it first (kill -CONT)"},
 		{ETIMEDOUT, FACT_LATE, "it did not stop within two seconds"},
 	};
