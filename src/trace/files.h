@@ -92,6 +92,7 @@ struct perf_map {
 	uid_t user;    /* that the map must belong to */
 	uint64_t name; /* number in the map's name */
 	int root;      /* directory that the process's paths begin in, owned; -1: none */
+	int files;     /* by files_open_root(), owned; -1: none */
 	int mounts;    /* its mount namespace, which is there while this is open, owned; -1: none */
 };
 

@@ -183,7 +183,7 @@ static int root_of_files(void)
 {
 	const size_t map = files.image->perf_map;
 
-	return map ? now.perf_maps[map].root : now.root;
+	return map ? now.perf_maps[map].files : now.root;
 }
 
 static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr start,

@@ -28,6 +28,7 @@ struct perf_map perf_map_open(pid_t process)
 		map.user = status.st_uid;
 	snprintf(path, sizeof(path), "/proc/%d/root", process);
 	map.root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	map.files = files_open_root(process);
 	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", process);
 	map.mounts = open(path, O_RDONLY | O_CLOEXEC);
 	return map;

@@ -199,6 +199,7 @@ void places_free(struct trace_places *places)
 
 	while (stacks && --stacks->perf_map_count) {
 		close(stacks->perf_maps[stacks->perf_map_count].root);
+		close(stacks->perf_maps[stacks->perf_map_count].files);
 		close(stacks->perf_maps[stacks->perf_map_count].mounts);
 	}
 	for (struct image *image = stacks ? stacks->images : NULL, *next; image; image = next) {
