@@ -69,23 +69,27 @@ pid_t served_find_thread(pid_t process)
 	return (pid_t)found;
 }
 
-/* Lets signals through until the thread stops for us. 0 or an errno value. */
-static int await_stop(pid_t thread, int *status)
+/*
+ * Lets signals through until the thread stops for us, or at a system call: what follows a call that
+ * is not made again may make none for long. 0 or an errno value.
+ */
+static int await_stop(pid_t thread, bool at_call, struct deadline *deadline, int *status)
 {
 	const struct timespec pause = timespec_of(LOOK_NS);
-	struct deadline deadline = deadline_after(STOP_NS);
 	pid_t id;
 
 	for (;;) {
 		id = waitpid(thread, status, __WALL | WNOHANG);
-		if (id == 0 && deadline_left_ns(&deadline))
+		if (id == 0 && deadline_left_ns(deadline))
 			nanosleep(&pause, NULL);
 		else if (id <= 0 || !WIFSTOPPED(*status))
 			return id == 0 ? ETIMEDOUT : ESRCH;
-		else if (*status >> 16 == PTRACE_EVENT_STOP)
+		else if (at_call ? WSTOPSIG(*status) == SYSCALL_STOP
+				 : *status >> 16 == PTRACE_EVENT_STOP)
 			return 0;
 		else
-			ptrace(PTRACE_CONT, thread, NULL, (void *)(uintptr_t)WSTOPSIG(*status));
+			ptrace(at_call ? PTRACE_SYSCALL : PTRACE_CONT, thread, NULL,
+				(void *)(uintptr_t)(*status >> 16 ? 0 : WSTOPSIG(*status)));
 	}
 }
 
@@ -96,12 +100,13 @@ static int await_stop(pid_t thread, int *status)
 static int stop(struct target *target, bool *is_at_call)
 {
 	const uintptr_t options = PTRACE_O_TRACESYSGOOD;
+	struct deadline deadline = deadline_after(STOP_NS);
 	int status, error;
 
 	if (ptrace(PTRACE_SEIZE, target->thread, NULL, (void *)options) < 0 ||
 		ptrace(PTRACE_INTERRUPT, target->thread, NULL, NULL) < 0)
 		return errno;
-	error = await_stop(target->thread, &status);
+	error = await_stop(target->thread, false, &deadline, &status);
 	if (error)
 		return error;
 	if (WSTOPSIG(status) != SIGTRAP)
@@ -111,7 +116,10 @@ static int stop(struct target *target, bool *is_at_call)
 	*is_at_call = !error && registers_show_call(target->thread, &target->before);
 	if (!*is_at_call)
 		return error;
-	return inject_go_on(target) ? registers_get(target->thread, &target->before) : ESRCH;
+	if (ptrace(PTRACE_SYSCALL, target->thread, NULL, NULL) < 0)
+		return ESRCH;
+	error = await_stop(target->thread, true, &deadline, &status);
+	return error ? error : registers_get(target->thread, &target->before);
 }
 
 /* Older headers lack it and struct ptrace_rseq_configuration: three words, the first an address. */
@@ -134,6 +142,20 @@ static uint64_t find_section(pid_t thread, uint64_t *section)
 	there.iov_base = (void *)(uintptr_t)at;
 	(void)!process_vm_readv(thread, &here, 1, &there, 1, 0);
 	return *section ? at : 0;
+}
+
+/* Older headers lack it and struct ptrace_sud_config: four words, of which the first is the mode. */
+#define GET_DISPATCH 0x4211
+
+/*
+ * A call that we make for such a thread would be a signal that it cannot take (prctl(2),
+ * PR_SET_SYSCALL_USER_DISPATCH). Before Linux 6.4 that is not shown.
+ */
+static bool dispatches_calls(pid_t thread)
+{
+	uint64_t words[4] = {0};
+
+	return ptrace(GET_DISPATCH, thread, (void *)sizeof(words), words) == 0 && words[0];
 }
 
 /* ---- the counters ---- */
@@ -220,6 +242,9 @@ static void explain(const struct target *target, int error, struct fact *why)
 	if (error == EPERM && tracer && tracer != (uint64_t)getpid())
 		fact_set(why, FACT_DENIED, "it is traced by process %d, as by strace or gdb",
 			(int)tracer);
+	else if (error == EPERM && dispatches_calls(target->thread))
+		fact_set(why, FACT_DENIED,
+			"it dispatches its system calls itself, and ours would end it");
 	else if (error == EPERM && status_number(target->thread, "Seccomp", 0))
 		fact_set(why, FACT_DENIED,
 			"it has a seccomp filter, which might end it while the counters are "
@@ -238,6 +263,8 @@ static int begin(const struct target *target)
 	const uintptr_t options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL |
 	                          (is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0);
 
+	if (dispatches_calls(target->thread))
+		return EPERM;
 	prctl(PR_SET_PDEATHSIG, 0);
 	if (ptrace(PTRACE_SETOPTIONS, target->thread, NULL, (void *)options) < 0)
 		return is_filtered ? EPERM : errno;
