@@ -76,7 +76,10 @@ struct trace_source {
 	 */
 	void (*take)(struct trace_source *source, pid_t ending, const struct span *maps);
 
-	/* Ends counting, takes what is left, and frees the source. */
+	/* Is called when the time ends: it counts no more, whatever takes long from then on. */
+	void (*stop)(struct trace_source *source);
+
+	/* Takes what is left, and frees the source. */
 	void (*finish)(struct trace_source *source);
 
 	struct trace_source *next; /* of the run */

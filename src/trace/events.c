@@ -614,12 +614,19 @@ static uint64_t to_read(void)
 	return PRIVILEGES(version >= KERNEL(5, 8) ? CAP_BPF : CAP_SYS_ADMIN);
 }
 
-static void events_finish(struct trace_source *source)
+static void events_stop(struct trace_source *source)
 {
 	struct trace_events *events = (struct trace_events *)source;
 
 	while (events->link_count)
 		close(events->links[--events->link_count]);
+}
+
+static void events_finish(struct trace_source *source)
+{
+	struct trace_events *events = (struct trace_events *)source;
+
+	events_stop(source);
 	if (events->is_counting)
 		read_all(events);
 	while (events->loaded_count)
@@ -671,8 +678,10 @@ bool trace_events_open(struct trace_run *run, struct fact *why)
 	bool has_vdso, is_sampled;
 	int loaded;
 
-	events->source = (struct trace_source){
-		.tick = events_tick, .take = events_take, .finish = events_finish};
+	events->source = (struct trace_source){.tick = events_tick,
+		.take = events_take,
+		.stop = events_stop,
+		.finish = events_finish};
 	events->run = run;
 	events->cpus = trace_host_cpus();
 	want_calls(events, trace->request->plan);

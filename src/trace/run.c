@@ -208,6 +208,10 @@ void trace_run_end(struct trace_run *run)
 	struct trace_source *source;
 
 	measure_time(run);
+	for (source = run->sources; source; source = source->next) {
+		if (source->stop)
+			source->stop(source);
+	}
 	while ((source = run->sources)) {
 		run->sources = source->next;
 		if (source->finish)

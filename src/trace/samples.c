@@ -341,6 +341,14 @@ static void samples_start(struct trace_source *source)
 		ioctl(samples->files[i], PERF_EVENT_IOC_ENABLE, 0);
 }
 
+static void samples_stop(struct trace_source *source)
+{
+	struct trace_samples *samples = (struct trace_samples *)source;
+
+	for (size_t i = 0; i < samples->file_count; i++)
+		ioctl(samples->files[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
 /* The kernel takes fewer if they cost too much time. How many are missing is not known. */
 static void check_rate(struct fact *why)
 {
@@ -383,8 +391,10 @@ bool trace_samples_open(struct trace_run *run, int program)
 	struct fact *why = &run->trace->sampled.fact;
 	int error;
 
-	samples->source = (struct trace_source){
-		.start = samples_start, .tick = read_rings, .finish = samples_finish};
+	samples->source = (struct trace_source){.start = samples_start,
+		.tick = read_rings,
+		.stop = samples_stop,
+		.finish = samples_finish};
 	samples->run = run;
 	samples->program = program;
 	samples->cpus = (int)trace_host_cpus();

@@ -808,7 +808,7 @@ static void the_answer_fits_a_screen(void **state)
 struct test_source {
 	struct trace_source source;
 	struct trace_run *run;
-	int started, ticked, taken, finished;
+	int started, ticked, taken, stopped, finished;
 	int64_t next_ns;
 };
 
@@ -834,9 +834,20 @@ static void take_source(struct trace_source *source, pid_t ending, const struct 
 	((struct test_source *)source)->taken++;
 }
 
+static void stop_source(struct trace_source *source)
+{
+	((struct test_source *)source)->stopped++;
+}
+
+/* All have stopped by then: what one takes may last long. */
 static void finish_source(struct trace_source *source)
 {
-	((struct test_source *)source)->finished++;
+	struct test_source *test = (struct test_source *)source;
+
+	for (source = test->run->sources; source; source = source->next)
+		assert_int_equal(((struct test_source *)source)->stopped, 1);
+	assert_int_equal(test->stopped, 1);
+	test->finished++;
 }
 
 /* A source that never asks to be called is called with the others. */
@@ -847,6 +858,7 @@ static void a_source_is_started_called_in_time_and_finished(void **state)
 	const struct trace_source functions = {.start = start_source,
 		.tick = tick_source,
 		.take = take_source,
+		.stop = stop_source,
 		.finish = finish_source};
 
 	(void)state;
