@@ -163,6 +163,7 @@ static void give_up_privileges(const struct trace_run *run, bool serves)
 
 bool trace_started(struct trace_run *run, int *error, struct fact *why)
 {
+	static volatile bool is_interrupted; /* the report of what has ended is made still */
 	struct trace_evidence *trace = run->trace;
 	const bool serves = counts_served(trace);
 	bool is_run;
@@ -182,6 +183,7 @@ bool trace_started(struct trace_run *run, int *error, struct fact *why)
 	run->is_over = true; /* with the program */
 	is_run = started_run_child(run, file, error, why);
 	trace_signals_release();
+	interrupts_catch(&is_interrupted);
 	if (trace->served.state == FACT_UNREAD)
 		fact_set(&trace->served, FACT_FAILED, "it ended before it was prepared");
 	return is_run;
