@@ -298,6 +298,11 @@ static void take_record(struct trace_samples *samples, const struct record *reco
 	if (record->type == PERF_RECORD_SAMPLE) {
 		if (is_chosen || (pid_t)(uint32_t)record->words[1] == process)
 			take_sample(samples, record);
+	} else if (record->type == PERF_RECORD_THROTTLE) {
+		/* How many are missing is not known. */
+		fact_set(&sampled->fact, FACT_FAILED,
+			"the kernel took fewer samples than we asked for "
+			"(/proc/sys/kernel/perf_event_max_sample_rate)");
 	} else if (is_chosen) {
 		return; /* the program has counted what the ring lost */
 	} else if (record->type == PERF_RECORD_LOST) {
@@ -349,27 +354,11 @@ static void samples_stop(struct trace_source *source)
 		ioctl(samples->files[i], PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* The kernel takes fewer if they cost too much time. How many are missing is not known. */
-static void check_rate(struct fact *why)
-{
-	struct span text = files_take(
-		open("/proc/sys/kernel/perf_event_max_sample_rate", O_RDONLY | O_CLOEXEC), 64);
-	uint64_t most;
-
-	if (fact_is_known(why) && number_parse(text_trim(text), &most) &&
-		most < NS_PER_SECOND / TRACE_SAMPLE_NS)
-		fact_set(why, FACT_FAILED,
-			"the kernel takes fewer samples than we ask for "
-			"(/proc/sys/kernel/perf_event_max_sample_rate)");
-	span_free(text);
-}
-
 static void samples_finish(struct trace_source *source)
 {
 	struct trace_samples *samples = (struct trace_samples *)source;
 
 	read_rings(source);
-	check_rate(&samples->run->trace->sampled.fact);
 	if (samples->stacks < STACKS_LEAST)
 		places_free(&samples->run->trace->places);
 	else if (is_of_host(samples))
