@@ -323,6 +323,7 @@ bool served_attach(pid_t thread, int *file, struct served_words *words, struct f
 	struct attachment *attachment = child_share(sizeof(*attachment), why);
 	sigset_t all, before;
 	bool is_attached;
+	int status;
 	pid_t child;
 
 	if (!attachment)
@@ -336,8 +337,9 @@ bool served_attach(pid_t thread, int *file, struct served_words *words, struct f
 		run_child(thread, attachment);
 	if (child < 0)
 		child_refused("clone", errno, &attachment->why);
-	else
-		waitpid(child, NULL, 0);
+	/* If it is stopped, so is the process. */
+	while (child > 0 && waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status))
+		kill(child, SIGCONT);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	is_attached = fact_is_known(&attachment->why);
 	*file = attachment->file;
