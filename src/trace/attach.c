@@ -176,15 +176,15 @@ static uint64_t find_left(const struct target *target, struct served_words *word
 	while (!stubs.to && maps_next(&rest, &map)) {
 		const uint64_t size = map.end - map.start;
 
-		if (map.start == end && map.executable && size == sizeof(code))
+		if (map.start == end && map.executable && size >= sizeof(code))
 			stubs.to = map.start;
 		end = text_starts(map.path, "/memfd:vdsocheck") &&
-		                      size == sizeof(struct served_file)
+		                      size == SERVED_FILE_SIZE
 		              ? map.end
 		              : 0;
 	}
 	span_free(maps);
-	stubs.file = stubs.to - sizeof(struct served_file);
+	stubs.file = stubs.to - SERVED_FILE_SIZE;
 	there.iov_base = (void *)(uintptr_t)stubs.to;
 	served_stubs_make(&stubs, target->image, target->size, target->vdso, 0, words);
 	return process_vm_readv(target->thread, &here, 1, &there, 1, 0) == sizeof(found) &&

@@ -60,6 +60,11 @@ struct served_file {
 	struct served_record records[SERVED_RECORDS];
 };
 
+/* The stubs behind it have pages of their own, also where a page has 16 or 64 KiB (arm64). */
+#define SERVED_PAGE_MOST 65536
+#define SERVED_FILE_SIZE                                                                           \
+	((sizeof(struct served_file) + SERVED_PAGE_MOST - 1) / SERVED_PAGE_MOST * SERVED_PAGE_MOST)
+
 #define SERVED_STACK_MOST                                                                          \
 	0x800000 /* bytes of the first thread's stack: nearer to its end is none */
 

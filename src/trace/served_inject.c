@@ -182,7 +182,7 @@ bool inject_write(pid_t thread, uint64_t to, const void *bytes, size_t length)
  * forbid that.
  */
 #define BELOW (UINT64_C(1) << 36)
-#define FILE_SIZE sizeof(struct served_file)
+#define FILE_SIZE SERVED_FILE_SIZE
 #define NAME_AT (SERVED_STUBS_SIZE - SERVED_STUB_SIZE) /* of the stubs, where none is yet */
 
 /* Maps the file over what is at this address; its name stands there before. 0 or an errno value. */

@@ -78,6 +78,7 @@ extern const unsigned char served_jump[], served_jump_end[];
 
 _Static_assert(offsetof(struct served_file, counters) == SERVED_PAGE, "the head has its own page");
 _Static_assert(sizeof(struct served_file) % SERVED_PAGE == 0, "the file is mapped whole");
+_Static_assert(SERVED_FILE_SIZE % SERVED_PAGE_MOST == 0, "the stubs begin at a page");
 _Static_assert(SERVED_CALL_COUNT *SERVED_CLOCKS <= SERVED_COUNTERS, "each call has counters");
 _Static_assert((SERVED_CLOCKS & (SERVED_CLOCKS - 1)) == 0, "a call and its clock are joined by or");
 _Static_assert(SERVED_CLOCK_OTHER < SERVED_CLOCKS, "other clocks have a counter of the call");
