@@ -95,11 +95,12 @@ static bool refuse_option(const struct command *command, const char *word)
 	struct span name = {word + dashes, (size_t)length - dashes};
 	struct nearest nearest = {.word = name};
 	const struct option_row *row;
-	char matches[LINE_SIZE] = "";
+	char matches[LINE_SIZE] = "", all[sizeof(nearest.all)] = "";
 	unsigned count = 0;
 
 	for (size_t i = 0; (row = row_at(command, i)); i++) {
 		nearest_try(&nearest, row->name);
+		text_append(all, sizeof(all), "%s--%s", i ? ", " : "", row->name);
 		if (dashes == 2 && strncmp(row->name, name.at, name.length) == 0)
 			text_append(
 				matches, sizeof(matches), "%s--%s", count++ ? ", " : "", row->name);
@@ -109,6 +110,9 @@ static bool refuse_option(const struct command *command, const char *word)
 	if (nearest.name)
 		return cli_error(
 			"unknown option '%.*s'; did you mean '--%s'?", length, word, nearest.name);
+	/* A list that does not fit is left out, as by nearest_refuse(). */
+	if (strlen(all) < sizeof(all) - 1)
+		return cli_usage_error("unknown option '%.*s'; there are %s", length, word, all);
 	return cli_usage_error("unknown option '%.*s'", length, word);
 }
 

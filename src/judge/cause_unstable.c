@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Causes in the kernel's own reason to mark the TSC unstable (see tsc.c). The watchdog's, which
+ * Causes in the kernel's own reason to mark the TSC unstable (see ask.c). The watchdog's, which
  * says nothing about which clock was wrong, has a file of its own.
  */
 #include "rules.h"
