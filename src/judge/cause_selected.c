@@ -138,8 +138,9 @@ const struct cause_row causes_selected[] = {
 		.line = MEMBER(tsc_distrust), .evidence = cite_boot, .more = BOOT_PARAMETERS,
 		DROP_BOOT},
 	{"clocks-disabled-at-boot", GROUP_ANY, CERTAINTY_LIKELY, IF(IS(clocks_disabled)),
-		"The kernel command line disables HPET and ACPI PM timer, with which the kernel "
-		"calibrates and checks the TSC, so that a count of ticks is left.",
+		"The kernel command line disables the HPET or the ACPI PM timer. The kernel "
+		"calibrates and checks the TSC with them, none is left, and a count of ticks is "
+		"the clock.",
 		.signs = "The kernel command line has acpi=off, nohpet, hpet=disable or pmtmr=0, "
 			 "neither hpet nor acpi_pm is available, and the clocksource is jiffies "
 			 "or pit.",

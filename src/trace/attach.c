@@ -144,7 +144,7 @@ static uint64_t find_section(pid_t thread, uint64_t *section)
 	return *section ? at : 0;
 }
 
-/* Older headers lack it and struct ptrace_sud_config: four words, of which the first is the mode. */
+/* Older headers lack it and struct ptrace_sud_config: four words, the first is the mode. */
 #define GET_DISPATCH 0x4211
 
 /*
@@ -178,8 +178,7 @@ static uint64_t find_left(const struct target *target, struct served_words *word
 
 		if (map.start == end && map.executable && size >= sizeof(code))
 			stubs.to = map.start;
-		end = text_starts(map.path, "/memfd:vdsocheck") &&
-		                      size == SERVED_FILE_SIZE
+		end = text_starts(map.path, "/memfd:vdsocheck") && size == SERVED_FILE_SIZE
 		              ? map.end
 		              : 0;
 	}

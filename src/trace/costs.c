@@ -223,7 +223,7 @@ static void judge_inside(const struct trace_evidence *trace, struct trace_inside
 	const double all = (double)trace->sampled.taken, found = (double)trace->sampled.in_vdso;
 	const double lost = (double)trace_missed_count(&trace->missed, MISSED_SAMPLES);
 	const double of_32_bit = (double)trace_missed_count(&trace->missed, MISSED_SAMPLES_32_BIT);
-	const double most_s = (found + 3 * sqrt(found) + 3 + lost + of_32_bit) * sample_s;
+	const double most_s = (found + 3 * sqrt(found) + 3 + lost) * sample_s;
 	const double base_s = is_tree ? all * sample_s : base->value;
 	double read_ns, call_ns, scale = 1, fallback_s;
 

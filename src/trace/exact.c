@@ -38,6 +38,7 @@ struct exact {
 	struct trace_run *run;
 	int memory; /* of the program that the process runs: after an execve(2) it is empty */
 	int lock;
+	uint64_t child_time; /* when counting began */
 	struct served_words words;
 	struct served_table *table;
 };
@@ -161,25 +162,33 @@ static void exact_start(struct trace_source *source)
 	(void)replace(exact, exact->words.function, exact->words.jump);
 }
 
-/* Its children have the counters, too, and a CPU time of their own. */
-static bool has_children(pid_t pid)
+/* Returns the CPU time of the children that it waited for, in ticks. */
+static uint64_t read_child_time(pid_t pid)
 {
 	struct span line = proc_read(pid, "stat", LINE_SIZE), word;
 	const char *name_end = line.length ? memrchr(line.at, ')', line.length) : NULL;
 	struct span rest = {name_end, name_end ? line.length - (size_t)(name_end - line.at) : 0};
-	char name[64];
-	uint64_t ticks = 0;
-	bool has_some;
+	uint64_t ticks = 0, sum = 0;
 
-	/* CPU time of those that it waited for: the 16th and 17th word, the name is the second. */
-	for (int i = 2; i <= 17 && !ticks && text_next_word(&rest, &word); i++) {
-		if (i >= 16)
-			number_parse(word, &ticks);
+	/* In user and kernel mode: the 16th and 17th word, the name is the second. */
+	for (int i = 2; i <= 17 && text_next_word(&rest, &word); i++) {
+		if (i >= 16 && number_parse(word, &ticks))
+			sum += ticks;
 	}
 	span_free(line);
+	return sum;
+}
+
+/* Its children have the counters, too, and a CPU time of their own. */
+static bool has_children(const struct exact *exact, pid_t pid)
+{
+	char name[64];
+	struct span line;
+	bool has_some;
+
 	snprintf(name, sizeof(name), "task/%d/children", pid);
 	line = proc_read(pid, name, LINE_SIZE);
-	has_some = ticks || line.length;
+	has_some = line.length || read_child_time(pid) != exact->child_time;
 	span_free(line);
 	return has_some;
 }
@@ -215,7 +224,7 @@ static void exact_finish(struct trace_source *source)
 		trace_miss(&trace->missed, MISSED_PROGRAMS, 1,
 			"it executed another program, and --count counts the first one alone");
 	}
-	trace->cpu_is_partial |= has_children(pid);
+	trace->cpu_is_partial |= has_children(exact, pid);
 	forget(exact);
 }
 
@@ -281,6 +290,7 @@ static bool exact_begin(struct exact *exact, pid_t pid, struct fact *why)
 	if (served_has_limited_space(pid, why) || !served_attach(thread, &file, &exact->words, why))
 		return false;
 	exact->table = served_begin(file, thread);
+	exact->child_time = read_child_time(pid);
 	served_lock(exact->table);
 	/* Each word's own value is written first: what refuses is found before anything changes. */
 	count = replace(exact, functions, functions);

@@ -200,7 +200,7 @@ const struct field trace_caller_fields[] = {
 		.width = 9, .cell = print_pid, .doc = "process ID; null: it is a control group"},
 	{INTEGER("calls", calls, INT64_MAX), .title = "calls", .width = 12,
 		.doc = "calls that it made"},
-	{REAL("vdso_s", vdso_s, 6), .title = "in the vDSO", .cell = print_vdso_time,
+	{REAL("vdso_s", vdso_s, 6), .title = "time in vDSO", .cell = print_vdso_time,
 		.doc = "seconds of CPU time that it spent in the vDSO, by samples"},
 	{INTEGER("processes", processes, INT64_MAX), .given = GIVEN(processes),
 		.options = FIELD_RARE, .title = "processes", .width = 9,

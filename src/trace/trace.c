@@ -294,9 +294,9 @@ static const struct report_type type = {.schema = "vdsocheck-trace/1",
 const struct command trace_command = {
 	.name = "trace",
 	.summary = "count the clock calls of a program, and those that are system calls",
-	.help = "Runs a program and counts its clock system calls, with those of all its threads and "
-		"children: the clock calls, which the vDSO should serve. "
-		"Counts the calls that the vDSO serves, too, and the places they come from. "
+	.help = "Runs a program and counts the clock calls of it, its threads and children: those "
+		"that are system calls, and those that the vDSO serves, with the places they come "
+		"from. "
 		"Reports their cost on this host and with the vDSO. The report goes to "
 		"standard error, or to the file of --output; the program keeps its own streams. "
 		"With --pid or --all the report goes to standard output.",

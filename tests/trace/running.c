@@ -408,7 +408,8 @@ static int dispatches(void)
 	while (maps && !is_on && fgets(line, sizeof(line), maps)) {
 		if (sscanf(line, "%lx-%lx %7s", &start, &end, flags) == 3 && libc >= start &&
 			libc < end)
-			is_on = prctl(SET_DISPATCH, DISPATCH_ON, start, end - start, &selector) == 0;
+			is_on = prctl(SET_DISPATCH, DISPATCH_ON, start, end - start, &selector) ==
+			        0;
 	}
 	selector = 1;
 	if (is_on)

@@ -496,7 +496,7 @@ static void this_hosts_leaves_are_read_where_it_is_a_guest(void **state)
 	struct root root;
 	struct fact why = {0};
 	char head[8192];
-	struct span cpuinfo;
+	struct span cpuinfo = {0};
 
 	(void)state;
 	assert_true(root_open(&root, "/", &why));
