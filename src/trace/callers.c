@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps the list of the processes of the host that make calls, and of their control groups. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,23 +22,14 @@ static struct trace_caller *callers_add(struct trace_callers *callers)
 }
 
 /*
- * Finds the path of a process's group. Another process of the group, or the directory with its ID,
- * gives that of a process which has ended. Where groups are those of cgroups v1, all processes are
- * in the root of v2.
+ * Finds the path of a process's group, of one which has ended by its ID. Where groups are those of
+ * cgroups v1, all processes are in the root of v2.
  */
-static void find_group(const struct trace_run *run, struct trace_caller *process)
+static void find_group(struct trace_caller *process)
 {
-	const struct trace_callers *known = &run->trace->callers;
-
 	if (process->pid)
 		cgroup_read(process->pid, process->cgroup);
-	if (*process->cgroup || (uint32_t)process->group <= CGROUP_ROOT_ID)
-		return;
-	for (size_t i = 0; i < known->count && !*process->cgroup; i++) {
-		if (known->list[i].group == process->group)
-			text_clean(process->cgroup, CGROUP_SIZE, known->list[i].cgroup);
-	}
-	if (!*process->cgroup)
+	if (!*process->cgroup && (uint32_t)process->group > CGROUP_ROOT_ID)
 		cgroup_find(process->group, process->cgroup);
 }
 
@@ -54,12 +47,25 @@ struct trace_caller *trace_callers_add(
 	process->pid = pid;
 	process->group = group;
 	if (run->trace->request->lists_groups)
-		find_group(run, process);
+		find_group(process);
 	if (pid)
 		process_name(pid, process->name, sizeof(process->name));
 	if (!*process->name)
 		text_clean(process->name, sizeof(process->name), name);
 	return process;
+}
+
+/* Names the group of an ended process, whose path was not found, by another one or by its ID. */
+static void name_group(const struct trace_callers *known, struct trace_caller *process)
+{
+	if (*process->cgroup || (uint32_t)process->group <= CGROUP_ROOT_ID)
+		return;
+	for (size_t i = 0; i < known->count && !*process->cgroup; i++) {
+		if (known->list[i].group == process->group)
+			text_clean(process->cgroup, CGROUP_SIZE, known->list[i].cgroup);
+	}
+	if (!*process->cgroup)
+		snprintf(process->cgroup, CGROUP_SIZE, "group %" PRIu64, process->group);
 }
 
 static void add_to_group(struct trace_callers *groups, const struct trace_caller *process)
@@ -93,8 +99,10 @@ void trace_callers_finish(struct trace_evidence *trace, uint64_t most, double ns
 		groups.bypassing += callers->list[i].avoidable > 0;
 	callers->bypassing = groups.bypassing;
 	if (trace->request->lists_groups) {
-		for (size_t i = 0; i < callers->count; i++)
+		for (size_t i = 0; i < callers->count; i++) {
+			name_group(callers, &callers->list[i]);
 			add_to_group(&groups, &callers->list[i]);
+		}
 		trace_callers_forget(callers);
 		*callers = groups;
 	}
