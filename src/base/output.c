@@ -144,8 +144,17 @@ bool output_write(const char *path, const char *bytes, size_t length, struct fac
 
 bool output_write_stream(int file, const char *bytes, size_t length, struct fact *why)
 {
-	int error = write_all(file, bytes, length);
+	struct stat status;
+	sigset_t held, before;
+	int error;
 
+	/* A signal would end the kernel's write between two pages of a file; a pipe may wait. */
+	sigemptyset(&held);
+	if (fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+		sigfillset(&held);
+	sigprocmask(SIG_BLOCK, &held, &before);
+	error = write_all(file, bytes, length);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (error) {
 		fact_set(why, FACT_FAILED, "%s", strerror(error));
 		return false;
